@@ -1,0 +1,80 @@
+# Preceptor on one machine: needs Python 3.11 or newer, make and a package index. `make` lists the targets.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+RUNTIME := $(VENV)/.runtime
+DEV := $(VENV)/.dev
+PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3 python
+TEMPLATES := $(shell find templates apps -name '*.html' | sort)
+ONCE ?=
+PORT ?= 8000
+ARGS ?=
+
+# What `make lint` runs, each from the virtual environment; the template tools refuse an empty list of files.
+LINT := "ruff format --check ." "ruff check ." lint-imports mypy \
+	$(if $(TEMPLATES),"djlint --check --lint --quiet $(TEMPLATES)" "djade --target-version 5.2 --check $(TEMPLATES)")
+
+.PHONY: help demo test lint browser-test live-test manage clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+demo: $(RUNTIME) ## set up, start everything, play the story, stay until Ctrl-C (ONCE=1: stop after the story)
+	@exec $(PY) -m apps.launcher demo --port $(PORT) $(if $(filter-out 0,$(ONCE)),--once)
+
+test: $(DEV) ## set up and run the tests (ARGS="-k name" passes words to pytest)
+	$(PY) -m pytest --cov --cov-report=json $(ARGS)
+	$(if $(ARGS),,$(PY) -m tests.house.coverage_floors)
+
+lint: $(DEV) ## format, imports, types, templates
+	@status=0; for check in $(LINT); do \
+		echo "-- $$check" | cut -c 1-100; \
+		$(VENV)/bin/$$check || status=1; \
+	done; exit $$status
+
+browser-test: $(DEV) ## tests in a real Chromium (says how to get one when it is missing)
+	$(PY) -m pytest -m browser $(ARGS)
+
+live-test: $(DEV) ## the story against a real model endpoint; costs money and needs ANTHROPIC_API_KEY
+	@test -n "$$ANTHROPIC_API_KEY" || { echo "Set ANTHROPIC_API_KEY: these tests talk to a real model."; exit 1; }
+	$(PY) -m pytest -m live $(ARGS)
+
+manage: $(RUNTIME) ## run a command beside the databases: make manage ARGS="shell"
+	@$(PY) -m apps.launcher run -- $(PY) manage.py $(ARGS)
+
+clean: ## remove the virtual environment, caches, and the data of the demo
+	@if [ -L .preceptor/elsewhere ]; then case "$$(readlink .preceptor/elsewhere)" in \
+		*/preceptor-*) rm -rf "$$(readlink .preceptor/elsewhere)" ;; esac; fi
+	rm -rf $(VENV) .preceptor .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage coverage.json
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps: newer than their lock file, so a second run installs nothing. Neither needs the other.
+$(RUNTIME): requirements.lock | $(VENV)/.uv
+	@$(call install,requirements.lock)
+
+$(DEV): requirements-dev.lock | $(VENV)/.uv
+	@$(call install,requirements-dev.lock)
+
+# uv reads neither pip's settings nor its index; where it cannot install, pip does the same with the same hashes.
+install = echo "Installing $(1) ..."; \
+	if [ -z "$$UV_DEFAULT_INDEX" ] && [ -n "$$PIP_INDEX_URL" ]; then export UV_DEFAULT_INDEX="$$PIP_INDEX_URL"; fi; \
+	$(PY) -m uv pip install --quiet --python $(PY) --require-hashes -r $(1) \
+	|| { echo "uv could not; trying pip."; $(PY) -m pip install --quiet --require-hashes -r $(1); } \
+	&& touch $@
+
+# The virtual environment, and uv in it at the locked version and hash.
+$(VENV)/.uv: requirements-dev.lock
+	@python=; for candidate in $(PYTHONS); do \
+		if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then python=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+		echo "Python 3.11 or newer is missing (looked for: $(PYTHONS)). Install one, or name it: make demo PYTHON=/path/to/python3"; exit 1; \
+	fi; \
+	if ! $(PY) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+		echo "Making $(VENV) with $$python ..."; rm -rf $(VENV); \
+		"$$python" -m venv $(VENV) || { rm -rf $(VENV); \
+			echo "This Python cannot make virtual environments. On Debian or Ubuntu: apt-get install python3-venv"; exit 1; }; \
+	fi
+	@awk '/^uv==/ { print; on = 1; next } /^[^ ]/ { on = 0 } on' requirements-dev.lock > $(VENV)/uv.lock
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/uv.lock
+	@touch $@

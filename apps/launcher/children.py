@@ -1,0 +1,136 @@
+"""Children that never outlive the process that started them."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+GUARDIAN = Path(__file__).with_name("guardian.py")
+LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+PR_SET_PDEATHSIG = 1
+POLL_SECONDS = 0.02
+
+
+class CannotStart(Exception):
+    """A part cannot be started; the message is a sentence for the person at the terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A user of this machine that a child runs as."""
+
+    user_id: int
+    group_id: int
+
+
+def spawn(
+    command: Sequence[str | Path],
+    *,
+    when_orphaned: signal.Signals,
+    account: Account | None = None,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    log: IO[bytes] | None = None,
+    complaints: IO[bytes] | None = None,
+    foreground: bool = False,
+) -> subprocess.Popen[bytes]:
+    """Start a child that receives `when_orphaned` if this process dies, however it dies.
+
+    It has a session of its own, so that Ctrl-C reaches only us; a foreground child keeps the terminal instead.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        # Linux sends the parent-death signal when the spawning thread ends, not the process.
+        raise CannotStart("Start the parts from the main thread: they end together with the thread that started them.")
+    child = subprocess.Popen(
+        [str(word) for word in command],
+        cwd=cwd,
+        env=env,
+        stdin=None if foreground else subprocess.DEVNULL,
+        stdout=log,
+        stderr=complaints or (subprocess.STDOUT if log else None),
+        start_new_session=not foreground,
+        user=account.user_id if account else None,
+        group=account.group_id if account else None,
+        extra_groups=[] if account else None,
+        preexec_fn=_die_with(LIBC, os.getpid(), when_orphaned) if LIBC else None,  # noqa: PLW1509 - one C call, no lock
+    )
+    if LIBC is None:
+        _guard(child.pid, when_orphaned)
+    return child
+
+
+def stop(child: subprocess.Popen[bytes], first: signal.Signals, grace_seconds: float) -> None:
+    """Ask with `first`, wait, then kill the child and everything in its session's group."""
+    if child.poll() is None:
+        _signal_group(child, first)
+        try:
+            child.wait(grace_seconds)
+        except subprocess.TimeoutExpired:
+            _signal_group(child, signal.SIGKILL)
+            child.wait()
+
+
+def wait_until(true: Callable[[], bool], seconds: float, poll_seconds: float = POLL_SECONDS) -> bool:
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(poll_seconds)
+    return True
+
+
+def is_alive(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def command_of(process_id: int) -> bytes:
+    """The command line of a process, its words separated somehow; nothing when it is gone."""
+    cmdline = Path(f"/proc/{process_id}/cmdline")
+    if cmdline.parent.parent.joinpath("self").exists():
+        return cmdline.read_bytes() if cmdline.exists() else b""
+    listing = subprocess.run(["ps", "-ww", "-o", "command=", "-p", str(process_id)], capture_output=True, check=False)
+    return listing.stdout
+
+
+def last_lines(log: Path, count: int = 15) -> str:
+    if not log.exists():
+        return ""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-count:])
+
+
+def _die_with(libc: ctypes.CDLL, parent_id: int, when_orphaned: signal.Signals) -> Callable[[], None]:
+    # Popen changes the user before it calls this; changing it afterwards would clear the parent-death signal.
+    def ask_for_the_signal() -> None:
+        libc.prctl(PR_SET_PDEATHSIG, int(when_orphaned))
+        if os.getppid() != parent_id:
+            os._exit(1)
+
+    return ask_for_the_signal
+
+
+def _guard(child_id: int, when_orphaned: signal.Signals) -> None:
+    subprocess.Popen(
+        [sys.executable, "-I", str(GUARDIAN), str(os.getpid()), str(child_id), str(int(when_orphaned))],
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    try:
+        os.killpg(child.pid, number)
+    except (ProcessLookupError, PermissionError):
+        child.send_signal(number)

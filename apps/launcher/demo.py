@@ -1,0 +1,176 @@
+"""`make demo`: everything on one machine, a box that says where, and the story played against it."""
+
+import json
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.rule import Rule
+
+from apps.launcher.children import CannotStart
+from apps.launcher.environment import Given, parts_of, write_environment
+from apps.launcher.places import locked, make_home
+from apps.launcher.postgres import Postgres
+from apps.launcher.processes import HOST, Program, Supervisor, answers, free_port, log_says, python
+from apps.launcher.progress import Progress
+from apps.launcher.valkey import Valkey
+
+STANDIN_PORT = 8010
+WORKER_THREADS = 8
+Embedded = dict[str, Postgres | Valkey | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """What `manage.py seed_demo --json` made: who may log in, and how."""
+
+    operator_login: str
+    operator_password: str | None
+    login_link_path: str | None
+    token: str
+    tenant: str
+    agent: str
+
+    @classmethod
+    def parse(cls, printed: str) -> "Seed":
+        values = json.loads(printed.strip().splitlines()[-1])
+        return cls(**{name: values.get(name) for name in cls.__slots__})
+
+
+def run_demo(home: Path, *, once: bool, preferred_port: int) -> int:
+    """Start everything, play the story, and stay until somebody stops us; with `once` return the story's code."""
+    progress, given = Progress(), Given.by(os.environ)
+    with ExitStack() as running:
+        _be_alone(make_home(home), running)
+        postgres, valkey = None if given.database else Postgres(home), None if given.redis else Valkey(home)
+        embedded: Embedded = {"PostgreSQL": postgres, "Valkey": valkey}
+        _start_databases(embedded, running, progress)
+        parts = parts_of(postgres, valkey, os.environ)
+        console_url = f"http://{HOST}:{_port('console', preferred_port, progress)}"
+        standin_url = None if given.model else f"http://{HOST}:{_port('stand-in model', STANDIN_PORT, progress)}"
+        env = write_environment(home, parts, console_url=console_url, standin_url=standin_url)
+        supervisor = running.enter_context(Supervisor(home / "log", env))
+        _watch_over(embedded, supervisor)
+        if standin_url:
+            supervisor.start(_standin(standin_url))
+        seed = _start_programs(supervisor, progress, home, console_url, standin_url)
+        _show_box(progress, seed, console_url, standin_url)
+        code = supervisor.play(python("-m", "apps.demo.story"), _story_environment(seed, console_url))
+        if once:
+            return code
+        progress.say(_closing_sentence(code, console_url))
+        try:
+            supervisor.watch()
+        except KeyboardInterrupt:
+            progress.say("Stopping.")
+    return code
+
+
+def _be_alone(home: Path, running: ExitStack) -> None:
+    # Two demos in one home would run two workers and two clocks on one database.
+    try:
+        running.enter_context(locked(home / "demo.lock", wait=False))
+    except BlockingIOError:
+        raise CannotStart(
+            f"A demo runs in {home} already. Stop it, or set PRECEPTOR_HOME to another folder for a second one."
+        ) from None
+
+
+def _start_databases(embedded: Embedded, running: ExitStack, progress: Progress) -> None:
+    for name, part in embedded.items():
+        if part is None:
+            progress.say(f"{name}: the one your environment names.")
+            continue
+        running.callback(part.stop)
+        with progress.step(name):
+            part.start()
+
+
+def _watch_over(embedded: Embedded, supervisor: Supervisor) -> None:
+    for name, part in embedded.items():
+        if part and part.child:
+            supervisor.watch_over(name, part.child, part.log)
+
+
+def _start_programs(
+    supervisor: Supervisor, progress: Progress, home: Path, console_url: str, standin_url: str | None
+) -> Seed:
+    """Tables first; then web, worker and beat start while the content is written, each waited for in turn."""
+    with progress.step("Tables and roles", "done"):
+        supervisor.run("setup_database", python("manage.py", "setup_database"))
+    programs = [_web(console_url), _worker(), _beat(home)]
+    for program in programs:
+        supervisor.start(program)
+    with progress.step("Demo content", "done"):
+        seed = Seed.parse(supervisor.run("seed_demo", python("manage.py", "seed_demo", "--json")))
+    for program in [_standin(standin_url), *programs] if standin_url else programs:
+        with progress.step(program.name):
+            supervisor.await_ready(program)
+    return seed
+
+
+def _standin(url: str) -> Program:
+    command = python("-m", "apps.llm.standin", "--port", url.rpartition(":")[2])
+    return Program("stand-in", command, answers(f"{url}/healthz"))
+
+
+def _web(url: str) -> Program:
+    listening = ("--host", HOST, "--port", url.rpartition(":")[2])
+    manners = ("--lifespan", "off", "--timeout-graceful-shutdown", "5")
+    return Program(
+        "web", python("-m", "uvicorn", "config.asgi:application", *listening, *manners), answers(f"{url}/healthz")
+    )
+
+
+def _worker() -> Program:
+    pool = ("-P", "threads", "-c", str(WORKER_THREADS), "--without-gossip", "--without-mingle", "-n", "worker@%h")
+    return Program("worker", python("-m", "celery", "-A", "config", "worker", "-l", "INFO", *pool), log_says(" ready."))
+
+
+def _beat(home: Path) -> Program:
+    # An empty pid file: a beat that was killed would leave one behind and refuse the next start.
+    schedule = ("--schedule", str(home / "beat"), "--pidfile=")
+    return Program(
+        "beat", python("-m", "celery", "-A", "config", "beat", "-l", "INFO", *schedule), log_says("Starting")
+    )
+
+
+def _story_environment(seed: Seed, console_url: str) -> dict[str, str]:
+    values = {
+        "CONSOLE_URL": console_url,
+        "DEMO_TOKEN": seed.token,
+        "DEMO_OPERATOR_LOGIN": seed.operator_login,
+        "DEMO_OPERATOR_PASSWORD": seed.operator_password,
+        "DEMO_TENANT": seed.tenant,
+        "DEMO_AGENT": seed.agent,
+    }
+    return {name: value for name, value in values.items() if value}
+
+
+def _show_box(progress: Progress, seed: Seed, console_url: str, standin_url: str | None) -> None:
+    model = (
+        "stand-in model (figures of learning quality are plumbing)" if standin_url else "the one your environment names"
+    )
+    lines = {"Console": f"{console_url}/", "Operator": seed.operator_login, "Password": seed.operator_password}
+    if seed.login_link_path:
+        lines["Log in once"] = console_url + seed.login_link_path
+    lines |= {"Demo token": seed.token, "Tenant, agent": f"{seed.tenant}, {seed.agent}", "Model": model}
+    lines["Try"] = f"curl -s -H 'Authorization: Bearer {seed.token}' {console_url}/api/v1/skills/"
+    progress.console.print(Rule(f"Preceptor is ready after {progress.elapsed_seconds():.0f} s", align="left"))
+    for name, value in lines.items():
+        if value:
+            progress.console.print(f"  {name:<14} {value}", markup=False)
+    progress.console.print(Rule())
+
+
+def _closing_sentence(code: int, console_url: str) -> str:
+    held = "Every step of the story held." if code == 0 else f"The story failed with code {code}."
+    return f"{held} The console stays at {console_url}/ until you press Ctrl-C."
+
+
+def _port(name: str, preferred: int, progress: Progress) -> int:
+    port = free_port(preferred)
+    if port != preferred:
+        progress.say(f"Port {preferred} is busy; the {name} uses {port}.")
+    return port

@@ -1,0 +1,130 @@
+"""What the processes are told about each other: the user's own environment first, then the embedded parts."""
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from apps.launcher.children import CannotStart
+from apps.launcher.places import make_home
+from apps.launcher.postgres import SUPERUSER, Postgres
+from apps.launcher.valkey import Valkey
+
+DATABASE = "preceptor"
+LOGIN_ROLE = "preceptor_login"
+STANDIN_KEY = "stand-in"
+HEADER = (
+    "# Written by the launcher for plain manage.py commands. Variables of your own environment win over this file.\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The addresses of the database and the broker, embedded or the user's own."""
+
+    database_url: str
+    owner_url: str
+    redis_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Which parts the user's environment brings along."""
+
+    database: bool
+    redis: bool
+    model: bool
+
+    @classmethod
+    def by(cls, environ: Mapping[str, str]) -> "Given":
+        login, owner = environ.get("DATABASE_URL", ""), environ.get("DATABASE_OWNER_URL", "")
+        if bool(login) != bool(owner):
+            raise CannotStart(
+                "DATABASE_URL and DATABASE_OWNER_URL go together: the first logs the product in, the second creates "
+                "its roles and tables. Set both to use a PostgreSQL of your own, or neither to use the embedded one."
+            )
+        model = environ.get("ANTHROPIC_API_KEY") or environ.get("ANTHROPIC_BASE_URL")
+        return cls(database=bool(login), redis=bool(environ.get("REDIS_URL")), model=bool(model))
+
+
+@contextmanager
+def run_databases(home: Path, *, throwaway: bool = False, environ: Mapping[str, str] = os.environ) -> Iterator[Parts]:
+    """Run what the environment does not bring, and stop on leaving what was started on entering."""
+    given = Given.by(environ)
+    postgres = None if given.database else Postgres(home, throwaway)
+    valkey = None if given.redis else Valkey(home, throwaway)
+    embedded: list[Postgres | Valkey] = [part for part in (postgres, valkey) if part]
+    with ExitStack() as running:
+        for part in embedded:
+            running.callback(part.stop)
+            part.start()
+        yield parts_of(postgres, valkey, environ)
+
+
+def parts_of(postgres: Postgres | None, valkey: Valkey | None, environ: Mapping[str, str]) -> Parts:
+    """The addresses of running parts; the embedded database is created when it is not there yet."""
+    if postgres:
+        create_database(postgres.url)
+    return Parts(
+        database_url=postgres.url_for(LOGIN_ROLE, database=DATABASE) if postgres else environ["DATABASE_URL"],
+        owner_url=postgres.url_for(SUPERUSER, database=DATABASE) if postgres else environ["DATABASE_OWNER_URL"],
+        redis_url=valkey.url if valkey else environ["REDIS_URL"],
+    )
+
+
+def create_database(superuser_url: str) -> None:
+    with psycopg.connect(superuser_url, autocommit=True) as connection:
+        found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
+        if found is None:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+
+
+def write_environment(
+    home: Path, parts: Parts, *, console_url: str, standin_url: str | None, environ: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """Choose what the user's environment leaves open, keep it in `<home>/env`, and return the children's environment.
+
+    Values of the user's own environment, passwords and keys among them, are never copied to the file.
+    """
+    chosen = {
+        "DATABASE_URL": parts.database_url,
+        "DATABASE_OWNER_URL": parts.owner_url,
+        "REDIS_URL": parts.redis_url,
+        "SECRET_KEY": read_environment(home).get("SECRET_KEY") or secrets.token_urlsafe(48),
+        "CONSOLE_URL": console_url,
+    }
+    if standin_url:
+        chosen |= {"ANTHROPIC_BASE_URL": standin_url, "ANTHROPIC_API_KEY": STANDIN_KEY}
+    kept = {name: value for name, value in chosen.items() if name == "SECRET_KEY" or not environ.get(name)}
+    _write_private(make_home(home) / "env", HEADER + "".join(f"{name}='{value}'\n" for name, value in kept.items()))
+    given = {name: value for name, value in environ.items() if value}
+    return {**kept, **given, "PRECEPTOR_HOME": str(home), "NO_PROXY": _beside_loopback(environ)}
+
+
+def _beside_loopback(environ: Mapping[str, str]) -> str:
+    # A proxy of the machine must not be asked for the servers that run on it.
+    named = environ.get("NO_PROXY") or environ.get("no_proxy") or ""
+    return ",".join(filter(None, (named, "127.0.0.1", "localhost")))
+
+
+def read_environment(home: Path) -> dict[str, str]:
+    """What an earlier start chose; nothing before the first."""
+    file = home / "env"
+    if not file.exists():
+        return {}
+    lines = (line.partition("=") for line in file.read_text().splitlines() if not line.startswith("#"))
+    return {name: value.strip("'") for name, _, value in lines if name}
+
+
+def _write_private(file: Path, text: str) -> None:
+    # Renamed into place: a manage.py that starts meanwhile reads the old file or the new one, never half of it.
+    unfinished = file.with_suffix(f".{os.getpid()}")
+    unfinished.unlink(missing_ok=True)
+    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as handle:
+        handle.write(text)
+    unfinished.rename(file)

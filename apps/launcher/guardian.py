@@ -1,0 +1,30 @@
+"""Watches a parent for its child where the kernel has no parent-death signal (macOS). A script, never imported."""
+
+import os
+import sys
+import time
+
+POLL_SECONDS = 0.25
+
+
+def _is_alive(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def guard(parent_id: int, child_id: int, signal_number: int) -> None:
+    """Return when the child is gone; signal it first if the parent goes before it."""
+    while _is_alive(child_id):
+        if os.getppid() != parent_id:
+            os.kill(child_id, signal_number)
+            return
+        time.sleep(POLL_SECONDS)
+
+
+if __name__ == "__main__":
+    guard(*(int(word) for word in sys.argv[1:4]))

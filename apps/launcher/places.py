@@ -1,0 +1,128 @@
+"""Where the embedded parts keep their files, so that the user they run as can reach them."""
+
+import fcntl
+import hashlib
+import os
+import pwd
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from apps.launcher.children import Account, CannotStart
+
+PROJECT = Path(__file__).resolve().parents[2]
+# sockaddr_un holds 108 bytes on Linux and 104 on macOS, the closing zero included.
+LONGEST_SOCKET_PATH_BYTES = 103
+SYSTEM_STATE = Path("/var/db" if sys.platform == "darwin" else "/var/lib") / "preceptor"
+
+
+def default_home() -> Path:
+    """The one folder of this clone's data: `.preceptor` unless PRECEPTOR_HOME names another."""
+    return Path(os.environ.get("PRECEPTOR_HOME") or PROJECT / ".preceptor").absolute()
+
+
+def make_home(home: Path) -> Path:
+    # Root's PostgreSQL runs as `nobody`, who must be able to pass through; nobody but the owner may look in.
+    return make_folder(home, 0o711 if os.geteuid() == 0 else 0o700)
+
+
+def make_folder(folder: Path, mode: int) -> Path:
+    """Make it with exactly this mode, whatever the umask; a folder that is there keeps its own."""
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(mode)
+    return folder
+
+
+def database_account() -> Account | None:
+    """PostgreSQL refuses to run as root, so root's runs as `nobody`; anybody else's runs as themselves."""
+    if os.geteuid() != 0:
+        return None
+    entry = pwd.getpwnam("nobody")
+    return Account(user_id=entry.pw_uid, group_id=entry.pw_gid)
+
+
+def can_enter(folder: Path, account: Account | None) -> bool:
+    return can_run(["/bin/sh", "-c", 'test -x "$1"', "sh", folder], account)
+
+
+def can_run(command: list[str | Path], account: Account | None) -> bool:
+    try:
+        outcome = subprocess.run(
+            [str(word) for word in command],
+            cwd="/",
+            user=account.user_id if account else None,
+            group=account.group_id if account else None,
+            extra_groups=[] if account else None,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+    except OSError:
+        return False
+    return outcome.returncode == 0
+
+
+def reachable_folder(home: Path, account: Account | None, *, throwaway: bool) -> Path:
+    """The home itself, or a folder outside it when `account` may not pass through a directory above it.
+
+    Nobody's directories are opened wider for this; the home gets a link that says where its data went.
+    """
+    make_home(home)
+    if account is None or can_enter(home, account):
+        return home
+    elsewhere = Path(tempfile.gettempdir()) if throwaway else SYSTEM_STATE
+    folder = make_folder(make_folder(elsewhere, 0o711) / f"preceptor-{_digest(home)}", 0o711)
+    _own(folder, os.geteuid())
+    link = home / "elsewhere"
+    if not throwaway and not link.is_symlink():
+        link.symlink_to(folder)
+    return folder
+
+
+def private_folder(folder: Path, account: Account | None) -> Path:
+    """A folder of mode 0700 that belongs to the account (or to us)."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if account:
+        os.chown(folder, account.user_id, account.group_id)
+    _own(folder, account.user_id if account else os.geteuid())
+    return folder
+
+
+def socket_folder(folder: Path, socket_name: str, account: Account | None) -> Path:
+    """The folder itself, or a short one when the socket's path would be too long or hard to quote."""
+    name = f"preceptor-{os.geteuid()}-{_digest(folder)}"
+    # The last one is short everywhere; private_folder() refuses it when somebody else made it.
+    candidates = (folder, Path(tempfile.gettempdir()) / name, Path("/tmp") / name)  # noqa: S108
+    chosen = next(candidate for candidate in candidates if _may_hold_socket(candidate / socket_name))
+    return private_folder(chosen, account)
+
+
+@contextmanager
+def locked(lock: Path, *, wait: bool = True) -> Iterator[None]:
+    """One holder at a time; the kernel lets go when it dies. Without `wait`, BlockingIOError says it is held."""
+    # Mode 0600: whoever may open the file could hold the lock.
+    with os.fdopen(os.open(lock, os.O_WRONLY | os.O_CREAT, 0o600), "w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
+
+
+def _own(folder: Path, user_id: int) -> None:
+    # A folder in a shared directory could have been made by somebody else before us.
+    found = folder.lstat()
+    if folder.is_symlink() or found.st_uid != user_id:
+        raise CannotStart(f"{folder} belongs to somebody else. Remove it, or set PRECEPTOR_HOME to another folder.")
+
+
+def _may_hold_socket(path: Path) -> bool:
+    is_short = len(os.fsencode(path)) <= LONGEST_SOCKET_PATH_BYTES
+    return is_short and re.fullmatch(r"[\w./+@~-]+", str(path), re.ASCII) is not None
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:10]

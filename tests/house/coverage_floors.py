@@ -1,0 +1,96 @@
+"""Read coverage.json and fail where a scope lies below its floor. Run by `make test` after pytest.
+
+python -m tests.house.coverage_floors [coverage.json]
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """What share of lines and branches together a scope keeps; floors only rise."""
+
+    scope: str
+    patterns: tuple[str, ...]
+    percent: float
+
+
+FLOORS = (
+    Floor("prompt", ("apps/prompt/*",), 100.0),
+    Floor("rules", ("apps/*/rules.py",), 100.0),
+    Floor("governance", ("apps/governance/*",), 100.0),
+    Floor("everything", ("apps/*",), 80.0),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """How much of one file ran."""
+
+    path: str
+    covered: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A floor beside what was measured, and the files that are not complete."""
+
+    floor: Floor
+    percent: float
+    missing: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        return self.percent >= self.floor.percent
+
+
+def measured(report: Path) -> list[File]:
+    """The files of a JSON report with lines and branches counted together."""
+    files = json.loads(report.read_text(encoding="utf-8"))["files"]
+    return [
+        File(
+            path,
+            file["summary"]["covered_lines"] + file["summary"].get("covered_branches", 0),
+            file["summary"]["num_statements"] + file["summary"].get("num_branches", 0),
+        )
+        for path, file in files.items()
+    ]
+
+
+def reached(floor: Floor, files: Iterable[File]) -> Reached:
+    """A scope in which nothing was measured has reached nothing."""
+    inside = [file for file in files if any(fnmatch(file.path, pattern) for pattern in floor.patterns)]
+    total = sum(file.total for file in inside)
+    percent = 100 * sum(file.covered for file in inside) / total if total else 0.0
+    missing = (f"{file.path} ({file.total - file.covered})" for file in inside if file.covered < file.total)
+    return Reached(floor, percent, tuple(missing))
+
+
+def table(results: Iterable[Reached]) -> str:
+    """One line per scope, and below a broken floor the files with what they miss."""
+    lines = [f"{'scope':<12} {'floor':>7} {'reached':>8}"]
+    for result in results:
+        mark = "" if result.holds else "  below its floor"
+        lines.append(f"{result.floor.scope:<12} {result.floor.percent:>6.1f}% {result.percent:>7.2f}%{mark}")
+        lines.extend(f"    {missing}" for missing in (() if result.holds else result.missing))
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str]) -> int:
+    report = Path(arguments[0] if arguments else "coverage.json")
+    if not report.is_file():
+        print(f"{report} is not there. Run pytest with --cov --cov-report=json:{report} first.", file=sys.stderr)
+        return 2
+    results = [reached(floor, measured(report)) for floor in FLOORS]
+    print(table(results))
+    return 0 if all(result.holds for result in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,56 @@
+"""The coverage command fails below a floor and says which file is short."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.house import coverage_floors
+from tests.house.coverage_floors import File, Floor, main, reached, table
+
+FLOOR = Floor("prompt", ("apps/prompt/*",), 100.0)
+
+
+def write_report(folder: Path, **covered_branches: int) -> Path:
+    files = {
+        f"apps/{name}": {
+            "summary": {"num_statements": 10, "covered_lines": 10, "num_branches": 4, "covered_branches": of}
+        }
+        for name, of in covered_branches.items()
+    }
+    report = folder / "coverage.json"
+    report.write_text(json.dumps({"files": {name.replace("__", "/") + ".py": file for name, file in files.items()}}))
+    return report
+
+
+def test_missed_branch_breaks_a_floor_of_a_hundred() -> None:
+    result = reached(FLOOR, [File("apps/prompt/slots.py", 13, 14), File("apps/llm/backend.py", 0, 14)])
+    assert not result.holds
+    assert result.missing == ("apps/prompt/slots.py (1)",)
+    assert "below its floor" in table([result])
+
+
+def test_scope_without_files_reaches_nothing() -> None:
+    assert not reached(FLOOR, [File("apps/llm/backend.py", 14, 14)]).holds
+
+
+def test_complete_report_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = write_report(tmp_path, prompt__slots=4, skills__rules=4, governance__guard=4)
+    assert main([str(report)]) == 0
+    assert "below" not in capsys.readouterr().out
+
+
+def test_short_report_fails_and_names_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = write_report(tmp_path, prompt__slots=4, skills__rules=3, governance__guard=4)
+    assert main([str(report)]) == 1
+    assert "apps/skills/rules.py (1)" in capsys.readouterr().out
+
+
+def test_missing_report_says_how_to_make_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path / "none.json")]) == 2
+    assert "--cov-report=json" in capsys.readouterr().err
+
+
+def test_kernel_floors_stay_at_a_hundred() -> None:
+    fixed = {floor.scope: floor.percent for floor in coverage_floors.FLOORS}
+    assert fixed["prompt"] == fixed["rules"] == fixed["governance"] == 100.0

@@ -1,0 +1,83 @@
+"""Words outside the code keep up with it. Each rule is shown to catch a bad example first."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.house import documented
+from tests.house.sources import ROOT, inline, sources
+
+PAGE = ROOT / "docs" / "page.md"
+
+
+def test_every_command_has_a_test_and_a_line_in_the_documentation() -> None:
+    names = documented.commands(documented.product())
+    tests = [source.text for source in documented.tests_outside_the_house()]
+    assert documented.unnamed(names, tests) == [], "commands no test names"
+    assert documented.unnamed(names, documented.pages().values()) == [], "commands no page names"
+
+
+def test_command_named_only_inside_another_word_is_caught() -> None:
+    found = [inline("apps/skills/management/commands/mine.py", ""), inline("apps/skills/management/commands/_x.py", "")]
+    assert documented.commands(found) == ["mine"]
+    assert documented.unnamed(["mine"], ["the mine_skills command", "determine"]) == ["mine"]
+    assert documented.unnamed(["mine"], ['call_command("mine")']) == []
+
+
+def test_every_setting_is_documented() -> None:
+    [environment] = [source for source in sources("config") if source.path.name == "env.py"]
+    names = documented.settings_fields(environment)
+    assert names
+    assert documented.undocumented(names, (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")) == []
+
+
+def test_setting_without_a_line_is_caught() -> None:
+    text = "class Environment(BaseSettings):\n    model_config: X = 1\n    debug: bool = False\n    redis_url: str = ''"
+    names = documented.settings_fields(inline("config/env.py", text))
+    assert names == ["DEBUG", "REDIS_URL"]
+    assert documented.undocumented(names, "`REDIS_URL` is where. DEBUG is not code here.") == ["DEBUG"]
+
+
+def test_every_error_code_is_documented() -> None:
+    codes = documented.error_codes(documented.product())
+    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    assert set(codes) >= {"GovernanceError", "NotPermitted"}
+    assert documented.undocumented(sorted(set(codes.values())), page) == []
+
+
+def test_error_code_is_found_across_files_and_generations() -> None:
+    child = inline("apps/a/errors.py", "class Late(errors.Spent):\n    code: ClassVar[str] = 'late'")
+    parent = inline(
+        "apps/b/errors.py", "class Spent(BackendError):\n    code = 'spent'\nclass Odd(Exception):\n    code = 'no'"
+    )
+    assert documented.error_codes([child, parent]) == {"Late": "late", "Spent": "spent"}
+
+
+def test_every_requirement_a_file_cites_exists() -> None:
+    known = documented.known_requirements()
+    cited = [*documented.product(), *documented.tests_outside_the_house()]
+    assert [flaw for source in cited for flaw in documented.unknown_requirements(source, known)] == []
+
+
+def test_unknown_requirement_is_caught() -> None:
+    source = inline("tests/rules/test_skills.py", "# R190\nx = 1\n# R191, R000\n# R12, XR999")
+    found = list(documented.unknown_requirements(source, documented.known_requirements()))
+    assert [flaw.split()[1] for flaw in found] == ["R191", "R000"]
+
+
+def test_every_link_in_the_documentation_leads_somewhere() -> None:
+    assert [flaw for path, text in documented.pages().items() for flaw in documented.broken_links(path, text)] == []
+
+
+@pytest.mark.parametrize("link", ["nowhere.md", "../missing/", "#absent", "decisions/tooling.md#absent"])
+def test_broken_link_is_caught(link: str) -> None:
+    assert list(documented.broken_links(PAGE, f"# A page\n[text]({link})"))
+
+
+@pytest.mark.parametrize("link", ["decisions/tooling.md", "../LICENSE", "#a-page", "https://example.org/x"])
+def test_sound_link_passes(link: str) -> None:
+    assert list(documented.broken_links(PAGE, f"# A page\n[text]({link})\n```\n[x](nowhere.md)\n```\n")) == []
+
+
+def test_pages_are_found() -> None:
+    assert Path(ROOT / "docs" / "contributing.md") in documented.pages()

@@ -1,0 +1,65 @@
+"""Tasks make one call, console pages declare, acts are named. Each rule is shown to catch a bad file first."""
+
+import pytest
+
+from tests.house import surfaces
+from tests.house.sources import Check, flaws, inline
+
+TASKS = "apps/runtime/tasks.py"
+PAGE = "apps/console/skills.py"
+POLICY = "apps/governance/policy.py"
+TASK = "@shared_task\ndef wake(conversation_id: int) -> None:\n"
+
+RULES: dict[str, Check] = {
+    "one call": surfaces.tasks_that_think,
+    "ids": surfaces.tasks_that_carry_rows,
+    "tasks.py": surfaces.tasks_elsewhere,
+    "pages": surfaces.console_classes_that_act,
+    "acts": surfaces.misnamed_acts,
+}
+
+BAD = [
+    ("one call", TASKS, TASK + "    take_turn(conversation_id)\n    sweep()"),
+    ("one call", TASKS, TASK + "    pass"),
+    ("one call", TASKS, TASK + "    if conversation_id:\n        take_turn(1)\n    else:\n        sweep()"),
+    ("one call", TASKS, TASK + "    take_turn(\n" + "        1,\n" * 9 + "    )"),
+    ("ids", TASKS, "@shared_task\ndef wake(conversation: Conversation) -> None:\n    take_turn(conversation)"),
+    ("ids", TASKS, "@shared_task(bind=True)\ndef wake(self, conversation_id) -> None:\n    take_turn(conversation_id)"),
+    ("ids", TASKS, "@app.task\ndef wake(**values: int) -> None:\n    take_turn(values)"),
+    ("tasks.py", "apps/runtime/turn.py", TASK + "    take_turn(conversation_id)"),
+    ("pages", PAGE, "class SkillAdmin(GovernedAdmin):\n    def save_model(self): ..."),
+    ("pages", PAGE, "class SkillAdmin(admin.ModelAdmin[Skill]):\n    def get_urls(self): ..."),
+    ("acts", POLICY, "class Act(StrEnum):\n    SKILL_APPROVE = 'approve_skill'"),
+    ("acts", POLICY, "class Act(StrEnum):\n    APPROVE_SKILL = 'skill.approve'"),
+    ("acts", POLICY, "class Act(StrEnum):\n    SKILL_APPROVE = 'skill.approve'\n    SKILL_APPROVE = 'skill.approve'"),
+]
+
+LAWFUL = [
+    ("one call", TASKS, TASK + '    """Wake one conversation."""\n    take_turn(conversation_id)'),
+    ("one call", TASKS, TASK + "    for due in sweep():\n        wake.delay(due)"),
+    ("ids", TASKS, "@shared_task(bind=True)\ndef wake(self, key: str, until: int | None) -> None:\n    take_turn(key)"),
+    ("tasks.py", TASKS, TASK + "    take_turn(conversation_id)"),
+    (
+        "pages",
+        PAGE,
+        "class SkillAdmin(GovernedAdmin):\n    @admin.display(description='x')\n    def body(self, row): ...",
+    ),
+    ("pages", PAGE, "class GovernedAdmin(ModelAdmin):\n    def has_add_permission(self): ..."),
+    ("pages", "apps/api/skills.py", "class SkillAdmin(ModelAdmin):\n    def has_add_permission(self): ..."),
+    ("acts", POLICY, "class Act(StrEnum):\n    SKILL_APPROVE = 'skill.approve'\n    DRAFT_SEND = 'draft.send'"),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), BAD)
+def test_rule_catches(rule: str, path: str, text: str) -> None:
+    assert list(RULES[rule](inline(path, text)))
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), LAWFUL)
+def test_rule_lets_pass(rule: str, path: str, text: str) -> None:
+    assert list(RULES[rule](inline(path, text))) == []
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+def test_product_only_calls_from_its_surfaces(rule: str) -> None:
+    assert flaws(RULES[rule]) == []
