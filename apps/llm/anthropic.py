@@ -1,0 +1,199 @@
+"""The only place that knows the vendor's SDK; importing it costs more than a second."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+import anthropic
+
+from apps.llm.backend import (
+    BackendError,
+    BadRequest,
+    ConnectionLost,
+    JsonObject,
+    MalformedReply,
+    NotAuthorised,
+    Overloaded,
+    RateLimited,
+    Reply,
+    Request,
+    ServerFault,
+    SpendLimitReached,
+    StopReason,
+    TimedOut,
+    ToolUse,
+    UnknownStopReason,
+    Usage,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anthropic.types import Usage as VendorUsage
+
+MESSAGE_FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
+STAND_IN_HEADER = "x-preceptor-stand-in"
+SPEND_CODES = frozenset(
+    {
+        "enforced_spend_limit_reached",
+        "contract_spend_limit_reached",
+        "linked_organization_spend_limit_reached",
+        "organization_on_hold",
+    }
+)
+BY_STATUS: Mapping[int, type[BackendError]] = {
+    401: NotAuthorised,
+    402: SpendLimitReached,
+    403: NotAuthorised,
+    408: TimedOut,
+    429: RateLimited,
+    504: TimedOut,
+    529: Overloaded,
+}
+
+
+class AnthropicBackend:
+    """A model behind the Messages API, at the vendor or at any address that speaks it."""
+
+    def __init__(self, api_key: str, *, base_url: str | None = None) -> None:
+        if not api_key:
+            message = "No model key is set. Set ANTHROPIC_API_KEY, or use the stand-in model."
+            raise NotAuthorised(message)
+        # The turn owns retries: the SDK's own obey any retry-after, however long.
+        self._client = anthropic.Anthropic(api_key=api_key, base_url=base_url, max_retries=0)
+
+    def complete(self, request: Request) -> Reply:
+        try:
+            raw = self._client.messages.with_raw_response.create(**_arguments(request))
+            message = raw.parse()
+        except anthropic.APIError as error:
+            raise _translated(error) from error
+        except json.JSONDecodeError as error:
+            sentence = "The model's answer is not JSON."
+            raise MalformedReply(sentence) from error
+        return _reply(message, stand_in=raw.headers.get(STAND_IN_HEADER) == "1")
+
+    def close(self) -> None:
+        self._client.close()
+
+
+# Any: the SDK's own parameters are overloaded TypedDicts; the stand-in's validation and the API check the shape.
+def _arguments(request: Request) -> dict[str, Any]:
+    arguments: dict[str, Any] = {
+        "model": request.model,
+        "max_tokens": request.max_tokens,
+        "messages": _marked(request.messages) if request.cache_tail else list(request.messages),
+        "timeout": request.timeout_seconds,
+    }
+    if request.system:
+        arguments["system"] = [
+            {"type": "text", "text": block.text}
+            | ({"cache_control": {"type": "ephemeral", "ttl": block.cache}} if block.cache else {})
+            for block in request.system
+        ]
+    if request.tools:
+        arguments["tools"] = [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+            for tool in request.tools
+        ]
+    if output := _output_config(request):
+        arguments["output_config"] = output
+    return arguments
+
+
+def _output_config(request: Request) -> JsonObject:
+    output: JsonObject = {}
+    if request.effort is not None:
+        output["effort"] = request.effort
+    if request.output_schema is not None:
+        output["format"] = {"type": "json_schema", "schema": request.output_schema}
+    return output
+
+
+def _marked(messages: tuple[JsonObject, ...]) -> list[JsonObject]:
+    """The same messages with a breakpoint on their last block; the caller's own are left as they are."""
+    mark: JsonObject = {"cache_control": {"type": "ephemeral"}}
+    match messages:
+        case [*earlier, {"content": str(text)} as last]:
+            block: JsonObject = {"type": "text", "text": text}
+            return [*earlier, last | {"content": [block | mark]}]
+        case [*earlier, {"content": [*blocks, dict(tail)]} as last]:
+            return [*earlier, last | {"content": [*blocks, tail | mark]}]
+        case _:
+            return list(messages)
+
+
+def _reply(message: object, *, stand_in: bool) -> Reply:
+    # The SDK builds a message out of any JSON, without validating it; only the fields tell.
+    if not isinstance(message, anthropic.types.Message) or MESSAGE_FIELDS - message.model_fields_set:
+        sentence = "The model's answer is not a message."
+        raise MalformedReply(sentence)
+    return Reply(
+        message_id=message.id,
+        model=message.model,
+        stop_reason=_stop_reason(message.stop_reason),
+        blocks=tuple(_plain(block.to_dict(mode="json")) for block in message.content),
+        text="".join(block.text for block in message.content if block.type == "text"),
+        tool_uses=tuple(
+            ToolUse(block.id, block.name, _plain(block.input)) for block in message.content if block.type == "tool_use"
+        ),
+        usage=_usage(message.usage),
+        stand_in=stand_in,
+    )
+
+
+def _plain(value: Mapping[str, object]) -> JsonObject:
+    # What the SDK decoded from JSON, or encodes as such, holds nothing that JSON does not know.
+    return cast("JsonObject", value)
+
+
+def _stop_reason(value: str | None) -> StopReason:
+    try:
+        return StopReason(value or "")
+    except ValueError as error:
+        sentence = f"The model stopped for a reason this version does not know: {value!r}."
+        raise UnknownStopReason(sentence) from error
+
+
+def _usage(usage: VendorUsage) -> Usage:
+    written = usage.cache_creation_input_tokens or 0
+    written_1h = usage.cache_creation.ephemeral_1h_input_tokens if usage.cache_creation else 0
+    return Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cache_read_input_tokens or 0,
+        cache_write_5m_tokens=written - written_1h,
+        cache_write_1h_tokens=written_1h,
+    )
+
+
+def _translated(error: anthropic.APIError) -> BackendError:
+    if isinstance(error, anthropic.APITimeoutError):
+        return TimedOut("The model did not answer in time.")
+    if isinstance(error, anthropic.APIConnectionError):
+        return ConnectionLost("The connection to the model broke.")
+    if isinstance(error, anthropic.APIStatusError):
+        return _translated_status(error)
+    return MalformedReply("The model's answer is not a message.")
+
+
+def _translated_status(error: anthropic.APIStatusError) -> BackendError:
+    kind = BY_STATUS.get(error.status_code, ServerFault if error.status_code >= 500 else BadRequest)
+    if _is_about_money(error):
+        kind = SpendLimitReached
+    return kind(error.api_message or error.message, retry_after_seconds=_retry_after_seconds(error))
+
+
+def _is_about_money(error: anthropic.APIStatusError) -> bool:
+    if error.error_code in SPEND_CODES or error.type == "billing_error":
+        return True
+    # A limit the account set itself answers 400 without a code; its sentence is all there is to go by.
+    return error.status_code == 400 and "api usage limits" in (error.api_message or "").lower()
+
+
+def _retry_after_seconds(error: anthropic.APIStatusError) -> float | None:
+    try:
+        return float(error.response.headers["retry-after"])
+    except (KeyError, ValueError):
+        return None

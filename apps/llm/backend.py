@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Literal, Protocol, TypeAlias
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+JsonObject: TypeAlias = dict[str, Json]
+CacheLifetime: TypeAlias = Literal["5m", "1h"]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemBlock:
+    """A piece of the system prompt; `cache` puts a breakpoint behind it."""
+
+    text: str
+    cache: CacheLifetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as the model sees it."""
+
+    name: str
+    description: str
+    input_schema: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call of a model. `cache_tail` moves a five-minute breakpoint onto the last block of the messages."""
+
+    model: str
+    max_tokens: int
+    system: tuple[SystemBlock, ...]
+    messages: tuple[JsonObject, ...]
+    tools: tuple[Tool, ...] = ()
+    timeout_seconds: float = 120.0
+    effort: str | None = None
+    output_schema: JsonObject | None = None
+    cache_tail: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call consumed; the five counts never overlap."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int = 0
+    cache_write_5m_tokens: int = 0
+    cache_write_1h_tokens: int = 0
+
+    @property
+    def prompt_tokens(self) -> int:
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_5m_tokens + self.cache_write_1h_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_5m_tokens + other.cache_write_5m_tokens,
+            self.cache_write_1h_tokens + other.cache_write_1h_tokens,
+        )
+
+
+class StopReason(StrEnum):
+    """Why the model stopped, as the Messages API documents it."""
+
+    END_TURN = "end_turn"
+    MAX_TOKENS = "max_tokens"
+    STOP_SEQUENCE = "stop_sequence"
+    TOOL_USE = "tool_use"
+    PAUSE_TURN = "pause_turn"
+    REFUSAL = "refusal"
+    CONTEXT_WINDOW_EXCEEDED = "model_context_window_exceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """The model's wish to have a tool called."""
+
+    tool_use_id: str
+    name: str
+    arguments: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer of a model. `blocks` go back unchanged as the assistant's content in the next request."""
+
+    message_id: str
+    model: str
+    stop_reason: StopReason
+    blocks: tuple[JsonObject, ...]
+    text: str
+    tool_uses: tuple[ToolUse, ...]
+    usage: Usage
+    stand_in: bool
+
+
+class Backend(Protocol):
+    """Something that answers requests: the vendor, or whatever speaks its language at another address."""
+
+    def complete(self, request: Request) -> Reply:
+        """Answer once, or raise a `BackendError`. It never retries: the turn decides that."""
+
+
+class WhoActs(StrEnum):
+    """Who has to do something before the same request can succeed."""
+
+    NOBODY = "nobody"
+    OPERATOR = "operator"
+    DEVELOPER = "developer"
+
+
+class BackendError(Exception):
+    """A model call that brought no reply."""
+
+    code: ClassVar[str] = "backend_error"
+    who_acts: ClassVar[WhoActs] = WhoActs.DEVELOPER
+
+    def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+    @property
+    def is_worth_retrying(self) -> bool:
+        """Time alone may heal it."""
+        return self.who_acts is WhoActs.NOBODY
+
+
+class Overloaded(BackendError):
+    """The provider has no capacity just now."""
+
+    code = "overloaded"
+    who_acts = WhoActs.NOBODY
+
+
+class RateLimited(BackendError):
+    """We ask faster than the account allows."""
+
+    code = "rate_limited"
+    who_acts = WhoActs.NOBODY
+
+
+class ConnectionLost(BackendError):
+    """The answer did not arrive, or only a part of it."""
+
+    code = "connection_lost"
+    who_acts = WhoActs.NOBODY
+
+
+class TimedOut(BackendError):
+    """Nothing came within the time the request allowed."""
+
+    code = "timed_out"
+    who_acts = WhoActs.NOBODY
+
+
+class ServerFault(BackendError):
+    """The provider failed on its side."""
+
+    code = "server_fault"
+    who_acts = WhoActs.NOBODY
+
+
+class MalformedReply(BackendError):
+    """An answer arrived that is not a message."""
+
+    code = "malformed_reply"
+    who_acts = WhoActs.NOBODY
+
+
+class SpendLimitReached(BackendError):
+    """The account's money for this period is spent; waiting seconds does not help."""
+
+    code = "spend_limit_reached"
+    who_acts = WhoActs.OPERATOR
+
+
+class NotAuthorised(BackendError):
+    """The key is missing, wrong, or may not use this model."""
+
+    code = "not_authorised"
+    who_acts = WhoActs.OPERATOR
+
+
+class BadRequest(BackendError):
+    """We sent something the API refuses; the same bytes will be refused again."""
+
+    code = "bad_request"
+
+
+class UnknownStopReason(BackendError):
+    """The model stopped for a reason this version does not know how to treat."""
+
+    code = "unknown_stop_reason"

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import ROUND_CEILING, Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from apps.llm.backend import Usage
+
+# Used for a model that is not in the table.
+DEFAULT_MINIMUM_PREFIX_TOKENS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """US dollars per million tokens, which are also micro-dollars per token."""
+
+    input: Decimal
+    output: Decimal
+    cache_read: Decimal
+    cache_write_5m: Decimal
+    cache_write_1h: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class LongPrompt:
+    """The rates of a model for every token of a request whose prompt is longer than `above_tokens`."""
+
+    above_tokens: int
+    rates: Rates
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs, and from which prefix length on it caches, as published on `as_of`."""
+
+    model: str
+    as_of: date
+    rates: Rates
+    minimum_prefix_tokens: int
+    long_prompt: LongPrompt | None = None
+
+
+def _rates(input_price: str, output_price: str, read_share: str = "0.1") -> Rates:
+    price = Decimal(input_price)
+    return Rates(price, Decimal(output_price), price * Decimal(read_share), price * Decimal("1.25"), price * 2)
+
+
+_AUGUST = date(2026, 8, 21)
+_OCTOBER = date(2026, 10, 24)
+
+# The minimum prefixes of Haiku 5.5 and of the 5.1 models are not confirmed; they take their family's.
+PRICES: tuple[Price, ...] = (
+    Price("claude-opus-5-5", _OCTOBER, _rates("4", "20", "0.05"), 512),
+    Price("claude-sonnet-5-5", _OCTOBER, _rates("2", "10", "0.05"), 512),
+    Price(
+        "claude-haiku-5-5",
+        _OCTOBER,
+        _rates("0.10", "0.50"),
+        4096,
+        LongPrompt(100_000, _rates("0.50", "2.50")),
+    ),
+    Price("claude-fable-5-1", _OCTOBER, _rates("10", "50", "0.025"), 512),
+    Price("claude-mythos-5-1", _OCTOBER, _rates("10", "50", "0.025"), 512),
+    Price("claude-fable-5", _AUGUST, _rates("10", "50"), 512),
+    Price("claude-mythos-5", _AUGUST, _rates("10", "50"), 512),
+    Price("claude-opus-5", _AUGUST, _rates("5", "25"), 512),
+    Price("claude-sonnet-5", _AUGUST, _rates("2", "10"), 1024),
+    Price("claude-opus-4-8", _AUGUST, _rates("5", "25"), 1024),
+    Price("claude-opus-4-7", _AUGUST, _rates("5", "25"), 2048),
+    Price("claude-opus-4-6", _AUGUST, _rates("5", "25"), 4096),
+    Price("claude-opus-4-5", _AUGUST, _rates("5", "25"), 4096),
+    Price("claude-sonnet-4-6", _AUGUST, _rates("3", "15"), 1024),
+    Price("claude-sonnet-4-5", _AUGUST, _rates("3", "15"), 1024),
+    Price("claude-haiku-4-5", _AUGUST, _rates("1", "5"), 4096),
+)
+_BY_MODEL = {price.model: price for price in PRICES}
+
+
+def price_of(model: str) -> Price | None:
+    """The row of a model, or of the model whose dated snapshot this is."""
+    undated, _, suffix = model.rpartition("-")
+    is_snapshot = len(suffix) == 8 and suffix.isdigit()
+    return _BY_MODEL.get(undated if is_snapshot else model)
+
+
+def minimum_prefix_tokens(model: str) -> int:
+    price = price_of(model)
+    return price.minimum_prefix_tokens if price else DEFAULT_MINIMUM_PREFIX_TOKENS
+
+
+def cost_micro_usd(model: str, usage: Usage) -> int | None:
+    """Rounded up to a whole micro-dollar; `None` says that no price is known, which is not the same as free."""
+    price = price_of(model)
+    if price is None:
+        return None
+    rates = _rates_for(price, usage)
+    exact = (
+        usage.input_tokens * rates.input
+        + usage.output_tokens * rates.output
+        + usage.cache_read_tokens * rates.cache_read
+        + usage.cache_write_5m_tokens * rates.cache_write_5m
+        + usage.cache_write_1h_tokens * rates.cache_write_1h
+    )
+    return int(exact.to_integral_value(rounding=ROUND_CEILING))
+
+
+def _rates_for(price: Price, usage: Usage) -> Rates:
+    long_prompt = price.long_prompt
+    if long_prompt is not None and usage.prompt_tokens > long_prompt.above_tokens:
+        return long_prompt.rates
+    return price.rates

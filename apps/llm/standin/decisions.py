@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from apps.llm.backend import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Answer with text. A stop reason is given only by scripts."""
+
+    text: str
+    stop_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Ask for one tool to be called."""
+
+    tool_name: str
+    arguments: JsonObject
+
+
+Decision: TypeAlias = Say | Call

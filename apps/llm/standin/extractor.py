@@ -1,0 +1,123 @@
+"""Writes a runbook from a transcript's own tool sequence. Only names of tools, names of arguments and general words
+of customer service enter it, so nothing that belongs to one customer can."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from apps.llm.standin.transcripts import read_transcript
+from apps.llm.standin.words import service_words, spoken
+
+if TYPE_CHECKING:
+    from apps.llm.standin.transcripts import Step, Transcript
+
+NAME_CHARACTERS = 64
+REQUEST_WORDS = 2
+TOPICS = 6
+THINKING_TOOLS = frozenset({"think", "calculate"})
+# Reading a runbook is no step of another one.
+READING_SKILLS = frozenset({"get_skill", "list_skills"})
+WRITING = re.compile(
+    r"^(?:add|approve|assign|book|cancel|change|close|create|delete|draft|exchange|issue|modify|open|order|pay|propose|"
+    r"record|refund|register|remove|reset|save|schedule|send|set|submit|transfer|update|upgrade|write)(?:[_-]|$)"
+)
+HANDING_OVER = re.compile(r"(?:transfer_to|escalate|hand_?over)", re.IGNORECASE)
+UNHAPPY = re.compile(
+    r"not (?:helpful|happy|satisfied|acceptable)|unhappy|useless|unacceptable|disappoint|frustrat|ridiculous|terrible|"
+    r"awful|the worst|angry|never again|waste of time|(?:did|does|has)(?:n't| not) (?:help|work|solve)|"
+    r"still (?:not|no) |transfer me|human agent|real person|speak to (?:a|your) (?:human|manager|supervisor)|complain",
+    re.IGNORECASE,
+)
+
+
+def extract(transcript_text: str) -> str:
+    """Strict JSON: a skill, or null where hardly anything was done or the outcome was not good."""
+    transcript = read_transcript(transcript_text)
+    steps = _procedure(transcript)
+    if _is_trivial(steps) or UNHAPPY.search(transcript.last_customer_text):
+        return json.dumps({"skill": None})
+    return json.dumps({"skill": _skill(transcript, steps)}, ensure_ascii=False)
+
+
+def _is_trivial(steps: list[Step]) -> bool:
+    """Nothing, one look-up, or work that ended in somebody else's hands."""
+    if not steps or HANDING_OVER.match(steps[-1].tool_name):
+        return True
+    return len(steps) == 1 and not WRITING.match(steps[0].tool_name)
+
+
+def _procedure(transcript: Transcript) -> list[Step]:
+    """The tools that worked at least once, in order, neighbouring repeats told once."""
+    worked = {step.tool_name for step in transcript.steps if not step.is_error} - READING_SKILLS
+    steps: list[Step] = []
+    for step in transcript.steps:
+        if step.tool_name not in worked:
+            continue
+        if steps and steps[-1].tool_name == step.tool_name:
+            steps[-1] = steps[-1].joined_with(step)
+        else:
+            steps.append(step)
+    return steps
+
+
+def _skill(transcript: Transcript, steps: list[Step]) -> dict[str, str]:
+    main = _main_tool(steps)
+    request = service_words(transcript.first_customer_text)
+    topics = ", ".join(request[:TOPICS]) or spoken(main)
+    subject = " ".join(request[:REQUEST_WORDS]) or spoken(main)
+    name = _slug(f"{'-'.join(request[:REQUEST_WORDS])}-{main}")
+    return {
+        "name": name,
+        "title": f"{subject[:1].upper()}{subject[1:]}: {spoken(main)}",
+        "description": f"When a customer writes about: {topics}. Ends with {spoken(main)}.",
+        "body": _body(transcript, steps, main, topics),
+    }
+
+
+def _main_tool(steps: list[Step]) -> str:
+    names = [step.tool_name for step in steps]
+    writing = [name for name in names if WRITING.match(name)]
+    working = [name for name in names if name not in THINKING_TOOLS]
+    return (writing or working or names)[-1]
+
+
+def _slug(text: str) -> str:
+    slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    return slug[:NAME_CHARACTERS].rstrip("-")
+
+
+def _body(transcript: Transcript, steps: list[Step], main: str, topics: str) -> str:
+    numbered = [f"{number}. {_told(step)}" for number, step in enumerate(steps, 1)]
+    return "\n".join(
+        [
+            "## When to Use",
+            f"Use this when a customer writes about: {topics}.",
+            "",
+            "## Procedure",
+            *numbered,
+            "",
+            "## Pitfalls",
+            *_pitfalls(transcript),
+            "",
+            "## Verification",
+            f"- Read what `{main}` returns and tell the customer only what it says.",
+            "- Ask the customer whether this settles the request before you close the conversation.",
+        ]
+    )
+
+
+def _told(step: Step) -> str:
+    if not step.argument_names:
+        return f"Call `{step.tool_name}`."
+    listed = ", ".join(f"`{name}`" for name in step.argument_names)
+    return f"Call `{step.tool_name}` with {listed}."
+
+
+def _pitfalls(transcript: Transcript) -> list[str]:
+    failed = dict.fromkeys(step.tool_name for step in transcript.steps if step.is_error)
+    return [
+        *(f"- `{name}` returned an error in the source conversation. Check its arguments first." for name in failed),
+        "- Use only what the customer or a tool stated as arguments. Ask for what is missing; never guess it.",
+    ]

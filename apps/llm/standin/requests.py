@@ -1,0 +1,242 @@
+"""A request of the Messages API, parsed and refused the way the API refuses it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from apps.llm.standin.cache import Block
+from apps.llm.standin.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from apps.llm.backend import CacheLifetime, Json, JsonObject
+
+ROLES = frozenset({"user", "assistant", "system"})
+MAX_BREAKPOINTS = 4
+# A change of any of these leaves tools and system cached, and nothing behind them.
+MESSAGE_SETTINGS = ("tool_choice", "thinking", "output_config")
+
+
+class InvalidRequest(Exception):
+    """The request is one the API refuses with status 400."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message with its content as blocks, breakpoints included."""
+
+    role: str
+    blocks: tuple[JsonObject, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A valid request."""
+
+    model: str
+    max_tokens: int
+    stream: bool
+    system: tuple[JsonObject, ...]
+    tools: tuple[JsonObject, ...]
+    messages: tuple[Message, ...]
+    settings: JsonObject
+    automatic_mark: CacheLifetime | None
+
+    @property
+    def system_text(self) -> str:
+        return "\n\n".join(text_of(block) for block in self.system)
+
+    @property
+    def output_schema(self) -> Json:
+        config = self.settings.get("output_config")
+        return config.get("format") if isinstance(config, dict) else None
+
+
+def parse_request(body: bytes, *, counting: bool = False) -> Asked:
+    """Raise `InvalidRequest` with the API's kind of sentence; `counting` asks for no `max_tokens`."""
+    content = parse_object(body)
+    max_tokens = content.get("max_tokens", 0 if counting else None)
+    asked = Asked(
+        model=_required_text(content, "model"),
+        max_tokens=_whole_number(max_tokens, "max_tokens"),
+        stream=content.get("stream") is True,
+        system=_blocks(content.get("system", []), "system"),
+        tools=_objects(content.get("tools", []), "tools"),
+        messages=_messages(content.get("messages")),
+        settings={key: content[key] for key in MESSAGE_SETTINGS if key in content},
+        automatic_mark=_mark(content),
+    )
+    _refuse_bad_order(asked.messages)
+    _refuse_bad_marks(asked)
+    return asked
+
+
+def parse_object(body: bytes) -> JsonObject:
+    try:
+        decoded: Json = json.loads(body)
+    except ValueError as error:
+        sentence = "The request body is not valid JSON."
+        raise InvalidRequest(sentence) from error
+    return _object(decoded, "the request body")
+
+
+def prompt_blocks(asked: Asked) -> tuple[Block, ...]:
+    """The prompt in hashing order. Breakpoints are not content: moving one changes no hash."""
+    blocks = [_cache_block("tools", "tool", tool) for tool in asked.tools]
+    blocks += [_cache_block("system", "text", block) for block in asked.system]
+    settings = _encoded(asked.settings)
+    blocks += [
+        _cache_block(f"{message.role} {settings}", str(block.get("type")), block)
+        for message in asked.messages
+        for block in message.blocks
+    ]
+    if asked.automatic_mark and blocks and blocks[-1].mark is None:
+        last = blocks[-1]
+        blocks[-1] = Block(last.content, last.kind, last.tokens, asked.automatic_mark)
+    return tuple(blocks)
+
+
+def text_of(block: JsonObject) -> str:
+    text = block.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _cache_block(place: str, kind: str, block: JsonObject) -> Block:
+    content = _encoded({key: value for key, value in block.items() if key != "cache_control"})
+    counted = text_of(block) if kind == "text" else content
+    return Block(f"{place}\n{content}".encode(), kind, estimate_tokens(counted), _mark(block))
+
+
+def _encoded(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _object(value: Json, place: str) -> JsonObject:
+    if not isinstance(value, dict):
+        sentence = f"{place}: Input should be an object"
+        raise InvalidRequest(sentence)
+    return value
+
+
+def _objects(value: Json, place: str) -> tuple[JsonObject, ...]:
+    if not isinstance(value, list):
+        sentence = f"{place}: Input should be a list"
+        raise InvalidRequest(sentence)
+    return tuple(_object(item, f"{place}.{index}") for index, item in enumerate(value))
+
+
+def _blocks(value: Json, place: str) -> tuple[JsonObject, ...]:
+    if isinstance(value, str):
+        return ({"type": "text", "text": value},)
+    return _objects(value, place)
+
+
+def _required_text(content: JsonObject, field: str) -> str:
+    value = content.get(field)
+    if not isinstance(value, str) or not value:
+        sentence = f"{field}: Field required"
+        raise InvalidRequest(sentence)
+    return value
+
+
+def _whole_number(value: Json, field: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        sentence = f"{field}: Field required"
+        raise InvalidRequest(sentence)
+    if value < 0:
+        sentence = f"{field}: Input should be greater than or equal to 0"
+        raise InvalidRequest(sentence)
+    return value
+
+
+def _messages(value: Json) -> tuple[Message, ...]:
+    if value is None or value == []:
+        sentence = "messages: at least one message is required"
+        raise InvalidRequest(sentence)
+    return tuple(_message(item, f"messages.{index}") for index, item in enumerate(_objects(value, "messages")))
+
+
+def _message(item: JsonObject, place: str) -> Message:
+    role = item.get("role")
+    if not isinstance(role, str) or role not in ROLES:
+        sentence = f"{place}.role: Input should be 'user' or 'assistant'"
+        raise InvalidRequest(sentence)
+    blocks = _blocks(item.get("content"), f"{place}.content")
+    if not blocks:
+        sentence = f"{place}: messages must have non-empty content"
+        raise InvalidRequest(sentence)
+    return Message(role, blocks)
+
+
+def _refuse_bad_order(messages: Sequence[Message]) -> None:
+    if messages[0].role != "user":
+        sentence = "messages: first message must use the user role"
+        raise InvalidRequest(sentence)
+    if messages[-1].role == "assistant":
+        sentence = "The conversation must end with a user message; this model does not support assistant prefill."
+        raise InvalidRequest(sentence)
+    waiting: set[Json] = set()
+    for index, message in enumerate(messages):
+        if message.role == "system":
+            continue
+        answered = {block.get("tool_use_id") for block in message.blocks if block.get("type") == "tool_result"}
+        if strangers := answered - waiting:
+            sentence = (
+                f"messages.{index}: unexpected `tool_use_id` found in `tool_result` blocks: {_listed(strangers)}. Each "
+                "`tool_result` block must have a corresponding `tool_use` block in the previous message."
+            )
+            raise InvalidRequest(sentence)
+        if unanswered := waiting - answered:
+            sentence = (
+                f"messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+                f"{_listed(unanswered)}."
+            )
+            raise InvalidRequest(sentence)
+        waiting = {block.get("id") for block in message.blocks if block.get("type") == "tool_use"}
+
+
+def _listed(ids: set[Json]) -> str:
+    return ", ".join(sorted(str(item) for item in ids))
+
+
+def _mark(block: JsonObject) -> CacheLifetime | None:
+    control = block.get("cache_control")
+    if control is None:
+        return None
+    if not isinstance(control, dict) or control.get("type") != "ephemeral":
+        sentence = "cache_control.type: Input should be 'ephemeral'"
+        raise InvalidRequest(sentence)
+    match control.get("ttl", "5m"):
+        case "5m":
+            return "5m"
+        case "1h":
+            return "1h"
+        case other:
+            sentence = f"cache_control.ttl: Input should be '5m' or '1h', not {other!r}"
+            raise InvalidRequest(sentence)
+
+
+def _marks(asked: Asked) -> Iterator[CacheLifetime]:
+    contents = (asked.tools, asked.system, *(message.blocks for message in asked.messages))
+    for block in (block for blocks in contents for block in blocks):
+        if mark := _mark(block):
+            yield mark
+
+
+def _refuse_bad_marks(asked: Asked) -> None:
+    marks = list(_marks(asked))
+    last = _mark(asked.messages[-1].blocks[-1])
+    if asked.automatic_mark and last is None:
+        marks.append(asked.automatic_mark)
+    elif asked.automatic_mark and last != asked.automatic_mark:
+        sentence = "cache_control: the last block has a breakpoint with another ttl"
+        raise InvalidRequest(sentence)
+    if len(marks) > MAX_BREAKPOINTS:
+        sentence = f"A maximum of {MAX_BREAKPOINTS} blocks with cache_control may be provided. Found {len(marks)}."
+        raise InvalidRequest(sentence)
+    if "5m" in marks and "1h" in marks[marks.index("5m") :]:
+        sentence = "cache_control: a ttl='1h' block must not come after a ttl='5m' block"
+        raise InvalidRequest(sentence)

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from apps.llm.standin.endpoint import Endpoint
+from apps.llm.standin.server import LOOPBACK, listening_socket, server_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def running_standin() -> Iterator[str]:
+    """A stand-in of one's own, in a thread on a free port; yields its base URL."""
+    listener = listening_socket(0)
+    server = server_for(Endpoint())
+    thread = threading.Thread(target=server.run, args=([listener],), name="stand-in model", daemon=True)
+    thread.start()
+    try:
+        yield f"http://{LOOPBACK}:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()

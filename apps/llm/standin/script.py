@@ -1,0 +1,117 @@
+"""What a test or a demonstration wants the stand-in to do next, instead of what it would do by itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from apps.llm.standin.decisions import Call, Decision, Say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from apps.llm.backend import Json, JsonObject
+
+KINDS = ("reply", "tool", "fault", "pass")
+
+
+class Fault(StrEnum):
+    """A way for the endpoint to fail."""
+
+    OVERLOADED = "overloaded"
+    RATE_LIMITED = "rate_limited"
+    TIMEOUT = "timeout"
+    SERVER_ERROR = "server_error"
+    CUT_STREAM = "cut_stream"
+    MALFORMED = "malformed"
+    SPEND_LIMIT = "spend_limit"
+
+
+class BadScript(ValueError):
+    """The script is not a list of steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One scripted answer. Neither a decision nor a fault means: answer as always.
+
+    `seconds` is the advice to wait for a rate limit or an overload, and otherwise the silence before the answer.
+    """
+
+    decision: Decision | None = None
+    fault: Fault | None = None
+    seconds: float | None = None
+    match: str = ""
+
+    @property
+    def silence_seconds(self) -> float:
+        if self.fault in {Fault.RATE_LIMITED, Fault.OVERLOADED}:
+            return 0.0
+        return self.seconds or (30.0 if self.fault is Fault.TIMEOUT else 0.0)
+
+
+class Script:
+    """Steps waiting for their call; each is used once."""
+
+    def __init__(self, steps: Sequence[Step] = ()) -> None:
+        self._steps = list(steps)
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def take(self, body: str) -> Step:
+        """The first step that this request may use; a step bound to other words waits for its own."""
+        for index, step in enumerate(self._steps):
+            if step.match in body:
+                return self._steps.pop(index)
+        return Step()
+
+
+def parse_script(text: str | bytes) -> tuple[Step, ...]:
+    try:
+        content: Json = json.loads(text)
+    except ValueError as error:
+        sentence = "The script is not valid JSON."
+        raise BadScript(sentence) from error
+    if not isinstance(content, list):
+        sentence = "A script is a list of steps."
+        raise BadScript(sentence)
+    return tuple(_step(item, number) for number, item in enumerate(content, 1))
+
+
+def _step(item: Json, number: int) -> Step:
+    kinds = [kind for kind in KINDS if isinstance(item, dict) and kind in item]
+    if not isinstance(item, dict) or len(kinds) != 1 or item.keys() - {*KINDS, "seconds", "match"}:
+        sentence = f"Step {number} needs exactly one of {', '.join(KINDS)}, and at most `seconds` and `match` besides."
+        raise BadScript(sentence)
+    seconds, match = item.get("seconds"), item.get("match", "")
+    if not isinstance(seconds, int | float | None) or not isinstance(match, str):
+        sentence = f"Step {number}: `seconds` is a number and `match` is a text."
+        raise BadScript(sentence)
+    return Step(_decision(item, number), _fault(item, number), seconds, match)
+
+
+def _decision(item: JsonObject, number: int) -> Decision | None:
+    match item:
+        case {"reply": {"text": str(text), **rest}}:
+            stop_reason = rest.get("stop_reason")
+            return Say(text, stop_reason if isinstance(stop_reason, str) else None)
+        case {"tool": {"name": str(name), "arguments": dict(arguments)}}:
+            return Call(name, arguments)
+        case {"reply": _} | {"tool": _}:
+            sentence = f"Step {number}: a reply has a `text`, a tool has a `name` and `arguments`."
+            raise BadScript(sentence)
+        case _:
+            return None
+
+
+def _fault(item: JsonObject, number: int) -> Fault | None:
+    if "fault" not in item:
+        return None
+    try:
+        return Fault(str(item["fault"]))
+    except ValueError as error:
+        sentence = f"Step {number}: a fault is one of {', '.join(Fault)}."
+        raise BadScript(sentence) from error

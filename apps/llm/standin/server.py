@@ -1,0 +1,131 @@
+"""HTTP around the endpoint: a plain ASGI application on loopback, one event loop, any number of waiting calls."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+
+from apps.llm.standin.answers import STAND_IN_HEADER, Answer, error_answer, new_id
+from apps.llm.standin.endpoint import Arrived, Endpoint, Planned
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+    from typing import TypeAlias
+
+    # Any: ASGI messages are dictionaries of whatever the specification says for each type.
+    AsgiMessage: TypeAlias = MutableMapping[str, Any]
+    Receive: TypeAlias = Callable[[], Awaitable[AsgiMessage]]
+    Send: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
+
+LOOPBACK = "127.0.0.1"
+WAITING_CONNECTIONS = 2048
+
+
+class Application:
+    """The stand-in's routes."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._routes: dict[tuple[str, str], Callable[[Arrived], Answer]] = {
+            ("POST", "/v1/messages/count_tokens"): endpoint.count_tokens,
+            ("GET", "/v1/models"): endpoint.list_models,
+            ("GET", "/healthz"): endpoint.report_health,
+            ("POST", "/standin/script"): endpoint.replace_script,
+            ("GET", "/standin/script"): endpoint.show_script,
+            ("GET", "/standin/requests"): endpoint.list_requests,
+            ("DELETE", "/standin/requests"): endpoint.forget_requests,
+            ("POST", "/standin/clock"): endpoint.advance_clock,
+        }
+
+    async def __call__(self, scope: AsgiMessage, receive: Receive, send: Send) -> None:
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        arrived = Arrived(scope["path"], headers, await _read_body(receive))
+        planned = self._plan(scope["method"], arrived)
+        if await _is_abandoned(receive, planned.silence_seconds):
+            return
+        self._endpoint.begin(planned)
+        await _send_answer(planned.answer, send)
+
+    def _plan(self, method: str, arrived: Arrived) -> Planned:
+        if (method, arrived.path) == ("POST", "/v1/messages"):
+            return self._endpoint.plan_message(arrived)
+        route = self._routes.get((method, arrived.path))
+        if route is None:
+            return Planned(error_answer(404, "not_found_error", f"{method} {arrived.path} is not served here."))
+        return Planned(route(arrived))
+
+
+async def _read_body(receive: Receive) -> bytes:
+    parts = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+async def _is_abandoned(receive: Receive, seconds: float) -> bool:
+    """Keep silent for so long, unless the caller hangs up first."""
+    if seconds <= 0:
+        return False
+    try:
+        await asyncio.wait_for(receive(), timeout=seconds)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _send_answer(answer: Answer, send: Send) -> None:
+    await send({"type": "http.response.start", "status": answer.status, "headers": _headers(answer)})
+    if answer.is_cut:
+        await send({"type": "http.response.body", "body": _first_half(answer), "more_body": True})
+        # Returning now leaves the response unfinished, and the server closes the connection.
+        return
+    for chunk in answer.chunks:
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _headers(answer: Answer) -> list[tuple[bytes, bytes]]:
+    headers = {
+        "content-type": answer.content_type,
+        "request-id": new_id("req"),
+        STAND_IN_HEADER: "1",
+        **answer.headers,
+    }
+    if not answer.is_stream:
+        headers["content-length"] = str(sum(len(chunk) for chunk in answer.chunks))
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+
+
+def _first_half(answer: Answer) -> bytes:
+    whole = b"".join(answer.chunks)
+    return whole[: len(whole) // 2]
+
+
+def listening_socket(port: int) -> socket.socket:
+    """On loopback alone; port 0 takes a free one. Callers can connect from now on."""
+    # asyncio sends small packets at once only on sockets that name TCP; otherwise each answer waits 40 ms.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((LOOPBACK, port))
+    listener.listen(WAITING_CONNECTIONS)
+    return listener
+
+
+def server_for(endpoint: Endpoint) -> uvicorn.Server:
+    config = uvicorn.Config(
+        Application(endpoint),
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        backlog=WAITING_CONNECTIONS,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=1,
+    )
+    return uvicorn.Server(config)

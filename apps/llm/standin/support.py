@@ -1,0 +1,126 @@
+"""An honest support agent: it does what the request's own words call for, and says no more than it did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from apps.llm.standin.arguments import Missing, fill_arguments
+from apps.llm.standin.decisions import Call, Decision, Say
+from apps.llm.standin.replies import reply_to
+from apps.llm.standin.runbooks import GET_SKILL, fetched_runbook
+from apps.llm.standin.statements import facts_from_customer, facts_from_owner, stated_change, stated_wish
+from apps.llm.standin.words import shared_words, spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from apps.llm.backend import JsonObject
+    from apps.llm.standin.conversation import Conversation, SkillLine
+    from apps.llm.standin.statements import Wish
+
+UPDATE_PROFILE = "update_customer_profile"
+UPDATE_MEMORY = "update_memory"
+WORDS_TO_MATCH = 2
+
+
+def answer(conversation: Conversation) -> Decision:
+    for decide in (_take_down_owners_facts, _fetch_skill, _follow_runbook, _record_wish):
+        call = decide(conversation)
+        if call is not None:
+            return call
+    return Say(reply_to(conversation, missing=_missing_arguments(conversation)))
+
+
+def _take_down_owners_facts(conversation: Conversation) -> Call | None:
+    if _was_called(conversation, UPDATE_MEMORY):
+        return None
+    return _memory_call(conversation, facts_from_owner(conversation.turn.owner))
+
+
+def _fetch_skill(conversation: Conversation) -> Call | None:
+    if GET_SKILL not in conversation.tools or _was_called(conversation, GET_SKILL):
+        return None
+    skill = _best_skill(conversation)
+    if skill is None:
+        return None
+    argument = _skill_argument(conversation.tools[GET_SKILL])
+    fetched = any(
+        call.tool_name == GET_SKILL and call.arguments.get(argument) == skill.skill_id for call in conversation.calls
+    )
+    return None if fetched else Call(GET_SKILL, {argument: skill.skill_id})
+
+
+def _best_skill(conversation: Conversation) -> SkillLine | None:
+    scored = [
+        (shared_words(f"{spoken(skill.name)} {skill.description}", conversation.turn.customer), skill)
+        for skill in conversation.skills
+    ]
+    best = max((score for score, _ in scored), default=0)
+    if best < WORDS_TO_MATCH:
+        return None
+    return next(skill for score, skill in scored if score == best)
+
+
+def _skill_argument(schema: JsonObject) -> str:
+    properties = schema.get("properties")
+    names = list(properties) if isinstance(properties, dict) else []
+    return next((name for name in ("skill_id", "id") if name in names), names[0] if names else "skill_id")
+
+
+def _follow_runbook(conversation: Conversation) -> Call | None:
+    for tool_name in _tools_to_call(conversation):
+        call = _call_for(tool_name, conversation)
+        if isinstance(call, Call):
+            return call
+    return None
+
+
+def _tools_to_call(conversation: Conversation) -> tuple[str, ...]:
+    """The tools the fetched runbook names that are offered and were not called since."""
+    runbook = fetched_runbook(conversation)
+    if runbook is None:
+        return ()
+    called = {call.tool_name for call in runbook.calls_since}
+    return tuple(
+        name for name in runbook.tool_names if name in conversation.tools and name not in called and name != GET_SKILL
+    )
+
+
+def _missing_arguments(conversation: Conversation) -> tuple[str, ...]:
+    calls = (_call_for(name, conversation) for name in _tools_to_call(conversation))
+    return tuple(dict.fromkeys(call.argument for call in calls if isinstance(call, Missing)))
+
+
+def _call_for(tool_name: str, conversation: Conversation) -> Call | Missing | None:
+    if tool_name == UPDATE_PROFILE:
+        wish = stated_wish(conversation.turn.customer) or stated_change(conversation.turn.customer)
+        return _profile_call(wish) if wish else None
+    if tool_name == UPDATE_MEMORY:
+        return _memory_call(conversation, facts_from_customer(conversation.turn.customer))
+    arguments = fill_arguments(conversation.tools[tool_name], conversation.customer_texts)
+    return arguments if isinstance(arguments, Missing) else Call(tool_name, arguments)
+
+
+def _record_wish(conversation: Conversation) -> Call | None:
+    wish = stated_wish(conversation.turn.customer)
+    if wish is None or UPDATE_PROFILE not in conversation.tools or _was_called(conversation, UPDATE_PROFILE):
+        return None
+    is_known = wish.record in conversation.section("Customer profile")
+    return None if is_known else _profile_call(wish)
+
+
+def _profile_call(wish: Wish) -> Call:
+    return Call(UPDATE_PROFILE, {"preferences": wish.record})
+
+
+def _memory_call(conversation: Conversation, facts: Sequence[str]) -> Call | None:
+    """Memory is written whole: what stands there now, and the new facts below it."""
+    if UPDATE_MEMORY not in conversation.tools:
+        return None
+    known = conversation.remembered
+    new = [f"- {fact}" for fact in facts if fact not in known]
+    return Call(UPDATE_MEMORY, {"body": "\n".join(filter(None, [known, *new]))}) if new else None
+
+
+def _was_called(conversation: Conversation, tool_name: str) -> bool:
+    return any(call.tool_name == tool_name for call in conversation.turn_calls)

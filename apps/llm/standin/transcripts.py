@@ -1,0 +1,124 @@
+"""Reads a transcript out of a message, whichever way its lines are written."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from apps.llm.standin.conversation import json_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from apps.llm.backend import Json, JsonObject
+
+CUSTOMER_ROLES = frozenset({"user", "customer", "contact", "end_user"})
+# Names are copied into runbooks, so nothing but a name may pass.
+_NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$")
+_FAILED = re.compile(r"^\s*[\"']?error\b", re.IGNORECASE)
+# What simulated customers write when they are done.
+_SILENCE = re.compile(r"#{2,}\w+#{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One tool call of a transcript, without the values of its arguments."""
+
+    tool_name: str
+    argument_names: tuple[str, ...]
+    is_error: bool
+
+    def joined_with(self, other: Step) -> Step:
+        names = dict.fromkeys((*self.argument_names, *other.argument_names))
+        return Step(self.tool_name, tuple(names), self.is_error and other.is_error)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What a customer wrote, and which tools were called."""
+
+    customer_texts: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def first_customer_text(self) -> str:
+        return self.customer_texts[0] if self.customer_texts else ""
+
+    @property
+    def last_customer_text(self) -> str:
+        return self.customer_texts[-1] if self.customer_texts else ""
+
+
+def read_transcript(text: str) -> Transcript:
+    texts: list[str] = []
+    steps: list[Step] = []
+    for line in _objects(json_lines(text)):
+        said = _SILENCE.sub("", _text(line)).strip()
+        if line.get("role") in CUSTOMER_ROLES and said:
+            texts.append(said)
+        calls = list(_calls(line))
+        steps += calls
+        if not calls and _is_failed_result(line):
+            _mark_failed(steps, _tool_name(line))
+    return Transcript(tuple(texts), tuple(steps))
+
+
+def _objects(values: Iterator[Json]) -> Iterator[JsonObject]:
+    """Lines may themselves be JSON strings of lines, as a fence makes them."""
+    for value in values:
+        if isinstance(value, dict):
+            yield value
+        elif isinstance(value, str):
+            yield from _objects(json_lines(value))
+        elif isinstance(value, list):
+            yield from _objects(iter(value))
+
+
+def _text(line: JsonObject) -> str:
+    value = line.get("text") or line.get("content")
+    return value if isinstance(value, str) else ""
+
+
+def _tool_name(line: JsonObject) -> str:
+    value = line.get("tool") or line.get("tool_name") or line.get("name")
+    return value if isinstance(value, str) and _NAME.match(value) else ""
+
+
+def _calls(line: JsonObject) -> Iterator[Step]:
+    several = line.get("tool_calls")
+    for call in several if isinstance(several, list) else [line]:
+        if not isinstance(call, dict):
+            continue
+        function = call.get("function")
+        named = function if isinstance(function, dict) else call
+        arguments = _arguments(named)
+        if _tool_name(named) and arguments is not None:
+            names = tuple(name for name in arguments if _NAME.match(name))
+            yield Step(_tool_name(named), names, _is_failed_result(line))
+
+
+def _arguments(call: JsonObject) -> JsonObject | None:
+    """An empty object is a call without arguments; nothing at all is no call."""
+    value = call.get("arguments", call.get("input"))
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, dict) else None
+
+
+def _is_failed_result(line: JsonObject) -> bool:
+    if line.get("is_error") is True:
+        return True
+    result = line.get("result", _text(line) if line.get("role") == "tool" else None)
+    return isinstance(result, str) and bool(_FAILED.match(result))
+
+
+def _mark_failed(steps: list[Step], tool_name: str) -> None:
+    for index in reversed(range(len(steps))):
+        if tool_name in {"", steps[index].tool_name}:
+            steps[index] = Step(steps[index].tool_name, steps[index].argument_names, is_error=True)
+            return

@@ -1,0 +1,90 @@
+"""Words as the stand-in compares them: lower-cased, without endings, synonyms of customer service folded into one."""
+
+from __future__ import annotations
+
+import re
+
+WORD = re.compile(r"[^\W_]+")
+_STOP_WORDS = """
+    a about above after again all also am an and any are as at be because been before being but by can could d did do e
+    does doing don down for from get go going got had has have having he hello her here hey hi him his how i if in into
+    is it its just know let like ll m make may me might mine more most my need no nor not now of off on once one only or
+    other our out over own please re s she should so some such t tell than thank thanks that the their them then there
+    these they this those through to too under until up us ve very want was we were what when where which while who why
+    will with would yes you your yours
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+SYNONYMS = (
+    "change modify update alter edit amend adjust move reschedule correct",
+    "cancel cancelled cancelling revoke terminate stop",
+    "buy purchase",
+    "refund reimburse reimbursement",
+    "late delay delayed overdue",
+    "missing lost",
+    "broken damaged defective faulty",
+    "delivery deliver shipping shipment ship parcel package courier",
+    "invoice bill billing",
+    "payment pay paid",
+    "email mail",
+    "phone call telephone",
+    "reservation booking book reserve",
+    "subscription membership",
+    "contact reach",
+    "prefer preference preferred rather",
+    "reset recover",
+    "baggage luggage bag",
+)
+# What customers want done, as opposed to what they want it done to.
+ACTS = frozenset(
+    {"buy", "cancel", "change", "contact", "downgrade", "exchange", "extend", "prefer", "refund", "renew", "repair"}
+    | {"reset", "return", "swap", "transfer", "upgrade"}
+)
+# What a request may be about, in words that name no person, place or thing of one customer.
+SERVICE_WORDS = """
+    account address appointment arrive balance card certificate city complaint contract cost coupon data deadline
+    discount document error exchange extend fee flight form gift hotel hours insurance invoice item licence
+    license limit login meeting newsletter notification offer opening password payment policy preference price privacy
+    problem product profile quote receipt renew repair report request reset room schedule seat setting setup size
+    sms statement status store swap tax team text ticket time track transfer trial upgrade user voucher warranty window
+    passenger cabin class trip order return downgrade
+"""
+
+
+def stem(word: str) -> str:
+    """Light: enough for `orders`, `ordered` and `ordering` to meet."""
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            return word[: -len(ending)]
+    return word
+
+
+_CANONICAL = {stem(word): group.split()[0] for group in SYNONYMS for word in group.split()}
+_READABLE = {stem(word): word for word in SERVICE_WORDS.split()}
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """Each word that carries meaning once, in order of appearance, in its comparable form."""
+    seen = (stem(word) for word in WORD.findall(text.lower()) if word not in STOP_WORDS)
+    return tuple(dict.fromkeys(_CANONICAL.get(word, word) for word in seen))
+
+
+def shared_words(one: str, other: str) -> int:
+    return len(set(content_words(one)) & set(content_words(other)))
+
+
+def service_words(text: str) -> tuple[str, ...]:
+    """What kind of request it is, acts first; whatever could identify a customer is left behind."""
+    general = set(_CANONICAL.values())
+    known = [
+        word if word in general else _READABLE[word]
+        for word in content_words(text)
+        if word in general or word in _READABLE
+    ]
+    return tuple(sorted(dict.fromkeys(known), key=lambda word: word not in ACTS))
+
+
+def spoken(tool_name: str) -> str:
+    """A tool's name as words: `update_customer_profile` is "update customer profile"."""
+    return tool_name.replace("_", " ").replace("-", " ").strip()

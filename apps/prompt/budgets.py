@@ -1,0 +1,14 @@
+"""How much of each kind of text may enter a prompt; the unit is in the name."""
+
+from typing import Final
+
+SECTION_CHARACTERS: Final = 2_000
+CONTRACT_CHARACTERS: Final = 8_000
+SKILL_NAME_CHARACTERS: Final = 120
+SKILL_DESCRIPTION_CHARACTERS: Final = 300
+SKILLS_SHOWN: Final = 50
+IDENTITY_CHARACTERS: Final = 120
+EVENT_CHARACTERS: Final = 20_000
+TRANSCRIPT_LINE_CHARACTERS: Final = 4_000
+EXTRACTION_REPLY_CHARACTERS: Final = 20_000
+FENCE_ID_CHARACTERS: Final = 16

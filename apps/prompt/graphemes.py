@@ -1,0 +1,43 @@
+"""Cutting a text without splitting what a reader sees as one character."""
+
+import unicodedata
+from typing import Final
+
+_ZERO_WIDTH_JOINER: Final = "\u200d"
+_VIRAMA_CLASS: Final = 9
+# Extending although no mark: emoji skin tones, half-width voicing marks, Hangul vowels and finals.
+_EXTENDING: Final = ((0x1F3FB, 0x1F3FF), (0xFF9E, 0xFF9F), (0x1160, 0x11FF), (0xD7B0, 0xD7FF))
+
+
+def cut(text: str, characters: int) -> str:
+    """At most so many characters, and none of them half of a cluster; a cluster that does not fit is left out whole."""
+    end = min(len(text), characters)
+    while 0 < end < len(text) and not _is_boundary(text, end):
+        end -= 1
+    return text[:end]
+
+
+def _is_boundary(text: str, at: int) -> bool:
+    before, after = text[at - 1], text[at]
+    if _extends(after) or before == _ZERO_WIDTH_JOINER or before + after == "\r\n":
+        return False
+    if unicodedata.combining(before) == _VIRAMA_CLASS and after.isalpha():
+        return False
+    return not (_is_flag_letter(after) and _flag_letters_before(text, at) % 2)
+
+
+def _extends(character: str) -> bool:
+    if unicodedata.category(character).startswith("M") or character in "\u200c\u200d":
+        return True
+    return any(first <= ord(character) <= last for first, last in _EXTENDING)
+
+
+def _is_flag_letter(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
+
+
+def _flag_letters_before(text: str, at: int) -> int:
+    start = at
+    while start and _is_flag_letter(text[start - 1]):
+        start -= 1
+    return at - start

@@ -1,0 +1,313 @@
+"""The backend through the real SDK, over loopback, against the stand-in model."""
+
+import json
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from apps.llm.anthropic import AnthropicBackend
+from apps.llm.backend import (
+    BackendError,
+    BadRequest,
+    ConnectionLost,
+    Json,
+    JsonObject,
+    MalformedReply,
+    NotAuthorised,
+    Overloaded,
+    RateLimited,
+    Request,
+    ServerFault,
+    SpendLimitReached,
+    StopReason,
+    SystemBlock,
+    TimedOut,
+    Tool,
+    UnknownStopReason,
+    Usage,
+    WhoActs,
+)
+from apps.llm.standin.running import running_standin
+
+GET_SKILL = Tool(
+    "get_skill",
+    "Read a runbook.",
+    {"type": "object", "properties": {"skill_id": {"type": "integer"}}, "required": ["skill_id"]},
+)
+SKILLS = "# Skills\n\n- change-delivery (id: 12) — When a customer asks to change the delivery of an order"
+HELLO = Request("claude-opus-5-5", 300, (), ({"role": "user", "content": "Hello"},), timeout_seconds=10)
+
+
+@pytest.fixture(scope="module")
+def base_url() -> Iterator[str]:
+    with running_standin() as url:
+        yield url
+
+
+@pytest.fixture
+def backend(base_url: str) -> Iterator[AnthropicBackend]:
+    post(base_url, "/standin/script", [])
+    backend = AnthropicBackend("a-key", base_url=base_url)
+    yield backend
+    backend.close()
+
+
+def post(base_url: str, path: str, content: Json) -> None:
+    with urllib.request.urlopen(f"{base_url}{path}", data=json.dumps(content).encode(), timeout=10):  # noqa: S310
+        pass
+
+
+def last_request(base_url: str) -> JsonObject:
+    with urllib.request.urlopen(f"{base_url}/standin/requests", timeout=10) as answer:  # noqa: S310
+        body: JsonObject = json.loads(json.load(answer)[-1]["body"])
+    return body
+
+
+def test_text_comes_back_with_usage_and_the_label_of_the_stand_in(backend: AnthropicBackend) -> None:
+    reply = backend.complete(HELLO)
+    assert reply.text == "Hello. How can I help you?"
+    assert reply.blocks == ({"type": "text", "text": reply.text},)
+    assert (reply.model, reply.stop_reason, reply.stand_in) == ("claude-opus-5-5", StopReason.END_TURN, True)
+    assert reply.message_id.startswith("msg_")
+    assert reply.usage == Usage(input_tokens=2, output_tokens=7)
+
+
+def test_tool_loop_goes_round_with_the_blocks_as_they_came(backend: AnthropicBackend) -> None:
+    wish: JsonObject = {"role": "user", "content": "Please change the delivery of my order"}
+    asked = replace(HELLO, system=(SystemBlock(SKILLS),), tools=(GET_SKILL,), messages=(wish,))
+    reply = backend.complete(asked)
+    assert (reply.stop_reason, reply.text) == (StopReason.TOOL_USE, "")
+    (use,) = reply.tool_uses
+    assert (use.name, use.arguments) == ("get_skill", {"skill_id": 12})
+    result: Json = {
+        "type": "tool_result",
+        "tool_use_id": use.tool_use_id,
+        "content": '{"name": "x", "body": "1. Ask why."}',
+    }
+    answer = backend.complete(
+        replace(
+            asked,
+            messages=(
+                wish,
+                {"role": "assistant", "content": list(reply.blocks)},
+                {"role": "user", "content": [result]},
+            ),
+        )
+    )
+    assert "Following our runbook “x”: ask why." in answer.text
+
+
+def test_cache_is_written_and_then_read_as_the_conversation_grows(
+    backend: AnthropicBackend,
+) -> None:  # R181, R183, R185
+    shared = SystemBlock("The contract. " * 400, cache="1h")
+    personal = SystemBlock("The profile. " * 100, cache="5m")
+    messages: tuple[JsonObject, ...] = ({"role": "user", "content": "First question"},)
+    usages = []
+    for question in ("Second question", "Third question", "Fourth question"):
+        reply = backend.complete(replace(HELLO, system=(shared, personal), messages=messages, cache_tail=True))
+        usages.append(reply.usage)
+        answered: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
+        messages = (*messages, answered, {"role": "user", "content": question})
+    first, second, third = usages
+    assert (first.cache_read_tokens, first.cache_write_1h_tokens, first.input_tokens) == (0, 1400, 0)
+    assert first.cache_write_5m_tokens == 325 + 4
+    assert second.cache_read_tokens == 1400 + 325 + 4
+    assert third.cache_read_tokens == second.cache_read_tokens + second.cache_write_5m_tokens
+    assert (third.cache_write_1h_tokens, third.input_tokens) == (0, 0)
+
+
+def test_moving_breakpoint_leaves_the_callers_messages_alone(backend: AnthropicBackend, base_url: str) -> None:
+    block: JsonObject = {"type": "text", "text": "Hello"}
+    message: JsonObject = {"role": "user", "content": [block]}
+    backend.complete(replace(HELLO, messages=(message,), cache_tail=True))
+    assert block == {"type": "text", "text": "Hello"}
+    sent = last_request(base_url)["messages"]
+    assert sent == [{"role": "user", "content": [block | {"cache_control": {"type": "ephemeral"}}]}]
+
+
+def test_effort_and_schema_travel_as_output_config_and_nothing_sets_a_temperature(
+    backend: AnthropicBackend, base_url: str
+) -> None:
+    schema: JsonObject = {"type": "object", "properties": {}, "additionalProperties": False}
+    system = (SystemBlock("# Skill extraction\n\nRead."),)
+    reply = backend.complete(replace(HELLO, system=system, effort="low", output_schema=schema))
+    assert json.loads(reply.text) == {"skill": None}
+    sent = last_request(base_url)
+    assert sent["output_config"] == {"effort": "low", "format": {"type": "json_schema", "schema": schema}}
+    assert set(sent) == {"model", "max_tokens", "messages", "system", "output_config"}
+
+
+def test_two_breakpoints_of_the_system_prompt_are_sent(backend: AnthropicBackend, base_url: str) -> None:
+    backend.complete(replace(HELLO, system=(SystemBlock("a", "1h"), SystemBlock("b"), SystemBlock("c", "5m"))))
+    assert last_request(base_url)["system"] == [
+        {"type": "text", "text": "a", "cache_control": {"type": "ephemeral", "ttl": "1h"}},
+        {"type": "text", "text": "b"},
+        {"type": "text", "text": "c", "cache_control": {"type": "ephemeral", "ttl": "5m"}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("step", "error", "retry_after", "who_acts"),
+    [
+        ({"fault": "overloaded"}, Overloaded, None, WhoActs.NOBODY),
+        ({"fault": "rate_limited", "seconds": 7}, RateLimited, 7.0, WhoActs.NOBODY),
+        ({"fault": "server_error"}, ServerFault, None, WhoActs.NOBODY),
+        ({"fault": "spend_limit"}, SpendLimitReached, None, WhoActs.OPERATOR),
+        ({"fault": "cut_stream"}, ConnectionLost, None, WhoActs.NOBODY),
+        ({"fault": "malformed"}, MalformedReply, None, WhoActs.NOBODY),
+        ({"fault": "timeout", "seconds": 0.01}, TimedOut, None, WhoActs.NOBODY),
+        ({"fault": "timeout", "seconds": 20}, TimedOut, None, WhoActs.NOBODY),
+    ],
+)
+def test_fault_becomes_an_error_that_says_who_must_act(
+    backend: AnthropicBackend,
+    base_url: str,
+    step: JsonObject,
+    error: type[BackendError],
+    *,
+    retry_after: float | None,
+    who_acts: WhoActs,
+) -> None:
+    post(base_url, "/standin/script", [step])
+    with pytest.raises(error) as caught:
+        backend.complete(replace(HELLO, timeout_seconds=0.5))
+    assert type(caught.value) is error
+    assert (caught.value.retry_after_seconds, caught.value.who_acts) == (retry_after, who_acts)
+    assert caught.value.is_worth_retrying is (who_acts is WhoActs.NOBODY)
+    assert backend.complete(HELLO).stop_reason is StopReason.END_TURN
+
+
+def test_arguments_of_a_tool_arrive_as_json(backend: AnthropicBackend, base_url: str) -> None:
+    arguments: JsonObject = {"tags": ["a", {"b": None}], "count": 1.5, "on": True}
+    post(base_url, "/standin/script", [{"tool": {"name": "x", "arguments": arguments}}])
+    (use,) = backend.complete(HELLO).tool_uses
+    assert use.arguments == arguments
+
+
+def test_messages_without_an_end_to_mark_are_left_to_the_api(backend: AnthropicBackend) -> None:
+    with pytest.raises(BadRequest, match="at least one message"):
+        backend.complete(replace(HELLO, messages=(), cache_tail=True))
+
+
+def test_backend_itself_never_retries(backend: AnthropicBackend, base_url: str) -> None:
+    post(base_url, "/standin/script", [{"fault": "overloaded"}, {"reply": {"text": "second"}}])
+    with pytest.raises(Overloaded):
+        backend.complete(HELLO)
+    assert backend.complete(HELLO).text == "second"
+
+
+@pytest.mark.parametrize("reason", list(StopReason))
+def test_every_documented_stop_reason_is_known(backend: AnthropicBackend, base_url: str, reason: StopReason) -> None:
+    post(base_url, "/standin/script", [{"reply": {"text": "Well.", "stop_reason": reason}}])
+    assert backend.complete(HELLO).stop_reason is reason
+
+
+def test_unknown_stop_reason_is_refused(backend: AnthropicBackend, base_url: str) -> None:
+    post(base_url, "/standin/script", [{"reply": {"text": "Well.", "stop_reason": "bored"}}])
+    with pytest.raises(UnknownStopReason, match="bored") as caught:
+        backend.complete(HELLO)
+    assert caught.value.who_acts is WhoActs.DEVELOPER
+
+
+def test_refused_request_is_ours_to_repair(backend: AnthropicBackend) -> None:
+    with pytest.raises(BadRequest, match="first message must use the user role"):
+        backend.complete(replace(HELLO, messages=({"role": "assistant", "content": "Hi"}, *HELLO.messages)))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error"),
+    [
+        (
+            400,
+            {"error": {"type": "invalid_request_error", "message": "You reached your API usage limits."}},
+            SpendLimitReached,
+        ),
+        (402, {"error": {"type": "billing_error", "message": "Pay."}}, SpendLimitReached),
+        (403, {"error": {"type": "permission_error", "message": "No."}}, NotAuthorised),
+        (404, {"error": {"type": "not_found_error", "message": "No such model."}}, BadRequest),
+        (408, {}, TimedOut),
+        (503, {}, ServerFault),
+        (200, {"surprise": True}, MalformedReply),
+        (200, [], MalformedReply),
+    ],
+)
+def test_answer_of_another_server_is_told_apart(status: int, body: Json, error: type[BackendError]) -> None:
+    with answering(status, body) as url:
+        backend = AnthropicBackend("a-key", base_url=url)
+        with pytest.raises(error) as caught:
+            backend.complete(HELLO)
+        backend.close()
+    assert type(caught.value) is error
+    assert caught.value.retry_after_seconds is None
+
+
+def test_another_server_is_not_taken_for_the_stand_in() -> None:
+    message: JsonObject = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 3, "output_tokens": 1, "cache_creation_input_tokens": 9},
+    }
+    with answering(200, message) as url:
+        backend = AnthropicBackend("a-key", base_url=url)
+        reply = backend.complete(HELLO)
+        backend.close()
+    assert reply.stand_in is False
+    assert reply.usage == Usage(input_tokens=3, output_tokens=1, cache_write_5m_tokens=9)
+
+
+@contextmanager
+def answering(status: int, body: Json) -> Iterator[str]:
+    """A server that is not the stand-in and always says the same."""
+
+    class Always(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            content = json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(content)))
+            self.send_header("retry-after", "Sat, 21 Nov 2026 09:00:00 GMT")
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name http.server gives it
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Always) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_missing_key_is_said_before_anything_is_sent() -> None:
+    with pytest.raises(NotAuthorised, match="Set ANTHROPIC_API_KEY"):
+        AnthropicBackend("")
+
+
+def test_nobody_listening_is_a_lost_connection() -> None:
+    with running_standin() as gone:
+        pass
+    backend = AnthropicBackend("a-key", base_url=gone)
+    with pytest.raises(ConnectionLost):
+        backend.complete(HELLO)
+    backend.close()
+
+
+def test_error_codes_are_distinct() -> None:
+    family = BackendError.__subclasses__()
+    assert len({error.code for error in family}) == len(family)

@@ -1,0 +1,375 @@
+"""The stand-in as a server: what the vendor's own client and plain HTTP see of it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import anthropic
+import httpx2
+import pytest
+
+from apps.llm.backend import Json, JsonObject
+from apps.llm.standin.endpoint import ENTRIES_BEFORE_SWEEP, REQUESTS_KEPT, Arrived, Endpoint
+from apps.llm.standin.running import running_standin
+
+MODEL = "claude-opus-5-5"
+HELLO: JsonObject = {"model": MODEL, "max_tokens": 100, "messages": [{"role": "user", "content": "Hello"}]}
+
+
+@pytest.fixture(scope="module")
+def shared_url() -> Iterator[str]:
+    with running_standin() as url:
+        yield url
+
+
+@pytest.fixture
+def base_url(shared_url: str) -> str:
+    call(shared_url, "POST", "/standin/script", [])
+    call(shared_url, "DELETE", "/standin/requests")
+    return shared_url
+
+
+@pytest.fixture
+def client(base_url: str) -> Iterator[anthropic.Anthropic]:
+    with anthropic.Anthropic(api_key="a-key", base_url=base_url, max_retries=0) as client:
+        yield client
+
+
+def call(base_url: str, method: str, path: str, content: Json = None, *, key: str = "") -> tuple[int, Json]:
+    headers = {"x-api-key": key} if key else {}
+    body = None if content is None else json.dumps(content).encode()
+    request = urllib.request.Request(f"{base_url}{path}", data=body, method=method, headers=headers)  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def refusal(base_url: str, **changes: Json) -> str:
+    status, content = call(base_url, "POST", "/v1/messages", HELLO | changes, key="a-key")
+    assert status == 400
+    assert isinstance(content, dict)
+    assert (content["type"], str(content["request_id"])[:4]) == ("error", "req_")
+    error = content["error"]
+    assert isinstance(error, dict)
+    assert error["type"] == "invalid_request_error"
+    return str(error["message"])
+
+
+def test_every_answer_carries_the_label(base_url: str) -> None:
+    with urllib.request.urlopen(f"{base_url}/healthz", timeout=10) as answer:  # noqa: S310
+        assert answer.headers["x-preceptor-stand-in"] == "1"
+        assert json.load(answer) == {"status": "ok", "stand_in": True}
+
+
+def test_streamed_text_is_the_text_of_the_whole_reply(client: anthropic.Anthropic) -> None:
+    with client.messages.stream(model=MODEL, max_tokens=100, messages=[{"role": "user", "content": "Hello"}]) as stream:
+        pieces = list(stream.text_stream)
+        message = stream.get_final_message()
+    assert len(pieces) > 1
+    assert "".join(pieces) == "Hello. How can I help you?"
+    assert (message.stop_reason, message.usage.output_tokens) == ("end_turn", 7)
+
+
+def test_streamed_tool_call_arrives_whole(client: anthropic.Anthropic, base_url: str) -> None:
+    arguments: JsonObject = {"body": "A line that is longer than one delta of the stream.", "count": 3}
+    call(base_url, "POST", "/standin/script", [{"tool": {"name": "update_memory", "arguments": arguments}}])
+    with client.messages.stream(model=MODEL, max_tokens=100, messages=[{"role": "user", "content": "Hello"}]) as stream:
+        message = stream.get_final_message()
+    (block,) = message.content
+    assert block.type == "tool_use"
+    assert (block.name, block.input, message.stop_reason) == ("update_memory", arguments, "tool_use")
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"), [("cut_stream", httpx2.RemoteProtocolError), ("malformed", json.JSONDecodeError)]
+)
+def test_broken_stream_breaks_for_the_client(
+    client: anthropic.Anthropic, base_url: str, fault: str, error: type[Exception]
+) -> None:
+    call(base_url, "POST", "/standin/script", [{"fault": fault}])
+    stream = client.messages.stream(model=MODEL, max_tokens=100, messages=[{"role": "user", "content": "Hello"}])
+    with pytest.raises(error), stream as events:
+        events.get_final_message()
+
+
+def test_tokens_are_counted_by_the_fixed_estimator(client: anthropic.Anthropic) -> None:
+    count = client.messages.count_tokens(
+        model=MODEL, system="x" * 40, messages=[{"role": "user", "content": "ü" * 10}], tools=[]
+    )
+    assert count.input_tokens == 10 + 5
+
+
+def test_models_are_listed(client: anthropic.Anthropic) -> None:
+    assert MODEL in {model.id for model in client.models.list()}
+
+
+def test_automatic_caching_marks_the_last_block(client: anthropic.Anthropic) -> None:
+    question = "An automatic question. " * 200
+    usages = [
+        client.messages.create(
+            model=MODEL,
+            max_tokens=100,
+            cache_control={"type": "ephemeral"},
+            messages=[{"role": "user", "content": question}],
+        ).usage
+        for _ in range(2)
+    ]
+    assert [(usage.cache_creation_input_tokens, usage.cache_read_input_tokens) for usage in usages] == [
+        (1150, 0),
+        (0, 1150),
+    ]
+
+
+def test_changed_setting_keeps_the_system_prompt_cached_and_nothing_behind_it(base_url: str) -> None:
+    system: Json = [{"type": "text", "text": "s" * 4000, "cache_control": {"type": "ephemeral"}}]
+    messages: Json = [
+        {"role": "user", "content": [{"type": "text", "text": "m" * 400, "cache_control": {"type": "ephemeral"}}]}
+    ]
+    reads = []
+    for effort in ("low", "low", "high"):
+        body = HELLO | {"system": system, "messages": messages, "output_config": {"effort": effort}}
+        _, message = call(base_url, "POST", "/v1/messages", body, key="settings")
+        reads.append(usage_of(message)["cache_read_input_tokens"])
+    assert reads == [0, 1100, 1000]
+
+
+def usage_of(message: Json) -> JsonObject:
+    assert isinstance(message, dict)
+    usage = message["usage"]
+    assert isinstance(usage, dict)
+    return usage
+
+
+def test_clock_can_be_moved_past_a_lifetime(base_url: str) -> None:
+    body = HELLO | {"system": [{"type": "text", "text": "s" * 4000, "cache_control": {"type": "ephemeral"}}]}
+    reads = []
+    for advance in (0, 200, 200, 301):
+        assert call(base_url, "POST", "/standin/clock", {"advance_seconds": advance})[0] == 200
+        reads.append(usage_of(call(base_url, "POST", "/v1/messages", body, key="clock")[1])["cache_read_input_tokens"])
+    assert reads == [0, 1000, 1000, 0]
+    assert call(base_url, "POST", "/standin/clock", {"advance_seconds": "soon"})[0] == 400
+
+
+def test_accounts_do_not_share_a_cache(base_url: str) -> None:
+    body = HELLO | {"system": [{"type": "text", "text": "t" * 4000, "cache_control": {"type": "ephemeral"}}]}
+    call(base_url, "POST", "/v1/messages", body, key="one")
+    _, message = call(base_url, "POST", "/v1/messages", body, key="two")
+    assert usage_of(message)["cache_read_input_tokens"] == 0
+
+
+def test_request_without_tokens_to_write_only_warms_the_cache(base_url: str) -> None:
+    body = HELLO | {"system": [{"type": "text", "text": "w" * 4000, "cache_control": {"type": "ephemeral"}}]}
+    _, warmed = call(base_url, "POST", "/v1/messages", body | {"max_tokens": 0}, key="warm")
+    assert isinstance(warmed, dict)
+    assert (warmed["content"], usage_of(warmed)["output_tokens"]) == ([], 0)
+    _, message = call(base_url, "POST", "/v1/messages", body, key="warm")
+    assert usage_of(message)["cache_read_input_tokens"] == 1000
+
+
+def test_reply_longer_than_allowed_is_cut(base_url: str) -> None:
+    _, message = call(base_url, "POST", "/v1/messages", HELLO | {"max_tokens": 2}, key="a-key")
+    assert isinstance(message, dict)
+    assert (message["content"], message["stop_reason"]) == ([{"type": "text", "text": "Hello. H"}], "max_tokens")
+
+
+MARK: JsonObject = {"type": "ephemeral"}
+USER: JsonObject = {"role": "user", "content": "Hi"}
+USE: JsonObject = {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "x", "input": {}}]}
+
+
+def result(tool_use_id: str) -> JsonObject:
+    return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": tool_use_id, "content": "ok"}]}
+
+
+def system(*lifetimes: str) -> list[Json]:
+    return [{"type": "text", "text": "x", "cache_control": MARK | {"ttl": lifetime}} for lifetime in lifetimes]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"model": None}, "model: Field required"),
+        ({"max_tokens": None}, "max_tokens: Field required"),
+        ({"max_tokens": -1}, "greater than or equal to 0"),
+        ({"messages": []}, "at least one message"),
+        ({"messages": "Hi"}, "messages: Input should be a list"),
+        ({"messages": ["Hi"]}, "messages.0: Input should be an object"),
+        ({"messages": [{"role": "wizard", "content": "Hi"}]}, "messages.0.role"),
+        ({"messages": [{"role": "user", "content": ""}, {"role": "user", "content": []}]}, "non-empty content"),
+        ({"messages": [{"role": "assistant", "content": "Hi"}, USER]}, "first message must use the user role"),
+        ({"messages": [USER, {"role": "assistant", "content": "Hi"}]}, "must end with a user message"),
+        ({"messages": [USER, USE, USER]}, "without `tool_result` blocks immediately after: t1"),
+        ({"messages": [USER, USE, result("t2")]}, "unexpected `tool_use_id` found in `tool_result` blocks: t2"),
+        ({"messages": [result("t1")]}, "unexpected `tool_use_id`"),
+        (
+            {"system": system("5m", "5m", "5m", "5m", "5m")},
+            "maximum of 4 blocks with cache_control may be provided. Found 5",
+        ),
+        ({"system": system("5m", "5m", "5m", "5m"), "cache_control": MARK}, "Found 5"),
+        ({"system": system("5m", "1h")}, "a ttl='1h' block must not come after a ttl='5m' block"),
+        ({"system": system("2h")}, "cache_control.ttl"),
+        ({"cache_control": {"type": "eternal"}}, "cache_control.type"),
+        (
+            {
+                "cache_control": MARK,
+                "messages": [
+                    {"role": "user", "content": [{"type": "text", "text": "x", "cache_control": MARK | {"ttl": "1h"}}]}
+                ],
+            },
+            "another ttl",
+        ),
+    ],
+)
+def test_request_the_api_refuses_is_refused(base_url: str, changes: JsonObject, sentence: str) -> None:
+    assert sentence in refusal(base_url, **changes)
+
+
+def test_tool_result_may_follow_its_tool_use_with_steering_in_between(base_url: str) -> None:
+    steering: JsonObject = {"role": "system", "content": "Be kind."}
+    body = HELLO | {"messages": [USER, USE, result("t1"), steering, USER]}
+    assert call(base_url, "POST", "/v1/messages", body, key="a-key")[0] == 200
+
+
+def test_body_that_is_not_json_is_refused(base_url: str) -> None:
+    planned = Endpoint().plan_message(Arrived("/v1/messages", {"x-api-key": "k"}, b"{"))
+    assert planned.answer.status == 400
+    planned = Endpoint().plan_message(Arrived("/v1/messages", {"x-api-key": "k"}, b"[]"))
+    assert planned.answer.status == 400
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "/v1/messages"), ("POST", "/v1/messages/count_tokens"), ("GET", "/v1/models")]
+)
+def test_call_without_a_key_is_not_authorised(base_url: str, method: str, path: str) -> None:
+    status, content = call(base_url, method, path, HELLO if method == "POST" else None)
+    assert status == 401
+    assert isinstance(content, dict)
+    assert "authentication_error" in json.dumps(content["error"])
+
+
+def test_other_paths_are_not_found(base_url: str) -> None:
+    assert call(base_url, "GET", "/v1/messages")[0] == 404
+    assert call(base_url, "POST", "/v1/messages/count_tokens", {}, key="k")[0] == 400
+
+
+def test_script_is_followed_in_order_and_bound_steps_wait_for_their_words(base_url: str) -> None:
+    steps: Json = [
+        {"reply": {"text": "bound"}, "match": "lamp"},
+        {"reply": {"text": "first"}},
+        {"pass": True},
+        {"reply": {"text": "last"}},
+    ]
+    assert call(base_url, "POST", "/standin/script", steps) == (200, {"steps": 4})
+
+    def told(text: str) -> Json:
+        body = HELLO | {"messages": [{"role": "user", "content": text}]}
+        _, message = call(base_url, "POST", "/v1/messages", body, key="a-key")
+        assert isinstance(message, dict)
+        return message["content"]
+
+    assert told("Hello") == [{"type": "text", "text": "first"}]
+    assert told("My lamp") == [{"type": "text", "text": "bound"}]
+    assert told("Hello") == [{"type": "text", "text": "Hello. How can I help you?"}]
+    assert told("Hello") == [{"type": "text", "text": "last"}]
+    assert call(base_url, "GET", "/standin/script") == (200, {"steps": 0})
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        {"reply": {"text": "x"}},
+        None,
+        [{}],
+        ["x"],
+        [{"pass": True, "fault": "timeout"}],
+        [{"pass": True, "surprise": 1}],
+        [{"pass": True, "seconds": "1"}],
+        [{"reply": {}}],
+        [{"tool": {"name": "x"}}],
+        [{"fault": "boredom"}],
+    ],
+)
+def test_script_that_cannot_be_followed_is_refused(base_url: str, script: Json) -> None:
+    assert call(base_url, "POST", "/standin/script", script)[0] == 400
+
+
+def test_requests_are_kept_as_they_arrived_and_the_key_is_not(base_url: str, client: anthropic.Anthropic) -> None:
+    message = client.messages.create(model=MODEL, max_tokens=100, messages=[{"role": "user", "content": "Grüezi"}])
+    _, requests = call(base_url, "GET", "/standin/requests")
+    assert isinstance(requests, list)
+    (request,) = requests
+    assert isinstance(request, dict)
+    assert (request["path"], request["status"]) == ("/v1/messages", 200)
+    assert "Grüezi" in str(request["body"])
+    assert usage_of(request)["output_tokens"] == message.usage.output_tokens
+    assert "a-key" not in json.dumps(requests)
+    call(base_url, "DELETE", "/standin/requests")
+    assert call(base_url, "GET", "/standin/requests") == (200, [])
+
+
+def test_prefixes_that_expired_are_forgotten() -> None:
+    endpoint = Endpoint()
+    for number in range(ENTRIES_BEFORE_SWEEP + 2):
+        endpoint.advance_clock(Arrived("/standin/clock", {}, b'{"advance_seconds": 1}'))
+        body = HELLO | {"system": [{"type": "text", "text": f"{number:<4000}", "cache_control": MARK}]}
+        planned = endpoint.plan_message(Arrived("/v1/messages", {"x-api-key": "k"}, json.dumps(body).encode()))
+        assert planned.entries
+        endpoint.begin(planned)
+    assert endpoint.cached_prefixes < 400
+
+
+def test_memory_of_requests_is_bounded() -> None:
+    endpoint = Endpoint()
+    arrived = Arrived("/v1/messages", {}, b"{}")
+    for _ in range(REQUESTS_KEPT + 5):
+        endpoint.plan_message(arrived)
+    assert len(json.loads(endpoint.list_requests(arrived).chunks[0])) == REQUESTS_KEPT
+
+
+def test_hundred_waiting_calls_are_answered_together(base_url: str) -> None:
+    call(base_url, "POST", "/standin/script", [{"pass": True, "seconds": 0.5}] * 100)
+
+    def ask(_: int) -> int:
+        return call(base_url, "POST", "/v1/messages", HELLO, key="a-key")[0]
+
+    with ThreadPoolExecutor(100) as pool:
+        assert set(pool.map(ask, range(100), timeout=20)) == {200}
+
+
+def test_command_says_where_it_listens_and_follows_its_script(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text('[{"reply": {"text": "scripted"}}]')
+    port_file = tmp_path / "port"
+    command = [sys.executable, "-m", "apps.llm.standin", "--port", "0", "--port-file", str(port_file)]
+    command += ["--script", str(script)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.fullmatch(r"stand-in model listening on (http://127\.0\.0\.1:(\d+))\n", line)
+            assert found is not None
+            assert port_file.read_text() == f"{found.group(2)}\n"
+            _, message = call(found.group(1), "POST", "/v1/messages", HELLO, key="a-key")
+            assert "scripted" in json.dumps(message)
+        finally:
+            process.terminate()
+    assert process.returncode in {0, -15}
+
+
+def test_command_refuses_a_script_it_cannot_read(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "apps.llm.standin", "--script", str(tmp_path / "missing.json")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+    assert ended.returncode == 2
+    assert "The stand-in model cannot start:" in ended.stderr

@@ -1,0 +1,154 @@
+"""The published cache rules, worked by hand. Tokens per block are chosen, so every figure can be checked on paper."""
+
+import pytest
+
+from apps.llm.backend import CacheLifetime
+from apps.llm.standin.cache import Bill, Block, Entry, Settled, settle
+
+
+class Account:
+    """A cache that lives from request to request."""
+
+    def __init__(self, minimum_tokens: int = 100) -> None:
+        self.cached: dict[str, Entry] = {}
+        self.minimum_tokens = minimum_tokens
+
+    def ask(self, *blocks: Block, now: float = 0.0, scope: str = "account model") -> Bill:
+        settled = self.plan(*blocks, now=now, scope=scope)
+        self.cached |= settled.entries
+        return settled.bill
+
+    def plan(self, *blocks: Block, now: float = 0.0, scope: str = "account model") -> Settled:
+        return settle(blocks, scope=scope, cached=self.cached, minimum_tokens=self.minimum_tokens, now=now)
+
+
+def text(content: str, tokens: int, mark: CacheLifetime | None = None) -> Block:
+    return Block(content.encode(), "text", tokens, mark)
+
+
+def run(kind: str, count: int) -> list[Block]:
+    return [Block(f"{kind} {number}".encode(), kind, 10) for number in range(count)]
+
+
+def numbered(count: int, *, marked: tuple[int, ...]) -> list[Block]:
+    """Blocks 1 to `count` of 100 tokens each, with breakpoints behind some."""
+    return [text(f"block {number}", 100, "5m" if number in marked else None) for number in range(1, count + 1)]
+
+
+def test_prefix_is_written_once_and_then_read() -> None:
+    account = Account()
+    prompt = (text("system", 600, "5m"), text("question", 40))
+    assert account.ask(*prompt) == Bill(read=0, written_5m=600, written_1h=0, uncached=40)
+    assert account.ask(*prompt, now=10) == Bill(read=600, written_5m=0, written_1h=0, uncached=40)
+
+
+def test_without_a_breakpoint_nothing_is_written_or_read() -> None:
+    account = Account()
+    account.ask(text("system", 600, "5m"))
+    assert account.ask(text("system", 600), now=1) == Bill(0, 0, 0, 600)
+
+
+@pytest.mark.parametrize(("tokens", "written"), [(99, 0), (100, 100)])
+def test_short_prefix_is_silently_not_cached(tokens: int, written: int) -> None:  # R184
+    bill = Account(minimum_tokens=100).ask(text("system", tokens, "5m"), text("question", 5))
+    assert (bill.written_5m, bill.uncached) == (written, tokens + 5 - written)
+
+
+def test_growing_conversation_reads_what_the_turn_before_wrote() -> None:  # R183
+    account = Account()
+    account.ask(*numbered(10, marked=(10,)))
+    assert account.ask(*numbered(15, marked=(15,)), now=1) == Bill(read=1000, written_5m=500, written_1h=0, uncached=0)
+
+
+def test_look_back_ends_after_twenty_positions_and_resumes_at_the_next_breakpoint() -> None:
+    account = Account()
+    account.ask(*numbered(15, marked=(15,)))
+    assert account.plan(*numbered(34, marked=(34,)), now=1).bill.read == 1500
+    assert account.plan(*numbered(35, marked=(35,)), now=1).bill == Bill(0, 3500, 0, 0)
+    assert account.plan(*numbered(35, marked=(15, 35)), now=1).bill == Bill(1500, 2000, 0, 0)
+
+
+def test_breakpoint_on_what_changes_every_time_never_reads() -> None:
+    account = Account()
+    for moment in range(3):
+        bill = account.ask(text("system", 500), text(f"the time is {moment}", 50, "5m"), now=moment)
+        assert bill == Bill(0, 550, 0, 0)
+
+
+@pytest.mark.parametrize("kind", ["tool_use", "tool_result"])
+def test_run_of_tool_blocks_counts_as_one_position(kind: str) -> None:
+    account = Account()
+    account.ask(text("system", 500, "5m"))
+    near = (text("system", 500), *run(kind, 40), text("question", 5, "5m"))
+    assert account.plan(*near, now=1).bill.read == 500
+    far = (text("system", 500), *run("text", 40), text("question", 5, "5m"))
+    assert account.plan(*far, now=1).bill.read == 0
+
+
+def test_lifetime_runs_from_the_start_of_the_last_use() -> None:
+    account = Account()
+    prompt = (text("system", 500, "5m"),)
+    account.ask(*prompt, now=0)
+    assert account.ask(*prompt, now=299).read == 500
+    assert account.ask(*prompt, now=598).read == 500
+    assert account.ask(*prompt, now=898).read == 0
+
+
+def test_hour_entry_outlives_five_minutes() -> None:
+    account = Account()
+    prompt = (text("contract", 500, "1h"), text("profile", 200, "5m"))
+    assert account.ask(*prompt) == Bill(read=0, written_5m=200, written_1h=500, uncached=0)
+    assert account.ask(*prompt, now=3000) == Bill(read=500, written_5m=200, written_1h=0, uncached=0)
+    assert account.ask(*prompt, now=6700) == Bill(read=0, written_5m=200, written_1h=500, uncached=0)
+
+
+def test_tokens_between_the_hit_and_the_last_hour_mark_are_hour_writes() -> None:
+    account = Account()
+    account.ask(text("a", 300, "5m"))
+    bill = account.ask(text("a", 300), text("b", 200, "1h"), text("c", 100, "5m"), text("d", 7), now=1)
+    assert bill == Bill(read=300, written_5m=100, written_1h=200, uncached=7)
+
+
+def test_longer_mark_on_a_prefix_that_is_only_read_does_not_prolong_it() -> None:
+    account = Account()
+    account.ask(text("a", 300, "5m"), text("b", 300, "5m"))
+    account.ask(text("a", 300, "1h"), text("b", 300, "5m"), now=100)
+    assert account.plan(text("a", 300, "1h"), now=401).bill.read == 0
+
+
+def test_breakpoint_below_the_hit_is_remembered_no_longer_than_the_hit() -> None:
+    account = Account()
+    account.ask(text("a", 300), text("b", 300, "5m"))
+    account.ask(text("a", 300, "1h"), text("b", 300, "5m"), now=100)
+    assert account.plan(text("a", 300, "5m"), text("c", 50), now=399).bill.read == 300
+    assert account.plan(text("a", 300, "5m"), text("c", 50), now=401).bill.read == 0
+
+
+def test_read_refreshes_an_entry_that_has_no_mark_any_more() -> None:
+    account = Account()
+    account.ask(text("a", 300, "5m"))
+    account.ask(text("a", 300), text("b", 100, "5m"), now=200)
+    assert account.plan(text("a", 300, "5m"), now=450).bill.read == 300
+
+
+def test_scopes_share_nothing() -> None:
+    account = Account()
+    account.ask(text("system", 500, "5m"))
+    assert account.ask(text("system", 500, "5m"), now=1, scope="another account").read == 0
+
+
+def test_same_bytes_cut_differently_are_another_prefix() -> None:
+    account = Account()
+    account.ask(text("ab", 100), text("c", 100, "5m"))
+    assert account.ask(text("a", 100), text("bc", 100, "5m"), now=1).read == 0
+
+
+def test_parallel_first_calls_both_write() -> None:
+    account = Account()
+    prompt = (text("system", 500, "5m"),)
+    plans = [account.plan(*prompt, now=moment) for moment in (0.0, 0.1)]
+    assert [plan.bill.written_5m for plan in plans] == [500, 500]
+
+
+def test_empty_prompt_costs_nothing() -> None:
+    assert Account().ask() == Bill(0, 0, 0, 0)
