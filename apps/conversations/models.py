@@ -1,0 +1,153 @@
+"""Conversations, what arrives in them, and their transcript."""
+
+from typing import ClassVar, Self
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django_fsm import FSMField, transition
+
+from apps.conversations.rules import CHANNEL, CHANNEL_RULE, EVENT_CHARACTERS
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+from apps.governance.text import plain_text
+
+
+class ConversationQuerySet(GovernedQuerySet["Conversation"]):
+    """Adjectives for conversations."""
+
+    def open(self) -> Self:
+        """Those a message may still join."""
+        return self.filter(status=Conversation.Status.OPEN)
+
+
+class Conversation(Governed):
+    """One thread of a channel between a customer and an agent (R008, R069, R108)."""
+
+    class Status(models.TextChoices):
+        """Resolved and abandoned are terminal; a later message opens a conversation that follows this one (Z-15)."""
+
+        OPEN = "open"
+        RESOLVED = "resolved"
+        ABANDONED = "abandoned"
+
+    class Outcome(models.TextChoices):
+        """How it ended for the customer, as far as anybody said."""
+
+        UNKNOWN = "unknown"
+        SOLVED = "solved"
+        UNSOLVED = "unsolved"
+
+    class Origin(models.TextChoices):
+        """Where the transcript comes from."""
+
+        LIVE = "live"
+        IMPORTED = "imported"
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    channel = models.CharField(max_length=40, validators=[RegexValidator(CHANNEL, CHANNEL_RULE)])
+    conversation_key = models.CharField(max_length=200, validators=[plain_text])
+    end_user_key = models.CharField(max_length=200, blank=True)
+    status = FSMField(max_length=10, choices=Status.choices, default=Status.OPEN, protected=True)
+    outcome = models.CharField(max_length=10, choices=Outcome.choices, default=Outcome.UNKNOWN)
+    origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.LIVE)
+    follows = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="followed_by")
+    resolved_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ConversationQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "channel", "conversation_key"],
+                condition=models.Q(status="open"),
+                name="one_open_conversation_per_thread",
+                violation_error_message="This thread has an open conversation already.",
+            ),
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "conversation_key"],
+                condition=models.Q(origin="imported"),
+                name="transcript_is_imported_once",
+                violation_error_message="This transcript has been imported already.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status="resolved") | models.Q(resolved_at__isnull=True),
+                name="only_a_resolved_conversation_has_a_time_of_resolution",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.channel}:{self.conversation_key}"
+
+    @transition(field=status, source=Status.OPEN, target=Status.RESOLVED)
+    def resolve(self) -> None:
+        """The matter is settled; learning may look at it."""
+
+    @transition(field=status, source=Status.OPEN, target=Status.ABANDONED)
+    def abandon(self) -> None:
+        """Nobody came back; nothing follows from it."""
+
+
+class InboundEvent(models.Model):
+    """Something that arrived and waits for a turn. Append-only but for the turn that consumed it."""
+
+    class Kind(models.TextChoices):
+        """Who speaks, which decides how it is framed (R140, R141)."""
+
+        MESSAGE = "message"
+        OPERATOR = "operator"
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    conversation = models.ForeignKey(Conversation, on_delete=models.PROTECT, related_name="events")
+    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MESSAGE)
+    idempotency_key = models.CharField(max_length=200)
+    sender_name = models.CharField(max_length=120, blank=True)
+    text = models.TextField()
+    text_sha256 = models.CharField(max_length=64)
+    received_at = models.DateTimeField(auto_now_add=True)
+    turn_id = models.BigIntegerField(null=True, db_index=True)
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "conversation", "idempotency_key"], name="event_arrives_once_per_key"
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["id"], condition=models.Q(turn_id__isnull=True), name="event_waiting"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Event {self.pk} ({self.kind}, {len(self.text)} of {EVENT_CHARACTERS} characters)"
+
+
+class Message(models.Model):
+    """One step of the transcript, with the exact API message it was or became. Append-only."""
+
+    class Sender(models.TextChoices):
+        """Whose words these are."""
+
+        CUSTOMER = "customer"
+        OPERATOR = "operator"
+        AGENT = "agent"
+        TOOL = "tool"
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    conversation = models.ForeignKey(Conversation, on_delete=models.PROTECT, related_name="messages")
+    position = models.PositiveIntegerField()
+    sender = models.CharField(max_length=10, choices=Sender.choices)
+    text = models.TextField(blank=True)
+    tool_calls = models.JSONField(default=list)
+    wire = models.JSONField(null=True)
+    turn_id = models.BigIntegerField(null=True, db_index=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["conversation_id", "position"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "conversation", "position"], name="message_has_its_own_position"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.sender} {self.position}"

@@ -1,0 +1,41 @@
+"""What may arrive, and what a transcript is made of; pure."""
+
+from dataclasses import dataclass, field
+
+CHANNEL = r"^[a-z][a-z0-9_-]*\Z"
+CHANNEL_RULE = "A channel is lower-case letters, digits, hyphens and underscores, such as http or slack."
+EVENT_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool the agent called, and what came back."""
+
+    call_id: str
+    name: str
+    arguments: dict[str, object]
+    result: str = ""
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One step of a transcript: somebody's words, or an agent's tool calls."""
+
+    sender: str
+    text: str
+    tool_calls: tuple[ToolCall, ...] = field(default_factory=tuple)
+
+
+def message_flaws(text: str, end_user_key: str, channel: str) -> dict[str, list[str]]:
+    """Why a message cannot be taken, by field; empty if it can."""
+    flaws: dict[str, list[str]] = {}
+    if not text.strip():
+        flaws["text"] = ["The message is empty. Send at least one character that is not white space."]
+    elif len(text) > EVENT_CHARACTERS:
+        flaws["text"] = [f"The message has {len(text)} characters; at most {EVENT_CHARACTERS} are taken. Shorten it."]
+    if end_user_key and not end_user_key.startswith(f"{channel}:"):
+        flaws["end_user_key"] = [
+            f"“{end_user_key}” is not of channel {channel}. Write {channel}: and the customer's id."
+        ]
+    return flaws

@@ -1,0 +1,1 @@
+"""Seeds, imports and the story the product plays against itself from outside; no part of the running product."""

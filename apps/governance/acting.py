@@ -1,0 +1,71 @@
+"""The second wall: while an actor acts, PostgreSQL itself runs as that actor's role, tenant, agent and customer.
+
+Settings are LOCAL to the transaction, so a pooled connection cannot carry them to the next client. They outlive the release
+of a savepoint, therefore whoever sets them restores what stood before.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from apps.governance.actors import Actor, Role
+
+_DATABASE_ROLE = {Role.OPERATOR: "operator", Role.ADMIN: "operator", Role.AGENT: "agent", Role.SYSTEM: "worker"}
+
+_acting: ContextVar[Actor | None] = ContextVar("acting", default=None)
+
+
+def acting_actor() -> Actor | None:
+    """The actor whose role the present transaction runs as, if any."""
+    return _acting.get()
+
+
+@contextmanager
+def acting(actor: Actor) -> Iterator[None]:
+    """Open a transaction, or a savepoint, that sees and may write what this actor may and nothing else."""
+    before = _acting.get()
+    if before == actor and connection.in_atomic_block:
+        with transaction.atomic():
+            yield
+        return
+    nested = connection.in_atomic_block
+    with transaction.atomic():
+        _assume(actor)
+        token = _acting.set(actor)
+        try:
+            yield
+        finally:
+            _acting.reset(token)
+        # After an exception the rolled back savepoint has already taken the settings with it.
+        if nested and not connection.needs_rollback:
+            _assume(before)
+
+
+def _assume(actor: Actor | None) -> None:
+    if actor is None:
+        values = ["none", "", "", ""]
+    else:
+        role = f"{settings.DATABASE_ROLE_PREFIX}_{_DATABASE_ROLE[actor.role]}"
+        values = [role, str(actor.tenant_id), str(actor.agent_id or ""), actor.customer_key]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('role', %s, true), set_config('app.tenant', %s, true),"
+            " set_config('app.agent', %s, true), set_config('app.customer', %s, true)",
+            values,
+        )
+
+
+def tenant_id_named(key: str) -> int | None:
+    """The id of the tenant a command names. Whoever knows the key sees that one row; nobody can list the others."""
+    before = _acting.get()
+    with transaction.atomic(), connection.cursor() as cursor:
+        worker = f"{settings.DATABASE_ROLE_PREFIX}_worker"
+        cursor.execute("SELECT set_config('role', %s, true), set_config('app.tenant_key', %s, true)", [worker, key])
+        cursor.execute("SELECT id FROM tenants_tenant WHERE key = %s", [key])
+        row = cursor.fetchone()
+        cursor.execute("SELECT set_config('app.tenant_key', '', true)")
+        _assume(before)
+    return int(row[0]) if row else None

@@ -1,0 +1,176 @@
+"""The database's half of the promise, as migration operations: row security, grants per role, triggers, composite keys.
+
+Roles are named `<prefix>_owner|operator|agent|worker|login|crossing`, the prefix being `DATABASE_ROLE_PREFIX`. All SQL here is
+built from constants of migrations, never from anything a request carries.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
+
+ROLES = ("owner", "operator", "agent", "worker", "login", "crossing")
+
+
+def role_name(role: str) -> str:
+    """The database role behind one of `ROLES`."""
+    if role not in ROLES:
+        raise ValueError(f"There is no database role {role}.")
+    return f"{settings.DATABASE_ROLE_PREFIX}_{role}"
+
+
+def with_roles(sql: str) -> str:
+    """Replace `@agent@` and its like by the quoted role names."""
+    for role in ROLES:
+        sql = sql.replace(f"@{role}@", f'"{role_name(role)}"')
+    return sql
+
+
+class RoleSQL(Operation):
+    """Hand-written SQL in which `@operator@`, `@agent@`, ... stand for the installation's roles."""
+
+    reduces_to_sql = True
+    reversible = False
+
+    def __init__(self, sql: str) -> None:
+        self.sql = sql
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """Models do not change."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Run the SQL as it stands, without parameters."""
+        del app_label, from_state, to_state
+        schema_editor.execute(with_roles(self.sql), params=None)
+
+    def describe(self) -> str:
+        """What `migrate --plan` prints."""
+        return f"Run SQL: {self.sql.strip().splitlines()[0][:60]}"
+
+
+@dataclass(frozen=True)
+class Wall:
+    """What each database role may do with a tenant's table, and which of the tenant's rows an agent reaches.
+
+    `states` maps each state to those it may move to; the first one named is the only one a row may be born in.
+    """
+
+    operator: str = "SELECT, INSERT, UPDATE"
+    worker: str = "SELECT"
+    agent: str = "SELECT"
+    tenant: str = "tenant_id = app_tenant()"
+    agent_rows: str = ""
+    agent_updates: str = ""
+    agent_deletes: str = ""
+    crossing: str = ""
+    versioned: bool = True
+    append_only: bool = False
+    states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    state_column: str = "status"
+    extra: tuple[str, ...] = field(default_factory=tuple)
+
+
+class RaiseWall(RoleSQL):
+    """Put one tenant table behind its wall: FORCE row security, grants, the version stamp, the composite key to refer to."""
+
+    def __init__(self, table: str, wall: Wall) -> None:
+        self.table, self.wall = table, wall
+        super().__init__(wall_sql(table, wall))
+
+    def deconstruct(self) -> tuple[str, list[Any], Mapping[str, Any]]:  # type: ignore[override]  # Django's stub wants dict
+        """As written in the migration."""
+        return type(self).__name__, [self.table, self.wall], {}
+
+    def describe(self) -> str:
+        """What `migrate --plan` prints."""
+        return f"Raise the tenant wall around {self.table}"
+
+
+def wall_sql(table: str, wall: Wall) -> str:
+    """The statements behind `RaiseWall`."""
+    lines = [
+        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
+        f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
+        f"CREATE POLICY {table}_tenant ON {table} USING ({wall.tenant}) WITH CHECK ({wall.tenant})",
+        *_rights(table, wall),
+        *_triggers(table, wall),
+        *wall.extra,
+    ]
+    return ";\n".join(lines)
+
+
+def _rights(table: str, wall: Wall) -> list[str]:
+    lines = []
+    for role, rights in (("operator", wall.operator), ("worker", wall.worker), ("agent", wall.agent)):
+        if rights:
+            lines.append(f"GRANT {rights} ON {table} TO @{role}@")
+    if wall.agent_rows:
+        rows = wall.agent_rows
+        lines.append(
+            f"CREATE POLICY {table}_agent ON {table} AS RESTRICTIVE TO @agent@ USING ({rows}) WITH CHECK ({rows})"
+        )
+    for verb, rows in (("UPDATE", wall.agent_updates), ("DELETE", wall.agent_deletes)):
+        if rows:
+            lines.append(
+                f"CREATE POLICY {table}_agent_{verb.lower()} ON {table} AS RESTRICTIVE FOR {verb} TO @agent@ USING ({rows})"
+            )
+    if wall.crossing:
+        lines += [
+            f"GRANT {wall.crossing} ON {table} TO @crossing@",
+            f"CREATE POLICY {table}_crossing ON {table} TO @crossing@ USING (true) WITH CHECK (true)",
+        ]
+    return lines
+
+
+def _triggers(table: str, wall: Wall) -> list[str]:
+    lines = []
+    if wall.versioned:
+        lines.append(
+            f"CREATE TRIGGER stamp_version BEFORE UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION stamp_version()"
+        )
+    if wall.append_only:
+        lines.append(
+            f"CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON {table}"
+            " FOR EACH ROW EXECUTE FUNCTION refuse_change()"
+        )
+    if wall.states:
+        moves = " ".join(f"{before}>{after}" for before, afters in wall.states.items() for after in afters)
+        born = next(iter(wall.states))
+        lines.append(
+            f"CREATE TRIGGER move_state BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW"
+            f" EXECUTE FUNCTION move_state('{wall.state_column}', '{born}', '{moves}')"
+        )
+    return lines
+
+
+class ComposeKey(RoleSQL):
+    """Make (tenant, id) of a table something that composite foreign keys can refer to."""
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+        super().__init__(f"ALTER TABLE {table} ADD CONSTRAINT {table}_tenant_row UNIQUE (tenant_id, id)")
+
+    def deconstruct(self) -> tuple[str, list[Any], Mapping[str, Any]]:  # type: ignore[override]  # Django's stub wants dict
+        """As written in the migration."""
+        return type(self).__name__, [self.table], {}
+
+
+class ComposeForeignKey(RoleSQL):
+    """A reference that cannot leave the tenant: Django's own foreign key checks the id alone, and past row security."""
+
+    def __init__(self, table: str, column: str, target: str) -> None:
+        self.parts = (table, column, target)
+        super().__init__(
+            f"ALTER TABLE {table} ADD CONSTRAINT {table}_{column}_in_tenant FOREIGN KEY (tenant_id, {column})"
+            f" REFERENCES {target} (tenant_id, id) DEFERRABLE INITIALLY DEFERRED"
+        )
+
+    def deconstruct(self) -> tuple[str, list[Any], Mapping[str, Any]]:  # type: ignore[override]  # Django's stub wants dict
+        """As written in the migration."""
+        return type(self).__name__, list(self.parts), {}

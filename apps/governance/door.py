@@ -1,0 +1,246 @@
+"""The one door: one check, one write, one log entry, one commit.
+
+    with governed(Act.SKILL_APPROVE, skill, actor=actor, read_at=version) as row:
+        row.approve()
+
+The body changes the row in memory; the door locks it first, and afterwards checks the changed fields, writes only those, and
+records the change. Whatever raises inside leaves nothing behind.
+"""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import Error, IntegrityError, ProgrammingError, transaction
+from django_fsm import FSMFieldMixin, TransitionNotAllowed
+from psycopg import errors as postgres
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import (
+    Conflicting,
+    GovernanceError,
+    IllegalTransition,
+    Invalid,
+    MissingActor,
+    NotPermitted,
+    NotVisible,
+    Stale,
+)
+from apps.governance.guard import door_open
+from apps.governance.models import ChangeRecord, ChangeText, Governed
+from apps.governance.policy import POLICY, Act, codename
+
+Row = TypeVar("Row", bound=Governed)
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an act is about to change, as it stood when the door locked it."""
+
+    act: Act
+    actor: Actor
+    version_before: int
+    before: Values
+    evidence: Values
+    reason: str
+
+
+def authorize(actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset()) -> None:
+    """Refuse unless role floor, tenant and grants all say yes. The floor comes first: no grant lifts it."""
+    if actor is None:
+        raise MissingActor(f"{act.value} needs an actor.")
+    if actor.tenant_id != tenant_id:
+        raise NotVisible("There is no such row.")
+    if actor.role not in POLICY[act].allowed:
+        raise NotPermitted(f"{_who(actor)} may not {_what(act)}. {_advice(act)}")
+    for name in (codename(act), *(codename(act, field) for field in sorted(fields))):
+        if name not in actor.grants:
+            raise NotPermitted(f"{actor.label} lacks the grant “{name}”. Ask an admin of the tenant for it.")
+
+
+def may(actor: Actor, act: Act, field: str = "") -> bool:
+    """Whether the door would open for this act, and this field of it."""
+    return actor.role in POLICY[act].allowed and {codename(act), codename(act, field)} <= actor.grants
+
+
+@contextmanager
+def governed(
+    act: Act,
+    row: Row,
+    *,
+    actor: Actor,
+    read_at: int | None = None,
+    evidence: Mapping[str, Any] | None = None,
+    reason: str = "",
+    removes: bool = False,
+) -> Iterator[Row]:
+    """Make one governed change of `row`, or create it. `read_at` is the version the actor decided on; stale ones are refused."""
+    authorize(actor, act, row.tenant_id)
+    with acting(actor):
+        adding = row._state.adding
+        if not adding:
+            _lock(row, read_at)
+        before: Values = {} if adding else recorded_values(row)
+        change = Change(act, actor, 0 if adding else row.version, before, dict(evidence or {}), reason)
+        try:
+            yield row
+        except TransitionNotAllowed as refusal:
+            raise IllegalTransition(_illegal(row, refusal)) from refusal
+        after: Values = {} if removes else recorded_values(row)
+        changed = frozenset(name for name in after if adding or after[name] != before.get(name))
+        if not removes:
+            _check_fields(actor, act, row, changed, adding)
+        if not (changed or removes):
+            return
+        subject_id = _write(row, changed, adding, removes)
+        _record(change, row, subject_id, after)
+
+
+def recorded_values(row: Governed) -> Values:
+    """A row's values as its change records keep them: by column, without what the database stamps or nobody may read."""
+    plain = {
+        field.attname: field.value_from_object(row)
+        for field in row._meta.concrete_fields
+        if not field.primary_key and field.name not in row.unrecorded
+    }
+    parsed: Values = json.loads(json.dumps(plain, cls=DjangoJSONEncoder))
+    return parsed
+
+
+def _lock(row: Governed, read_at: int | None) -> None:
+    queryset = type(row)._base_manager.select_for_update(no_key=True, of=("self",)).filter(tenant_id=row.tenant_id)
+    try:
+        row.refresh_from_db(from_queryset=queryset)
+    except type(row).DoesNotExist as missing:
+        raise NotVisible(
+            f"There is no such {row._meta.verbose_name}, or it may no longer be changed by you."
+        ) from missing
+    if read_at is not None and read_at != row.version:
+        raise Stale(
+            f"This {row._meta.verbose_name} changed since you read it: you saw version {read_at}, it is now at {row.version}."
+            " Read it again and decide on what stands there.",
+            row.version,
+        )
+
+
+def _check_fields(actor: Actor, act: Act, row: Governed, changed: frozenset[str], adding: bool) -> None:
+    names = frozenset(name.removesuffix("_id") if name.endswith("_id") else name for name in changed)
+    noun = act.value.partition(".")[0]
+    of_noun = frozenset(field for other in Act if other.value.startswith(f"{noun}.") for field in POLICY[other].fields)
+    mine = frozenset(POLICY[act].fields)
+    if not adding and (foreign := sorted(names & of_noun - mine)):
+        raise NotPermitted(f"{_what(act).capitalize()} does not change {', '.join(foreign)}.")
+    authorize(actor, act, row.tenant_id, names & mine)
+    # References are the database's business: a look-up here would ask under row security for what may not be visible yet.
+    unclean = {
+        field.name for field in row._meta.concrete_fields if isinstance(field, FSMFieldMixin) or field.is_relation
+    }
+    try:
+        # Not full_clean(): it assigns to every field, which a protected state field refuses.
+        row.clean_fields(exclude=unclean)
+        row.clean()
+    except ValidationError as refusal:
+        raise invalid(refusal) from refusal
+
+
+def invalid(refusal: ValidationError) -> Invalid:
+    """Django's validation error in the kernel's words."""
+    by_field = hasattr(refusal, "error_dict")
+    fields: dict[str, list[str]] = refusal.message_dict if by_field else {NON_FIELD_ERRORS: refusal.messages}
+    said = "; ".join(f"{name.replace('_', ' ')}: {' '.join(reasons)}" for name, reasons in fields.items())
+    return Invalid(f"Some values cannot be taken. {said}", fields)
+
+
+def _write(row: Governed, changed: frozenset[str], adding: bool, removes: bool) -> int:
+    try:
+        with transaction.atomic(), door_open():
+            if removes:
+                subject_id = int(row.pk)
+                row.delete()
+                return subject_id
+            if adding:
+                row.save(force_insert=True)
+            else:
+                # Only what changed: a role with column grants may not name the others.
+                row.save(update_fields=sorted(_field_name(row, name) for name in changed))
+    except (IntegrityError, ProgrammingError) as refusal:
+        raise _explained(row, refusal) from refusal
+    row.refresh_from_db(fields=["version", "updated_at", *row.stamped])
+    return int(row.pk)
+
+
+def _field_name(row: Governed, attname: str) -> str:
+    return next(field.name for field in row._meta.concrete_fields if field.attname == attname)
+
+
+def _record(change: Change, row: Governed, subject_id: int, after: Values) -> None:
+    salt = secrets.token_hex(16)
+    texts = {"before": change.before, "after": after, "reason": change.reason}
+    record = ChangeRecord.objects.create(
+        tenant_id=row.tenant_id,
+        act=change.act.value,
+        subject_type=row._meta.label_lower,
+        subject_id=subject_id,
+        subject_label=str(row)[:200],
+        actor_role=change.actor.role.value,
+        actor_label=change.actor.label,
+        actor_user_id=change.actor.user_id,
+        agent_id=change.actor.agent_id,
+        version_before=change.version_before,
+        version_after=row.version if after else 0,
+        evidence=change.evidence,
+        taint=row.taint,
+        text_sha256=text_sha256(salt, change.before, after, change.reason),
+    )
+    ChangeText.objects.create(tenant_id=row.tenant_id, record=record, salt=salt, **texts)
+
+
+def text_sha256(salt: str, before: Values, after: Values, reason: str) -> str:
+    """The hash by which a record vouches for its text; the salt keeps a short text from being guessed from it."""
+    body = json.dumps([salt, before, after, reason], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def _explained(row: Governed, refusal: Error) -> GovernanceError:
+    cause = refusal.__cause__
+    if isinstance(cause, postgres.InsufficientPrivilege):
+        return NotPermitted(f"The database refuses this change of {row._meta.verbose_name} to the present role.")
+    name = cause.diag.constraint_name if isinstance(cause, postgres.Error) else None
+    for constraint in row._meta.constraints:
+        if constraint.name == name:
+            return Conflicting(str(constraint.get_violation_error_message()))
+    if isinstance(cause, postgres.UniqueViolation):
+        return Conflicting(f"There is a {row._meta.verbose_name} like this already.")
+    if isinstance(cause, postgres.CheckViolation):
+        return IllegalTransition(str(cause.diag.message_primary))
+    raise refusal
+
+
+def _illegal(row: Governed, refusal: TransitionNotAllowed) -> str:
+    method = getattr(refusal.method, "__name__", "change").replace("_", " ")
+    state = next(
+        (field.value_from_object(row) for field in row._meta.concrete_fields if isinstance(field, FSMFieldMixin)), ""
+    )
+    return f"Cannot {method} a {row._meta.verbose_name} that is {state}."
+
+
+def _who(actor: Actor) -> str:
+    return "An agent" if not actor.is_person else f"An {actor.role.value}"
+
+
+def _what(act: Act) -> str:
+    noun, _, verb = act.value.partition(".")
+    return f"{verb} a {noun}"
+
+
+def _advice(act: Act) -> str:
+    people = sorted(role.value for role in POLICY[act].direct)
+    return f"Only {' or '.join(people)} may; ask one." if people else "Nobody may."

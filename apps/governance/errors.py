@@ -1,0 +1,76 @@
+"""Refusals of the kernel. Each has a `code`; surfaces translate it into their own form once."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+
+class GovernanceError(Exception):
+    """A governed write or read was refused; the message is a whole sentence for people."""
+
+    code: ClassVar[str] = "refused"
+
+
+class NotPermitted(GovernanceError):
+    """The actor may not do this, whatever its grants, or lacks the grant."""
+
+    code = "not_permitted"
+
+
+class NothingPermitted(NotPermitted):
+    """Every field of the write was gated away; nothing was left to do (Z-14)."""
+
+    code = "nothing_permitted"
+
+    def __init__(self, message: str, ignored_fields: Sequence[str]) -> None:
+        super().__init__(message)
+        self.ignored_fields = tuple(ignored_fields)
+
+
+class NotVisible(GovernanceError):
+    """No such row for this actor; another tenant's row reads the same as none."""
+
+    code = "not_found"
+
+
+class IllegalTransition(GovernanceError):
+    """The state machine has no such move from the row's present state."""
+
+    code = "illegal_transition"
+
+
+class Stale(GovernanceError):
+    """The row changed since the actor read it."""
+
+    code = "stale"
+
+    def __init__(self, message: str, current_version: int) -> None:
+        super().__init__(message)
+        self.current_version = current_version
+
+
+class Conflicting(GovernanceError):
+    """Another row already holds what must be unique."""
+
+    code = "conflict"
+
+
+class Invalid(GovernanceError):
+    """Values break a rule; `fields` says which and why."""
+
+    code = "invalid"
+
+    def __init__(self, message: str, fields: Mapping[str, Sequence[str]]) -> None:
+        super().__init__(message)
+        self.fields = {name: list(reasons) for name, reasons in fields.items()}
+
+
+class UngovernedWrite(GovernanceError):
+    """A write tried to pass beside the door."""
+
+    code = "ungoverned_write"
+
+
+class MissingActor(GovernanceError):
+    """A write came without an actor; that is a programming error, never a guest."""
+
+    code = "missing_actor"

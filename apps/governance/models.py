@@ -1,0 +1,166 @@
+"""The governed base row, the record of every change, and the proposal that waits for a person."""
+
+from typing import Any, ClassVar, Self
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import models
+from django_fsm import FSMField, FSMModelMixin, transition
+
+from apps.governance.guard import GovernedQuerySet, refuse_ungoverned
+from apps.governance.policy import Act
+
+
+class Taint(models.TextChoices):
+    """Whose words a row carries; the join of two is the later in this list."""
+
+    OPERATOR = "operator"
+    AGENT = "agent"
+    TOOL_DERIVED = "tool-derived"
+    CUSTOMER_DERIVED = "customer-derived"
+    IMPORTED = "imported"
+
+
+class Governed(FSMModelMixin, models.Model):
+    """A tenant's row that only acts may write. Version and time of change are stamped by the database."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    version = models.PositiveIntegerField(default=1, editable=False)
+    taint = models.CharField(max_length=20, choices=Taint.choices, default=Taint.OPERATOR, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now_add=True)
+
+    # Fields no change record keeps a copy of: stamped by the database, or secret.
+    unrecorded: ClassVar[frozenset[str]] = frozenset({"version", "updated_at", "created_at"})
+    # Fields that triggers fill in, read back after each write.
+    stamped: ClassVar[tuple[str, ...]] = ()
+
+    class Meta:
+        abstract = True
+        # Related managers write through the base manager; it must be the guarded one.
+        base_manager_name = "objects"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Refused outside an act."""
+        refuse_ungoverned(type(self))
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Refused outside an act."""
+        refuse_ungoverned(type(self))
+        return super().delete(*args, **kwargs)
+
+
+class ChangeRecord(models.Model):
+    """One governed write: who, which act, on what, from which version to which, and why. Append-only."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    act = models.CharField(max_length=40, choices=[(act.value, act.value) for act in Act])
+    subject_type = models.CharField(max_length=60)
+    subject_id = models.BigIntegerField()
+    subject_label = models.CharField(max_length=200)
+    actor_role = models.CharField(max_length=20)
+    actor_label = models.CharField(max_length=200)
+    actor_user_id = models.BigIntegerField(null=True)
+    agent_id = models.BigIntegerField(null=True)
+    version_before = models.PositiveIntegerField()
+    version_after = models.PositiveIntegerField()
+    evidence = models.JSONField(default=dict)
+    taint = models.CharField(max_length=20, choices=Taint.choices)
+    text_sha256 = models.CharField(max_length=64)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "subject_type", "subject_id", "-id"], name="change_by_subject")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.act} by {self.actor_label}"
+
+
+class ChangeText(models.Model):
+    """The words of a change, apart from its record so that erasure can remove them; salted so the hash tells nothing."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    record = models.OneToOneField(ChangeRecord, on_delete=models.PROTECT, related_name="text")
+    salt = models.CharField(max_length=32)
+    before = models.JSONField(encoder=DjangoJSONEncoder)
+    after = models.JSONField(encoder=DjangoJSONEncoder)
+    reason = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"Text of change {self.record_id}"
+
+
+class ProposalQuerySet(GovernedQuerySet["Proposal"]):
+    """Adjectives for proposals."""
+
+    def open(self) -> Self:
+        """Those that wait for a person."""
+        return self.filter(state=Proposal.State.OPEN)
+
+    def about(self, target: Governed) -> Self:
+        """Those that would change this row."""
+        return self.filter(target_type=target._meta.label_lower, target_id=target.pk)
+
+
+class Proposal(Governed):
+    """A change an agent may not make itself: the same content, waiting for a person, bound to what it was read from."""
+
+    class Kind(models.TextChoices):
+        """What would change if a person says yes."""
+
+        PERSONA_PATCH = "persona.patch", "Persona patch"
+        SKILL_REVISION = "skill.revision", "Skill revision"
+        SKILL_DEPRECATION = "skill.deprecation", "Skill deprecation"
+
+    class State(models.TextChoices):
+        """Where the proposal is on its way."""
+
+        OPEN = "open"
+        APPLIED = "applied"
+        REJECTED = "rejected"
+
+    kind = models.CharField(max_length=30, choices=Kind.choices)
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    target_type = models.CharField(max_length=60)
+    target_id = models.BigIntegerField()
+    target_label = models.CharField(max_length=200)
+    base_sha256 = models.CharField(max_length=64)
+    content = models.JSONField()
+    rationale = models.TextField(blank=True)
+    evidence = models.JSONField(default=dict)
+    support_count = models.PositiveIntegerField(default=1)
+    proposed_by = models.CharField(max_length=200)
+    state = FSMField(max_length=12, choices=State.choices, default=State.OPEN, protected=True)
+    decided_by = models.CharField(max_length=200, blank=True)
+    decided_at = models.DateTimeField(null=True)
+    decision_reason = models.TextField(blank=True)
+
+    objects = ProposalQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "target_type", "target_id", "kind"],
+                condition=models.Q(state="open"),
+                name="one_open_proposal_per_target_and_kind",
+                violation_error_message="There is an open proposal for this already; revise it.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state="open") | ~models.Q(decided_by=""), name="decided_proposal_names_who_decided"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} for {self.target_label}"
+
+    @transition(field=state, source=State.OPEN, target=State.APPLIED)
+    def apply(self) -> None:
+        """A person said yes and the change is made."""
+
+    @transition(field=state, source=State.OPEN, target=State.REJECTED)
+    def reject(self) -> None:
+        """A person said no."""

@@ -1,0 +1,132 @@
+"""Who may do what: one table, printable for an auditor. Grants narrow it and never widen it.
+
+A rule's `direct` roles apply the act at once; `proposes` roles may bring the same content as a Proposal. `fields` are the
+governed fields the act may write; each is a guardian permission of its own beside the act's (R015-R024).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from apps.governance.actors import PEOPLE, Role
+
+
+class Act(StrEnum):
+    """Every governed act, named `noun.verb`."""
+
+    PERSONA_CREATE = "persona.create"
+    PERSONA_AMEND = "persona.amend"
+    PERSONA_ARCHIVE = "persona.archive"
+    PERSONA_ACTIVATE = "persona.activate"
+    PERSONA_PROPOSE = "persona.propose"
+    SKILL_DRAFT = "skill.draft"
+    SKILL_AMEND = "skill.amend"
+    SKILL_APPROVE = "skill.approve"
+    SKILL_DEPRECATE = "skill.deprecate"
+    SKILL_REVISE = "skill.revise"
+    SKILL_PROPOSE = "skill.propose"
+    SKILL_DISCARD = "skill.discard"
+    SKILL_FETCH = "skill.fetch"
+    MEMORY_AMEND = "memory.amend"
+    PROFILE_AMEND = "profile.amend"
+    CONVERSATION_OPEN = "conversation.open"
+    CONVERSATION_IMPORT = "conversation.import"
+    CONVERSATION_RESOLVE = "conversation.resolve"
+    CONVERSATION_ABANDON = "conversation.abandon"
+    MESSAGE_RECEIVE = "message.receive"
+    PROPOSAL_REJECT = "proposal.reject"
+    PROPOSAL_APPLY = "proposal.apply"
+    TENANT_CREATE = "tenant.create"
+    AGENT_CREATE = "agent.create"
+    AGENT_AMEND = "agent.amend"
+    TOKEN_ISSUE = "token.issue"
+    TOKEN_REVOKE = "token.revoke"
+    MEMBER_ADD = "member.add"
+    GRANT_SYNC = "grant.sync"
+
+
+class Risk(StrEnum):
+    """What a mistaken yes would cost."""
+
+    LOW = "low"
+    HIGH = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the policy."""
+
+    direct: frozenset[Role]
+    fields: tuple[str, ...] = ()
+    proposes: frozenset[Role] = frozenset()
+    risk: Risk = Risk.LOW
+
+    @property
+    def allowed(self) -> frozenset[Role]:
+        """Every role that may come to the door with this act at all."""
+        return self.direct | self.proposes
+
+
+_ALL = frozenset(Role)
+_ADMIN = frozenset({Role.ADMIN})
+_SYSTEM = frozenset({Role.SYSTEM})
+_AGENT = frozenset({Role.AGENT})
+_PERSONA_TEXT = ("identity", "style", "avoid", "defaults")
+_SKILL_TEXT = ("name", "title", "description", "category", "body")
+
+POLICY: Mapping[Act, Rule] = MappingProxyType(
+    {
+        Act.PERSONA_CREATE: Rule(PEOPLE | _SYSTEM, ("agent", *_PERSONA_TEXT), risk=Risk.HIGH),
+        Act.PERSONA_AMEND: Rule(PEOPLE, _PERSONA_TEXT, risk=Risk.HIGH),
+        Act.PERSONA_ARCHIVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
+        Act.PERSONA_ACTIVATE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
+        Act.PERSONA_PROPOSE: Rule(PEOPLE, ("proposed_patch",), _AGENT),
+        Act.SKILL_DRAFT: Rule(_ALL, ("agent", *_SKILL_TEXT)),
+        Act.SKILL_AMEND: Rule(PEOPLE | _AGENT, _SKILL_TEXT),
+        Act.SKILL_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
+        Act.SKILL_DEPRECATE: Rule(PEOPLE, ("status",)),
+        Act.SKILL_REVISE: Rule(PEOPLE, _SKILL_TEXT, risk=Risk.HIGH),
+        Act.SKILL_PROPOSE: Rule(PEOPLE, _SKILL_TEXT, _AGENT),
+        Act.SKILL_DISCARD: Rule(PEOPLE | _AGENT),
+        Act.SKILL_FETCH: Rule(_AGENT),
+        Act.MEMORY_AMEND: Rule(_ALL, ("agent", "body")),
+        Act.PROFILE_AMEND: Rule(_ALL, ("end_user_key", "preferences", "notes")),
+        Act.CONVERSATION_OPEN: Rule(_ALL),
+        Act.CONVERSATION_IMPORT: Rule(PEOPLE | _SYSTEM),
+        Act.CONVERSATION_RESOLVE: Rule(_ALL, ("status", "outcome")),
+        Act.CONVERSATION_ABANDON: Rule(_ALL, ("status",)),
+        Act.MESSAGE_RECEIVE: Rule(_ALL),
+        Act.PROPOSAL_REJECT: Rule(PEOPLE),
+        Act.PROPOSAL_APPLY: Rule(PEOPLE, risk=Risk.HIGH),
+        Act.TENANT_CREATE: Rule(_SYSTEM),
+        Act.AGENT_CREATE: Rule(_ADMIN | _SYSTEM),
+        Act.AGENT_AMEND: Rule(_ADMIN, ("title", "model", "contract", "learns", "session_idle_seconds", "max_steps")),
+        Act.TOKEN_ISSUE: Rule(_ADMIN | _SYSTEM),
+        Act.TOKEN_REVOKE: Rule(_ADMIN | _SYSTEM),
+        Act.MEMBER_ADD: Rule(_ADMIN | _SYSTEM),
+        Act.GRANT_SYNC: Rule(_SYSTEM),
+    }
+)
+
+
+def codename(act: Act, field: str = "") -> str:
+    """The guardian permission of an act, or of one governed field of it."""
+    name = act.value.replace(".", "_")
+    return f"{name}__{field}" if field else name
+
+
+def codenames(act: Act) -> tuple[str, ...]:
+    """The act's permission and one for each of its governed fields."""
+    return (codename(act), *(codename(act, field) for field in POLICY[act].fields))
+
+
+def permissions() -> list[tuple[str, Any]]:
+    """Every permission the policy knows, as a model's Meta wants them (its stubs ask for lazy strings too: Any)."""
+    return [(name, f"May {name.replace('__', ', field ').replace('_', ' ')}") for act in Act for name in codenames(act)]
+
+
+def default_grants(role: Role) -> frozenset[str]:
+    """What a role holds where no tenant said otherwise."""
+    return frozenset(name for act, rule in POLICY.items() if role in rule.allowed for name in codenames(act))

@@ -1,0 +1,22 @@
+"""What may be stored as text, and the hash a reviewed text is known by."""
+
+import hashlib
+
+from django.core.exceptions import ValidationError
+
+
+def plain_text(value: str) -> None:
+    """Refuse what PostgreSQL or UTF-8 cannot hold: NUL and lone surrogates."""
+    if "\x00" in value:
+        raise ValidationError("The text contains a NUL character (U+0000). Remove it.")
+    try:
+        value.encode()
+    except UnicodeEncodeError as refusal:
+        raise ValidationError(
+            f"The text has half a surrogate pair at position {refusal.start}. Remove it."
+        ) from refusal
+
+
+def content_sha256(*parts: str) -> str:
+    """The hash of texts in order, as the database's triggers compute it."""
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()

@@ -1,0 +1,158 @@
+"""Post-resolution extraction: gate, fresh model call without tools, vetting, one draft at most; always one verdict (R110-R117)."""
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+
+from django.conf import settings
+from django.db import IntegrityError
+
+from apps.conversations.models import Conversation, Message
+from apps.conversations.rules import Line, ToolCall
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import Conflicting, GovernanceError
+from apps.governance.models import Taint
+from apps.learning.journal import Finding, conclude, verdict_on, write_verdict
+from apps.learning.models import Extraction
+from apps.learning.rules import Refused, Vetted, gate, vet
+from apps.llm.anthropic import AnthropicBackend
+from apps.llm.backend import Backend, Reply, Request, SystemBlock
+from apps.prompt.extraction import (
+    ExtractedSkill,
+    Malformed,
+    TranscriptLine,
+    extraction_schema,
+    parse_extraction,
+    transcript_message,
+)
+from apps.prompt.framing import canonical_json
+from apps.prompt.wording import EXTRACT_SKILL
+from apps.skills.actions import draft_skill
+
+logger = logging.getLogger(__name__)
+
+Verdict = Extraction.Verdict
+MAX_TOKENS = 1024
+CALL_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Worthwhile:
+    """A vetted draft, and the answer of the model it came from."""
+
+    draft: Vetted
+    reply: Reply
+
+
+@cache
+def learning_backend() -> Backend:
+    """One client per process, for the endpoint the environment names."""
+    return AnthropicBackend(settings.ANTHROPIC_API_KEY, base_url=settings.ANTHROPIC_BASE_URL or None)
+
+
+def extract(conversation_id: int, *, actor: Actor, backend: Backend) -> Extraction | None:
+    """Look at a resolved conversation once. None: it is gone or not resolved (R112). A failing model raises, to be tried again."""
+    with acting(actor):
+        conversation = (
+            Conversation.objects.visible_to(actor)
+            .filter(pk=conversation_id, status=Conversation.Status.RESOLVED)
+            .select_related("agent")
+            .first()
+        )
+        if conversation is None:
+            logger.info("nothing to extract from", extra={"conversation_id": conversation_id})
+            return None
+        known = Extraction.objects.filter(conversation=conversation).first()
+        lines = transcript(conversation)
+    if known:
+        return known
+    decided = _decide(conversation, lines, backend)
+    if isinstance(decided, Finding):
+        return conclude(conversation, decided, actor=actor)
+    return _draft(conversation, decided, actor)
+
+
+def transcript(conversation: Conversation) -> list[Line]:
+    """What was said and done, with each tool call's result at the call."""
+    rows = Message.objects.filter(conversation=conversation).exclude(sender=Message.Sender.TOOL).order_by("position")
+    return [
+        Line(sender, text, tuple(ToolCall(**call) for call in calls))
+        for sender, text, calls in rows.values_list("sender", "text", "tool_calls")
+    ]
+
+
+def _decide(conversation: Conversation, lines: Sequence[Line], backend: Backend) -> Finding | Worthwhile:
+    if not conversation.agent.learns:
+        return Finding(Verdict.SWITCHED_OFF, "Learning is off for this agent.")
+    refusal = gate(lines, conversation.outcome)
+    if isinstance(refusal, Refused):
+        return Finding(Verdict(refusal.verdict), refusal.reason)
+    reply = backend.complete(_request(conversation, lines))
+    found = parse_extraction(reply.text)
+    if isinstance(found, Malformed):
+        return Finding(Verdict.MALFORMED, found.reason, reply)
+    if not isinstance(found, ExtractedSkill):
+        return Finding(Verdict.NOTHING, "The model saw no reusable procedure.", reply)
+    vetted = vet(found.name, found.title, found.description, found.body, spoken=_spoken(lines))
+    if isinstance(vetted, Refused):
+        return Finding(Verdict(vetted.verdict), vetted.reason, reply)
+    return Worthwhile(vetted, reply)
+
+
+def _draft(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) -> Extraction:
+    reply, name = worthwhile.reply, worthwhile.draft.name
+    imported = conversation.origin == Conversation.Origin.IMPORTED
+    try:
+        # Draft and verdict stand or fall together: where another worker's verdict stands, this draft goes too.
+        with acting(actor):
+            skill = draft_skill(
+                conversation.agent_id,
+                actor=actor,
+                values=asdict(worthwhile.draft),
+                evidence={"conversation_id": conversation.pk},
+                taint=Taint.IMPORTED if imported else Taint.CUSTOMER_DERIVED,
+            )
+            drafted = Finding(Verdict.DRAFTED, f"Drafted {name}.", reply)
+            return write_verdict(conversation, drafted, actor=actor, skill=skill)
+    except IntegrityError:
+        return verdict_on(conversation, actor=actor)
+    except Conflicting:
+        # The name exists, in whatever state: never overwritten, never drafted twice (R117).
+        return conclude(
+            conversation, Finding(Verdict.KNOWN, f"The agent has a skill {name} already.", reply), actor=actor
+        )
+    except GovernanceError as refusal:
+        return conclude(conversation, Finding(Verdict.REFUSED, str(refusal), reply), actor=actor)
+
+
+def _request(conversation: Conversation, lines: Sequence[Line]) -> Request:
+    return Request(
+        model=conversation.agent.model or settings.DEFAULT_MODEL,
+        max_tokens=MAX_TOKENS,
+        system=(SystemBlock(EXTRACT_SKILL),),
+        messages=({"role": "user", "content": transcript_message(list(_shown(lines)))},),
+        timeout_seconds=CALL_SECONDS,
+        effort="low",
+        output_schema=json.loads(canonical_json(extraction_schema)),
+    )
+
+
+def _shown(lines: Sequence[Line]) -> "list[TranscriptLine]":
+    shown = []
+    for line in lines:
+        if line.text:
+            shown.append(TranscriptLine(role=line.sender, text=line.text))
+        for call in line.tool_calls:
+            shown.append(
+                TranscriptLine(role="agent", tool_name=call.name, arguments=json.loads(json.dumps(call.arguments)))
+            )
+            shown.append(TranscriptLine(role="tool", text=call.result, tool_name=call.name, is_error=call.is_error))
+    return shown
+
+
+def _spoken(lines: Sequence[Line]) -> list[str]:
+    arguments = [str(value) for line in lines for call in line.tool_calls for value in call.arguments.values()]
+    return [*(line.text for line in lines), *arguments, *(call.result for line in lines for call in line.tool_calls)]

@@ -1,0 +1,53 @@
+"""The one writer of verdicts: one row per conversation, whoever comes second reads the first one's."""
+
+from dataclasses import dataclass
+
+from django.db import IntegrityError
+
+from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.learning.models import Extraction
+from apps.llm.backend import Reply
+from apps.skills.models import Skill
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A verdict about to be written, with the model's answer it rests on, if one was asked."""
+
+    verdict: Extraction.Verdict
+    reason: str
+    reply: Reply | None = None
+
+
+def conclude(conversation: Conversation, finding: Finding, *, actor: Actor) -> Extraction:
+    """Write a verdict without a draft, or read the one another worker wrote meanwhile."""
+    try:
+        return write_verdict(conversation, finding, actor=actor, skill=None)
+    except IntegrityError:
+        return verdict_on(conversation, actor=actor)
+
+
+def verdict_on(conversation: Conversation, *, actor: Actor) -> Extraction:
+    """The verdict that stands."""
+    with acting(actor):
+        return Extraction.objects.get(conversation=conversation)
+
+
+def write_verdict(conversation: Conversation, finding: Finding, *, actor: Actor, skill: Skill | None) -> Extraction:
+    """Write the verdict; raises IntegrityError where there is one already."""
+    reply = finding.reply
+    with acting(actor):
+        return Extraction.objects.create(
+            tenant_id=actor.tenant_id,
+            agent_id=conversation.agent_id,
+            conversation=conversation,
+            verdict=finding.verdict,
+            reason=finding.reason,
+            skill=skill,
+            model=reply.model if reply else "",
+            stand_in=reply.stand_in if reply else False,
+            input_tokens=reply.usage.prompt_tokens if reply else 0,
+            output_tokens=reply.usage.output_tokens if reply else 0,
+        )

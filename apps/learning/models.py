@@ -1,0 +1,51 @@
+"""What became of each resolved conversation when the learning looked at it."""
+
+from typing import ClassVar
+
+from django.db import models
+
+
+class Extraction(models.Model):
+    """One verdict per conversation, whether or not anything was learned; written once (R110, R117)."""
+
+    class Verdict(models.TextChoices):
+        """Nothing to learn is a normal, counted outcome."""
+
+        DRAFTED = "drafted", "Drafted a skill"
+        TOO_SHORT = "too-short", "Too short"
+        TRIVIAL = "trivial", "Trivial: no tool was needed"
+        NEGATIVE = "negative", "Not solved"
+        NOTHING = "nothing", "The model found nothing to learn"
+        KNOWN = "known", "A skill of that name exists"
+        MALFORMED = "malformed", "The model's answer was unusable"
+        REFUSED = "refused", "The draft broke a rule"
+        SWITCHED_OFF = "switched-off", "Learning is off for this agent"
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    conversation = models.OneToOneField(
+        "conversations.Conversation", on_delete=models.PROTECT, related_name="extraction"
+    )
+    verdict = models.CharField(max_length=12, choices=Verdict.choices)
+    reason = models.TextField()
+    # A discarded draft leaves its verdict behind, so the database does not hold this reference.
+    skill = models.ForeignKey(
+        "skills.Skill", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="extractions"
+    )
+    model = models.CharField(max_length=80, blank=True)
+    stand_in = models.BooleanField(default=False)
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=~models.Q(verdict="drafted") | models.Q(skill__isnull=False),
+                name="drafting_extraction_names_its_skill",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_verdict_display()} (conversation {self.conversation_id})"

@@ -1,0 +1,66 @@
+"""Acts on memory and profiles. Agents write them freely; the author is stamped by who acts (R023, R079, R080, R087)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils import timezone
+
+from apps.governance.actors import Actor
+from apps.governance.door import governed
+from apps.governance.models import Taint
+from apps.governance.policy import Act
+from apps.memory.models import AGENT, AgentMemory, CustomerProfile
+
+
+def create_memory(agent_id: int, *, actor: Actor, body: str, evidence: Mapping[str, Any] | None = None) -> AgentMemory:
+    """Start an agent's memory. Its next session carries it."""
+    memory = AgentMemory(tenant_id=actor.tenant_id, agent_id=agent_id)
+    return amend_memory(memory, actor=actor, body=body, evidence=evidence)
+
+
+def amend_memory(
+    memory: AgentMemory,
+    *,
+    actor: Actor,
+    body: str,
+    read_at: int | None = None,
+    evidence: Mapping[str, Any] | None = None,
+) -> AgentMemory:
+    """Replace an agent's memory by a new full body; running sessions keep what they started with (R079)."""
+    with governed(Act.MEMORY_AMEND, memory, actor=actor, read_at=read_at, evidence=evidence) as row:
+        row.body = body
+        row.updated_by = _author(actor)
+        row.taint = _taint(actor)
+    return memory
+
+
+def create_profile(end_user_key: str, *, actor: Actor, values: Mapping[str, str]) -> CustomerProfile:
+    """Start what is known of a customer. Every agent of the tenant sees it from its next session (R085)."""
+    profile = CustomerProfile(tenant_id=actor.tenant_id, end_user_key=end_user_key)
+    return amend_profile(profile, actor=actor, values=values)
+
+
+def amend_profile(
+    profile: CustomerProfile,
+    *,
+    actor: Actor,
+    values: Mapping[str, str],
+    read_at: int | None = None,
+    evidence: Mapping[str, Any] | None = None,
+) -> CustomerProfile:
+    """Write preferences or notes. Seeing the customer is part of it: `last_seen_at` moves too (R086)."""
+    with governed(Act.PROFILE_AMEND, profile, actor=actor, read_at=read_at, evidence=evidence) as row:
+        for name, text in values.items():
+            setattr(row, name, text)
+        row.last_seen_at = timezone.now()
+        row.updated_by = _author(actor)
+        row.taint = Taint.OPERATOR if actor.is_person else Taint.CUSTOMER_DERIVED
+    return profile
+
+
+def _author(actor: Actor) -> str:
+    return AGENT if not actor.is_person else actor.label
+
+
+def _taint(actor: Actor) -> Taint:
+    return Taint.OPERATOR if actor.is_person else Taint.AGENT

@@ -1,0 +1,74 @@
+"""Slots 4 and 5: what an agent remembers of its trade, and what the tenant's agents know of one customer."""
+
+from typing import ClassVar
+
+from django.core.validators import MaxLengthValidator, RegexValidator
+from django.db import models
+
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed, Taint
+from apps.governance.text import plain_text
+from apps.memory.rules import BODY_CHARACTERS, END_USER_KEY, END_USER_KEY_RULE, PROFILE_CHARACTERS
+
+AGENT = "agent"
+
+
+def _prose(characters: int, help_text: str) -> "models.TextField[str, str]":
+    return models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(characters)], help_text=help_text)
+
+
+class AgentMemory(Governed):
+    """Slow facts an agent has learned about how the tenant works; it writes them itself (R078-R081)."""
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    body = _prose(BODY_CHARACTERS, "Markdown. An update replaces the whole body.")
+    updated_by = models.CharField(max_length=200, default=AGENT, editable=False)
+
+    objects = GovernedQuerySet["AgentMemory"].as_manager()
+
+    class Meta(Governed.Meta):
+        verbose_name_plural = "agent memories"
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent"],
+                name="agent_has_one_memory",
+                violation_error_message="This agent has a memory already; amend that one.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Memory of agent {self.agent_id}"
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether a person wrote what stands there; unapproved words are fenced in the prompt (Z-22)."""
+        return self.taint == Taint.OPERATOR
+
+
+class CustomerProfile(Governed):
+    """What the tenant's agents know of one end user, shared among them (R084, R085)."""
+
+    end_user_key = models.CharField(
+        max_length=200,
+        validators=[RegexValidator(END_USER_KEY, END_USER_KEY_RULE), plain_text],
+        help_text="Channel and id: slack:U12345.",
+    )
+    preferences = _prose(PROFILE_CHARACTERS, "JSON or markdown.")
+    notes = _prose(PROFILE_CHARACTERS, "Prose.")
+    last_seen_at = models.DateTimeField()
+    updated_by = models.CharField(max_length=200, default=AGENT, editable=False)
+
+    objects = GovernedQuerySet["CustomerProfile"].as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-last_seen_at", "-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "end_user_key"],
+                name="customer_has_one_profile",
+                violation_error_message="There is a profile for this end user already; amend that one.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.end_user_key

@@ -1,0 +1,14 @@
+"""Limits and keys of what is remembered; pure."""
+
+BODY_CHARACTERS = 20_000
+PROFILE_CHARACTERS = 8_000
+
+END_USER_KEY = r"^[a-z][a-z0-9_-]*:\S{1,160}\Z"
+END_USER_KEY_RULE = "An end user's key is the channel, a colon and the channel's id, such as slack:U12345."
+
+
+def joined_facts(before: str, fact: str) -> str:
+    """A profile text with one fact more; a fact that stands there already is not said twice."""
+    known = [line.strip() for line in before.splitlines()]
+    new = [line.strip() for line in fact.splitlines() if line.strip() and line.strip() not in known]
+    return "\n".join([*(line for line in known if line), *new])

@@ -1,0 +1,1 @@
+"""Who an agent is and what it must never say: operator-written personas and the patches agents propose; not what it remembers."""

@@ -1,0 +1,73 @@
+"""Acts on personas. People write them; an agent proposes (R015-R022, R029, R030)."""
+
+from collections.abc import Mapping
+
+from apps.governance.acting import acting
+from apps.governance.actions import ProposedChange, open_proposal, settle_proposal
+from apps.governance.actors import Actor
+from apps.governance.door import governed
+from apps.governance.models import Proposal
+from apps.governance.policy import Act
+from apps.personas.models import Persona
+
+
+def create_persona(agent_id: int, *, actor: Actor, values: Mapping[str, str]) -> Persona:
+    """Give an agent its persona. Its next session speaks with it."""
+    persona = Persona(tenant_id=actor.tenant_id, agent_id=agent_id, **values)
+    with governed(Act.PERSONA_CREATE, persona, actor=actor):
+        pass
+    return persona
+
+
+def amend_persona(
+    persona: Persona,
+    *,
+    actor: Actor,
+    values: Mapping[str, str],
+    read_at: int | None = None,
+    reason: str = "",
+) -> Persona:
+    """Change the live sections. Sessions already open keep what they started with; every later one gets this (R031)."""
+    with governed(Act.PERSONA_AMEND, persona, actor=actor, read_at=read_at, reason=reason) as row:
+        for name, text in values.items():
+            setattr(row, name, text)
+    return persona
+
+
+def archive_persona(persona: Persona, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Persona:
+    """Take the persona out of future prompts; they fall back to the default (R027)."""
+    with governed(Act.PERSONA_ARCHIVE, persona, actor=actor, read_at=read_at, reason=reason) as row:
+        row.archive()
+    return persona
+
+
+def activate_persona(persona: Persona, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Persona:
+    """Bring an archived persona back into future prompts."""
+    with governed(Act.PERSONA_ACTIVATE, persona, actor=actor, read_at=read_at, reason=reason) as row:
+        row.activate()
+    return persona
+
+
+def propose_patch(
+    persona: Persona, *, actor: Actor, text: str, evidence: Mapping[str, object] | None = None
+) -> Proposal:
+    """Put a free-form change before an operator; the live persona stays as it is until then (R030)."""
+    kind = Proposal.Kind.PERSONA_PATCH
+    change = ProposedChange(kind, persona.agent_id, persona.sha256, {"text": text}, evidence=evidence or {})
+    return open_proposal(persona, actor=actor, act=Act.PERSONA_PROPOSE, change=change)
+
+
+def apply_patch(
+    persona: Persona,
+    *,
+    actor: Actor,
+    proposal: Proposal,
+    values: Mapping[str, str],
+    read_at: int,
+) -> Persona:
+    """Edit the live sections as a proposal asks and close it, in one commit (R030). `read_at` is the persona's version
+    that stood beside the proposal when the person decided."""
+    with acting(actor):
+        amend_persona(persona, actor=actor, values=values, read_at=read_at, reason=f"Applies proposal {proposal.pk}.")
+        settle_proposal(proposal, actor=actor)
+    return persona

@@ -1,0 +1,9 @@
+"""The runtime as a Django app."""
+
+from django.apps import AppConfig
+
+
+class RuntimeConfig(AppConfig):
+    """The app configuration of runtime."""
+
+    name = "apps.runtime"

@@ -1,0 +1,172 @@
+"""The house's own tools. Each is an act of the agent through the door, or a read of what a person approved.
+
+None takes a customer argument: whom the agent serves stands in its actor, and PostgreSQL shows nobody else.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import NotVisible
+from apps.llm.backend import JsonObject, Tool
+from apps.memory.actions import amend_memory, amend_profile, create_memory, create_profile
+from apps.memory.models import AgentMemory, CustomerProfile
+from apps.memory.rules import joined_facts
+from apps.personas.actions import propose_patch
+from apps.personas.models import Persona
+from apps.prompt.framing import canonical_json
+from apps.skills.actions import count_use, draft_skill
+from apps.skills.models import Skill
+
+LISTED_SKILLS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """For whom and where a tool is called."""
+
+    actor: Actor
+    agent_id: int
+    conversation: Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class HouseTool:
+    """A tool as the model sees it, and what it does."""
+
+    name: str
+    description: str
+    parameters: dict[str, str]
+    required: tuple[str, ...]
+    run: Callable[[Context, JsonObject], str]
+
+    @property
+    def definition(self) -> Tool:
+        """The tool in the Messages API's form."""
+        kinds = {"skill_id": "integer"}
+        properties: JsonObject = {
+            name: {"type": kinds.get(name, "string"), "description": said} for name, said in self.parameters.items()
+        }
+        return Tool(
+            self.name,
+            self.description,
+            {
+                "type": "object",
+                "properties": properties,
+                "required": list(self.required),
+                "additionalProperties": False,
+            },
+        )
+
+
+def _get_skill(context: Context, arguments: JsonObject) -> str:
+    with acting(context.actor):
+        # Only what a person approved reaches a customer, whatever id the model names.
+        skill = Skill.objects.visible_to(context.actor).approved().filter(pk=str(arguments["skill_id"])).first()
+        if skill is None:
+            raise NotVisible("There is no approved skill with this id. The index in your prompt lists those there are.")
+        count_use(skill, actor=context.actor)
+    return canonical_json({"name": skill.name, "title": skill.title, "version": skill.version, "body": skill.body})
+
+
+def _list_skills(context: Context, arguments: JsonObject) -> str:
+    del arguments
+    with acting(context.actor):
+        rows = Skill.objects.visible_to(context.actor).approved().for_agent(context.agent_id).order_by("name")
+        listed: list[JsonObject] = [
+            {"id": pk, "name": name, "description": description}
+            for pk, name, description in rows.values_list("pk", "name", "description")[:LISTED_SKILLS]
+        ]
+    return canonical_json({"skills": listed})
+
+
+def _update_memory(context: Context, arguments: JsonObject) -> str:
+    body = str(arguments["body"])
+    evidence = {"conversation_id": context.conversation.pk}
+    with acting(context.actor):
+        memory = AgentMemory.objects.visible_to(context.actor).filter(agent_id=context.agent_id).first()
+        if memory is None:
+            create_memory(context.agent_id, actor=context.actor, body=body, evidence=evidence)
+        else:
+            amend_memory(memory, actor=context.actor, body=body, evidence=evidence)
+    return "Saved. It is read from the next session on."
+
+
+def _update_customer_profile(context: Context, arguments: JsonObject) -> str:
+    given = {name: str(text) for name, text in arguments.items()}
+    if not context.actor.customer_key:
+        raise NotVisible("This conversation names no customer, so there is no profile to write.")
+    with acting(context.actor):
+        rows = CustomerProfile.objects.visible_to(context.actor)
+        profile = rows.filter(end_user_key=context.actor.customer_key).first()
+        if profile is None:
+            create_profile(context.actor.customer_key, actor=context.actor, values=given)
+        else:
+            joined = {name: joined_facts(getattr(profile, name), text) for name, text in given.items()}
+            evidence = {"conversation_id": context.conversation.pk}
+            amend_profile(profile, actor=context.actor, values=joined, evidence=evidence)
+    return "Saved. It is read from the next session on."
+
+
+def _propose_persona_patch(context: Context, arguments: JsonObject) -> str:
+    evidence = {"conversation_id": context.conversation.pk}
+    with acting(context.actor):
+        persona = Persona.objects.visible_to(context.actor).filter(agent_id=context.agent_id).first()
+        if persona is None:
+            raise NotVisible("This agent has no persona yet; an operator has to write one first.")
+        proposal = propose_patch(persona, actor=context.actor, text=str(arguments["text"]), evidence=evidence)
+    return f"Proposal {proposal.pk} waits for an operator. Nothing changes until one applies it."
+
+
+def _draft_skill(context: Context, arguments: JsonObject) -> str:
+    values = {name: str(text) for name, text in arguments.items()}
+    evidence = {"conversation_id": context.conversation.pk}
+    skill = draft_skill(context.agent_id, actor=context.actor, values=values, evidence=evidence)
+    return f"Draft {skill.pk} “{skill.name}” waits for an operator. It is in no index until one approves it."
+
+
+# The order is the prompt's: tools stand before the system prompt in the cached prefix (R058).
+HOUSE_TOOLS: tuple[HouseTool, ...] = (
+    HouseTool(
+        "get_skill",
+        "Read the full runbook of a skill from the index before you follow it.",
+        {"skill_id": "The id in the index line."},
+        ("skill_id",),
+        _get_skill,
+    ),
+    HouseTool("list_skills", "List the approved skills, also those the index had no room for.", {}, (), _list_skills),
+    HouseTool(
+        "update_memory",
+        "Replace what you remember about how this business works. Give the whole new text, old facts included.",
+        {"body": "The full new memory, in markdown."},
+        ("body",),
+        _update_memory,
+    ),
+    HouseTool(
+        "update_customer_profile",
+        "Record what this customer prefers, or a note about them. What is known already stays.",
+        {"preferences": "Preferences, one per line.", "notes": "Notes, one per line."},
+        (),
+        _update_customer_profile,
+    ),
+    HouseTool(
+        "propose_persona_patch",
+        "Suggest a change of your persona to the operators. It changes nothing by itself.",
+        {"text": "What to change and why."},
+        ("text",),
+        _propose_persona_patch,
+    ),
+    HouseTool(
+        "draft_skill",
+        "Write down a procedure that worked, for an operator to approve.",
+        {
+            "title": "A short title.",
+            "description": "One line: what the runbook is for.",
+            "body": "Markdown with When to Use, Procedure, Pitfalls, Verification.",
+        },
+        ("title", "description", "body"),
+        _draft_skill,
+    ),
+)

@@ -1,0 +1,23 @@
+"""The wake-up call to a worker. Losing it costs a sweep interval, never a message."""
+
+import logging
+from functools import partial
+
+from django.db import transaction
+from kombu.exceptions import OperationalError
+
+from config.celery import app
+
+logger = logging.getLogger(__name__)
+
+
+def kick_turn(tenant_id: int, conversation_id: int) -> None:
+    """Wake a worker for a conversation once what was written stands."""
+    transaction.on_commit(partial(_send, tenant_id, conversation_id))
+
+
+def _send(tenant_id: int, conversation_id: int) -> None:
+    try:
+        app.send_task("apps.runtime.tasks.take_turn", args=[tenant_id, conversation_id], retry=False)
+    except OperationalError:
+        logger.warning("broker unreachable, the sweep will deliver", extra={"conversation_id": conversation_id})

@@ -1,0 +1,147 @@
+"""Model call and tool calls in turn, until the model answers or a budget is spent. No transaction is open meanwhile."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+
+from jsonschema import Draft202012Validator
+
+from apps.conversations.rules import ToolCall
+from apps.governance.errors import GovernanceError
+from apps.llm.backend import Backend, JsonObject, Reply, Request, StopReason, SystemBlock, TimedOut, Tool, ToolUse
+from apps.prompt.framing import canonical_json
+from apps.runtime.house_tools import Context, HouseTool
+from apps.runtime.rules import SAME_CALL_LIMIT, TOOL_CALLS_PER_TURN, history_window
+
+MAX_REPLY_TOKENS = 2048
+CALL_SECONDS = 60.0
+
+
+class TurnFailed(Exception):
+    """The turn ends without a reply; `code` says why in one word."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One answer of the model, as it was said, with the tools it called and what they gave back."""
+
+    text: str
+    said: JsonObject
+    calls: tuple[ToolCall, ...] = ()
+    results: JsonObject | None = None
+
+
+@dataclass(slots=True)
+class Loop:
+    """One turn's conversation with the model."""
+
+    backend: Backend
+    model: str
+    system: tuple[SystemBlock, ...]
+    tools: tuple[HouseTool, ...]
+    context: Context
+    max_steps: int
+    deadline_seconds: float
+    on_reply: Callable[[int, Reply], None]
+    steps: list[Step] = field(default_factory=list)
+    called: Counter[str] = field(default_factory=Counter)
+    started: float = field(default_factory=monotonic)
+
+    def run(self, history: Sequence[JsonObject], asked: JsonObject) -> list[Step]:
+        """The steps that lead to a reply; the last one is the reply. Raises TurnFailed or a BackendError."""
+        # The window is moved before the turn, never inside it, so that the turn's own calls share one prefix.
+        messages: list[JsonObject] = [*history_window(history), asked]
+        for number in range(1, self.max_steps + 1):
+            reply = self.backend.complete(self._request(messages))
+            self.on_reply(number, reply)
+            step = self._step(reply)
+            self.steps.append(step)
+            if reply.stop_reason is not StopReason.PAUSE_TURN and step.results is None:
+                return self.steps
+            messages = [*messages, step.said, *([step.results] if step.results else [])]
+        raise TurnFailed("steps_spent", f"The model still called tools after {self.max_steps} steps.")
+
+    def _request(self, messages: list[JsonObject]) -> Request:
+        left = self.deadline_seconds - (monotonic() - self.started)
+        if left <= 0:
+            raise TimedOut(f"The turn took longer than {self.deadline_seconds:.0f} seconds.")
+        definitions: tuple[Tool, ...] = tuple(tool.definition for tool in self.tools)
+        return Request(
+            model=self.model,
+            max_tokens=MAX_REPLY_TOKENS,
+            system=self.system,
+            messages=tuple(messages),
+            tools=definitions,
+            timeout_seconds=min(CALL_SECONDS, left),
+            cache_tail=True,
+        )
+
+    def _step(self, reply: Reply) -> Step:
+        if reply.stop_reason in {StopReason.REFUSAL, StopReason.CONTEXT_WINDOW_EXCEEDED}:
+            raise TurnFailed(
+                reply.stop_reason.value, f"The model stopped: {reply.stop_reason.value.replace('_', ' ')}."
+            )
+        said = canonical_object({"role": "assistant", "content": list(reply.blocks)})
+        if reply.stop_reason is StopReason.TOOL_USE:
+            calls = tuple(self._call(use) for use in reply.tool_uses)
+            return Step(reply.text, said, calls, _results(calls))
+        if not reply.text.strip() and reply.stop_reason is not StopReason.PAUSE_TURN:
+            raise TurnFailed("empty_reply", f"The model answered nothing ({reply.stop_reason.value}).")
+        return Step(reply.text, said)
+
+    def _call(self, use: ToolUse) -> ToolCall:
+        arguments = canonical_object(use.arguments)
+        refusal = self._refusal(use, arguments)
+        if refusal:
+            return ToolCall(use.tool_use_id, use.name, dict(arguments), refusal, is_error=True)
+        tool = next(tool for tool in self.tools if tool.name == use.name)
+        try:
+            result = tool.run(self.context, arguments)
+        except GovernanceError as error:
+            # A refusal is an answer the model can act on, not a failure of the turn.
+            return ToolCall(use.tool_use_id, use.name, dict(arguments), str(error), is_error=True)
+        return ToolCall(use.tool_use_id, use.name, dict(arguments), result)
+
+    def _refusal(self, use: ToolUse, arguments: JsonObject) -> str:
+        tool = next((tool for tool in self.tools if tool.name == use.name), None)
+        if tool is None:
+            return f"There is no tool {use.name}. There are: {', '.join(tool.name for tool in self.tools)}."
+        flaw = next(iter(Draft202012Validator(tool.definition.input_schema).iter_errors(arguments)), None)
+        if flaw is not None:
+            return f"The arguments do not fit: {flaw.message}"
+        call = use.name + json.dumps(arguments, sort_keys=True)
+        self.called[call] += 1
+        if self.called[call] >= SAME_CALL_LIMIT:
+            return "You made this very call before, with this result. Do something else, or answer."
+        if self.called.total() > TOOL_CALLS_PER_TURN:
+            return f"More than {TOOL_CALLS_PER_TURN} tool calls in one turn. Answer now."
+        return ""
+
+
+def _results(calls: tuple[ToolCall, ...]) -> JsonObject:
+    return canonical_object(
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": call.call_id,
+                    "content": call.result,
+                    **({"is_error": True} if call.is_error else {}),
+                }
+                for call in calls
+            ],
+        }
+    )
+
+
+def canonical_object(value: JsonObject) -> JsonObject:
+    """The object as the database will give it back, so that what is sent now and what is replayed later are the same."""
+    ordered: JsonObject = json.loads(canonical_json(value))
+    return ordered

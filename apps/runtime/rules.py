@@ -1,0 +1,43 @@
+"""When a session is over, what of the history is replayed, when a tool is called once too often; pure."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+HISTORY_MESSAGES = 100
+HISTORY_STEP = 50
+TOOL_CALLS_PER_TURN = 40
+SAME_CALL_LIMIT = 3
+ATTEMPTS_PER_TURN = 5
+RETRY_SECONDS = (2, 5, 15, 60)
+
+Wire = TypeVar("Wire", bound=Mapping[str, Any])
+
+
+def is_stale(last_turn_at: datetime | None, now: datetime, idle_seconds: int) -> bool:
+    """Stale means longer silent than `idle_seconds`; the next message then opens a new session. 0: every turn does (R064)."""
+    if last_turn_at is None or idle_seconds == 0:
+        return True
+    return now - last_turn_at > timedelta(seconds=idle_seconds)
+
+
+def history_window(messages: Sequence[Wire]) -> tuple[Wire, ...]:
+    """The replayed tail. It is cut in steps, so that the prefix stays cached, and begins where a user turn does (R143)."""
+    start = 0
+    while len(messages) - start > HISTORY_MESSAGES:
+        start += HISTORY_STEP
+    while start < len(messages) and not _opens_turn(messages[start]):
+        start += 1
+    return tuple(messages[start:])
+
+
+def retry_after(attempts: int, asked_seconds: float | None) -> float:
+    """Seconds until the next attempt: our own ladder, or what the endpoint asks for if that is longer but not absurd."""
+    ladder = RETRY_SECONDS[min(attempts, len(RETRY_SECONDS)) - 1]
+    return max(float(ladder), min(asked_seconds or 0.0, 60.0))
+
+
+def _opens_turn(message: Mapping[str, Any]) -> bool:
+    content = message["content"]
+    blocks = content if isinstance(content, list) else []
+    return message["role"] == "user" and not any(block.get("type") == "tool_result" for block in blocks)

@@ -1,0 +1,106 @@
+"""One turn end to end: claim, session, user turn, loop, close (R126, R127). Every transaction is short."""
+
+import logging
+from functools import partial
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.utils import timezone
+
+from apps.conversations.models import Conversation, InboundEvent
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.llm.backend import Backend, BackendError, JsonObject, Reply
+from apps.prompt.framing import date_line, user_turn
+from apps.prompt.values import Event, EventKind
+from apps.runtime.house_tools import HOUSE_TOOLS, Context
+from apps.runtime.journal import Claim, FenceLost, claim, close, enter_session, give_up, history_of, note_call, postpone
+from apps.runtime.loop import Loop, TurnFailed, canonical_object
+from apps.runtime.models import Turn
+from apps.runtime.rules import retry_after
+from apps.runtime.sessions import Frozen, PrefixChanged, session_of, system_blocks
+from apps.tenants.identity import agent_actor, system_actor
+from apps.tenants.models import Agent, TenantSettings
+
+logger = logging.getLogger(__name__)
+
+KINDS = {InboundEvent.Kind.MESSAGE: EventKind.MESSAGE, InboundEvent.Kind.OPERATOR: EventKind.OPERATOR}
+
+
+def answer(tenant_id: int, conversation_id: int, *, backend: Backend) -> None:
+    """Take the conversation's turn if there is one to take. A failing model postpones it; nothing has left the house then."""
+    system = system_actor(tenant_id, "worker")
+    agent = _agent_of(conversation_id, system)
+    if agent is None or not _is_ours(agent):
+        return
+    claimed = claim(conversation_id, actor=system)
+    if claimed is None:
+        return
+    try:
+        _answer(claimed, agent, system, backend)
+    except BackendError as error:
+        if error.is_worth_retrying:
+            seconds = retry_after(claimed.turn.attempts, error.retry_after_seconds)
+            postpone(claimed.turn, error.code, str(error), seconds, actor=system)
+        else:
+            give_up(claimed.turn, error.code, str(error), actor=system)
+    except (TurnFailed, PrefixChanged) as error:
+        give_up(claimed.turn, error.code, str(error), actor=system)
+    except FenceLost:
+        logger.warning("turn taken over by another worker", extra={"turn_id": claimed.turn.pk})
+
+
+def _answer(claimed: Claim, agent: Agent, system: Actor, backend: Backend) -> None:
+    conversation, turn = claimed.conversation, claimed.turn
+    identity = agent_actor(agent.tenant_id, agent.pk, agent.service_user_id, agent.key).serving(
+        conversation.end_user_key
+    )
+    frozen = session_of(conversation, agent, system=system, agent_actor=identity, now=timezone.now())
+    enter_session(turn, frozen.session, actor=system)
+    asked = _asked(claimed, system)
+    loop = Loop(
+        backend=backend,
+        model=agent.model or settings.DEFAULT_MODEL,
+        system=system_blocks(frozen),
+        tools=tuple(tool for tool in HOUSE_TOOLS if tool.name in frozen.session.tool_names),
+        context=Context(identity, agent.pk, conversation),
+        max_steps=agent.max_steps,
+        deadline_seconds=settings.TURN_DEADLINE_SECONDS,
+        on_reply=partial(_note, turn, frozen, system),
+    )
+    steps = loop.run(history_of(conversation, actor=system), asked)
+    close(claimed, asked, steps, actor=system)
+
+
+def _asked(claimed: Claim, system: Actor) -> JsonObject:
+    with acting(system):
+        zone = TenantSettings.objects.visible_to(system).values_list("timezone", flat=True).first() or "UTC"
+    now = timezone.localtime(timezone=ZoneInfo(zone))
+    text = user_turn([_event(event, claimed.conversation) for event in claimed.events], now_line=date_line(now))
+    return canonical_object({"role": "user", "content": [{"type": "text", "text": text}]})
+
+
+def _event(event: InboundEvent, conversation: Conversation) -> Event:
+    kind = KINDS[InboundEvent.Kind(event.kind)]
+    if kind is EventKind.OPERATOR:
+        return Event(kind, event.text, event.received_at)
+    return Event(kind, event.text, event.received_at, name=event.sender_name, key=conversation.end_user_key)
+
+
+def _note(turn: Turn, frozen: Frozen, system: Actor, step: int, reply: Reply) -> None:
+    note_call(turn, step, reply, frozen.session.prefix_sha256, actor=system)
+
+
+def _agent_of(conversation_id: int, system: Actor) -> Agent | None:
+    with acting(system):
+        row = Conversation.objects.visible_to(system).filter(pk=conversation_id).select_related("agent").first()
+        return row.agent if row else None
+
+
+def _is_ours(agent: Agent) -> bool:
+    """`AGENT_KEY=tenant/agent` restricts a worker to one agent; unset, it serves every agent (R002, R011, Z-17)."""
+    if not settings.AGENT_KEY:
+        return True
+    tenant_key, _, agent_key = settings.AGENT_KEY.partition("/")
+    with acting(system_actor(agent.tenant_id)):
+        return (agent.tenant.key, agent.key) == (tenant_key, agent_key)

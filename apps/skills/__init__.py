@@ -1,0 +1,1 @@
+"""Runbooks an agent drafts and a person approves, fetched on demand; not facts, and not the prompt that lists them."""

@@ -1,0 +1,157 @@
+"""Acts on skills. Agents draft; people decide (R018, R092-R096, R107)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import F
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.actions import ProposedChange, open_proposal, settle_proposal
+from apps.governance.actors import Actor
+from apps.governance.door import authorize, governed
+from apps.governance.errors import NotPermitted, Stale
+from apps.governance.models import Proposal, Taint
+from apps.governance.policy import Act
+from apps.skills.models import Skill, SkillUse
+from apps.skills.rules import named
+
+
+def draft_skill(
+    agent_id: int,
+    *,
+    actor: Actor,
+    values: Mapping[str, str],
+    evidence: Mapping[str, Any] | None = None,
+    taint: Taint | None = None,
+) -> Skill:
+    """Write a runbook down. Every skill is born a draft, whoever writes it and whatever was asked for (R093)."""
+    naming = named(values.get("name", ""), values.get("title", ""))
+    skill = Skill(
+        tenant_id=actor.tenant_id,
+        agent_id=agent_id,
+        name=naming.name,
+        title=naming.title,
+        description=values.get("description", ""),
+        category=values.get("category", ""),
+        body=values.get("body", ""),
+        drafted_by=actor.label,
+        taint=taint or (Taint.OPERATOR if actor.is_person else Taint.AGENT),
+    )
+    with governed(Act.SKILL_DRAFT, skill, actor=actor, evidence=evidence):
+        pass
+    return skill
+
+
+def amend_skill(
+    skill: Skill, *, actor: Actor, values: Mapping[str, str], read_at: int | None = None, reason: str = ""
+) -> Skill:
+    """Edit a draft. An approved skill is revised or proposed instead, so that what customers get was always approved (Z-3)."""
+    with governed(Act.SKILL_AMEND, skill, actor=actor, read_at=read_at, reason=reason) as row:
+        _refuse_unless_draft(row)
+        for name, text in values.items():
+            setattr(row, name, text)
+    return skill
+
+
+def approve_skill(
+    skill: Skill, *, actor: Actor, reviewed_sha256: str, read_at: int | None = None, reason: str = ""
+) -> Skill:
+    """Let a reviewed draft reach customers. Sessions already open keep the index they started with."""
+    with governed(Act.SKILL_APPROVE, skill, actor=actor, read_at=read_at, reason=reason) as row:
+        _refuse_other_bytes(row, reviewed_sha256)
+        row.approve()
+        _sign(row, actor)
+    return skill
+
+
+def revise_skill(
+    skill: Skill, *, actor: Actor, values: Mapping[str, str], read_at: int | None = None, reason: str = ""
+) -> Skill:
+    """Change an approved skill as a person: the new bytes are approved by whoever wrote them."""
+    with governed(Act.SKILL_REVISE, skill, actor=actor, read_at=read_at, reason=reason) as row:
+        if row.status != Skill.Status.APPROVED:
+            raise NotPermitted(f"Only an approved skill is revised; this one is {row.status}.")
+        for name, text in values.items():
+            setattr(row, name, text)
+        _sign(row, actor)
+    return skill
+
+
+def deprecate_skill(skill: Skill, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Skill:
+    """Retire a skill for good; the next session's index is without it."""
+    with governed(Act.SKILL_DEPRECATE, skill, actor=actor, read_at=read_at, reason=reason) as row:
+        row.deprecate()
+    return skill
+
+
+def discard_skill(skill: Skill, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
+    """Remove a draft nobody reviewed; an agent only its own (Z-2). Its words stay in the change record."""
+    with governed(Act.SKILL_DISCARD, skill, actor=actor, read_at=read_at, reason=reason, removes=True) as row:
+        _refuse_unless_draft(row)
+        if not actor.is_person and row.drafted_by != actor.label:
+            raise NotPermitted("An agent may discard only a draft of its own. Ask an operator to deprecate this one.")
+
+
+def propose_revision(
+    skill: Skill, *, actor: Actor, values: Mapping[str, str], evidence: Mapping[str, Any] | None = None
+) -> Proposal:
+    """Bring a next version of an approved skill before a person; the live one is untouched until then (Z-3)."""
+    kind = Proposal.Kind.SKILL_REVISION
+    change = ProposedChange(kind, skill.agent_id, skill.content_sha256, values, evidence=evidence or {})
+    return open_proposal(skill, actor=actor, act=Act.SKILL_PROPOSE, change=change)
+
+
+def propose_deprecation(
+    skill: Skill, *, actor: Actor, rationale: str, evidence: Mapping[str, Any] | None = None
+) -> Proposal:
+    """Ask a person to retire a skill (R020, Z-2)."""
+    kind = Proposal.Kind.SKILL_DEPRECATION
+    change = ProposedChange(kind, skill.agent_id, skill.content_sha256, {}, rationale, evidence or {})
+    return open_proposal(skill, actor=actor, act=Act.SKILL_PROPOSE, change=change)
+
+
+def apply_revision(skill: Skill, *, actor: Actor, proposal: Proposal, values: Mapping[str, str]) -> Skill:
+    """Make a proposed version the live one and close the proposal, in one commit."""
+    with acting(actor):
+        _refuse_other_bytes(skill, proposal.base_sha256)
+        revise_skill(skill, actor=actor, values=values, reason=f"Applies proposal {proposal.pk}.")
+        settle_proposal(proposal, actor=actor)
+    return skill
+
+
+def apply_deprecation(skill: Skill, *, actor: Actor, proposal: Proposal) -> Skill:
+    """Retire a skill as proposed and close the proposal, in one commit."""
+    with acting(actor):
+        _refuse_other_bytes(skill, proposal.base_sha256)
+        deprecate_skill(skill, actor=actor, reason=f"Applies proposal {proposal.pk}.")
+        settle_proposal(proposal, actor=actor)
+    return skill
+
+
+def count_use(skill: Skill, *, actor: Actor) -> None:
+    """Count a fetch of an approved skill (R096). A counter is no governed content: no record, no version."""
+    authorize(actor, Act.SKILL_FETCH, skill.tenant_id)
+    if skill.status != Skill.Status.APPROVED:
+        return
+    with acting(actor):
+        SkillUse.objects.get_or_create(skill=skill, defaults={"tenant_id": skill.tenant_id})
+        SkillUse.objects.filter(skill=skill).update(use_count=F("use_count") + 1, last_used_at=timezone.now())
+
+
+def _sign(row: Skill, actor: Actor) -> None:
+    row.approved_sha256 = row.sha256
+    row.approved_by = actor.label
+    row.approved_at = timezone.now()
+
+
+def _refuse_other_bytes(row: Skill, reviewed_sha256: str) -> None:
+    if row.content_sha256 != reviewed_sha256:
+        raise Stale("The skill changed since you read it. Read it again and decide on what stands there.", row.version)
+
+
+def _refuse_unless_draft(row: Skill) -> None:
+    if row.status != Skill.Status.DRAFT:
+        raise NotPermitted(
+            f"This skill is {row.status}; only a draft can be changed or discarded. Propose a revision instead."
+        )

@@ -1,0 +1,115 @@
+"""The skill: a runbook whose name and one-liner stand in slot 3, and whose body is fetched on demand."""
+
+from typing import ClassVar, Self
+
+from django.core.validators import MaxLengthValidator, RegexValidator
+from django.db import models
+from django_fsm import FSMField, transition
+
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+from apps.governance.text import content_sha256, plain_text
+from apps.skills.rules import (
+    BODY_CHARACTERS,
+    DESCRIPTION_CHARACTERS,
+    NAME_CHARACTERS,
+    NAME_PATTERN,
+    NAME_RULE,
+    TITLE_CHARACTERS,
+)
+
+
+class SkillQuerySet(GovernedQuerySet["Skill"]):
+    """Adjectives for skills."""
+
+    def approved(self) -> Self:
+        """What customers may be served by (R095)."""
+        return self.filter(status=Skill.Status.APPROVED)
+
+    def drafts(self) -> Self:
+        """What waits for a person."""
+        return self.filter(status=Skill.Status.DRAFT)
+
+    def for_agent(self, agent_id: int) -> Self:
+        """One agent's skills."""
+        return self.filter(agent_id=agent_id)
+
+
+class Skill(Governed):
+    """A procedure an agent drafted, or a person wrote, and a person approved byte for byte (R090-R098)."""
+
+    class Status(models.TextChoices):
+        """Deprecated is terminal: a fresh skill is the way back (R092)."""
+
+        DRAFT = "draft"
+        APPROVED = "approved"
+        DEPRECATED = "deprecated"
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    name = models.CharField(max_length=NAME_CHARACTERS, validators=[RegexValidator(NAME_PATTERN, NAME_RULE)])
+    title = models.CharField(max_length=TITLE_CHARACTERS, validators=[plain_text])
+    description = models.CharField(max_length=DESCRIPTION_CHARACTERS, validators=[plain_text])
+    category = models.CharField(max_length=60, blank=True, validators=[plain_text])
+    body = models.TextField(validators=[plain_text, MaxLengthValidator(BODY_CHARACTERS)])
+    status = FSMField(max_length=12, choices=Status.choices, default=Status.DRAFT, protected=True)
+    drafted_by = models.CharField(max_length=200, editable=False)
+    content_sha256 = models.CharField(max_length=64, editable=False, default="")
+    approved_sha256 = models.CharField(max_length=64, editable=False, blank=True)
+    approved_by = models.CharField(max_length=200, editable=False, blank=True)
+    approved_at = models.DateTimeField(null=True, editable=False)
+
+    unrecorded = Governed.unrecorded | {"content_sha256"}
+    stamped = ("content_sha256",)
+
+    objects = SkillQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "name"],
+                name="skill_name_is_unique_for_its_agent",
+                violation_error_message="This agent has a skill of that name already, in some state.",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(status="approved") | ~models.Q(approved_by=""),
+                name="approved_skill_names_its_approver",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(status="approved") | models.Q(approved_sha256=models.F("content_sha256")),
+                name="approved_skill_is_the_bytes_approved",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["tenant", "agent", "name"], condition=models.Q(status="approved"), name="approved_skill_index"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def sha256(self) -> str:
+        """The hash of what a customer would be served by, as it stands in memory."""
+        return content_sha256(self.name, self.title, self.description, self.body)
+
+    @transition(field=status, source=Status.DRAFT, target=Status.APPROVED)
+    def approve(self) -> None:
+        """It enters the index of the next session."""
+
+    @transition(field=status, source=[Status.DRAFT, Status.APPROVED], target=Status.DEPRECATED)
+    def deprecate(self) -> None:
+        """It leaves the index of the next session, for good."""
+
+
+class SkillUse(models.Model):
+    """How often a skill was fetched while approved: a counter beside the skill, so that counting changes no version."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    skill = models.OneToOneField(Skill, on_delete=models.PROTECT, related_name="use")
+    use_count = models.PositiveIntegerField(default=0)
+    last_used_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.use_count} uses of skill {self.skill_id}"

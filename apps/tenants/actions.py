@@ -1,0 +1,86 @@
+"""Acts on tenants, members, agents and their tokens."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor, Role
+from apps.governance.door import governed
+from apps.governance.policy import Act
+from apps.tenants.identity import token_digest
+from apps.tenants.models import Agent, AgentToken, Membership, Tenant, TenantSettings, User
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedToken:
+    """A token at the one moment its secret can be shown."""
+
+    row: AgentToken
+    secret: str
+
+
+def create_tenant(key: str, name: str, *, actor: Actor, timezone_name: str = "UTC") -> Tenant:
+    """Open the books of a tenant. The actor comes from `new_tenant_actor`."""
+    tenant = Tenant(pk=actor.tenant_id, key=key, name=name)
+    settings = TenantSettings(tenant_id=actor.tenant_id, timezone=timezone_name)
+    with acting(actor), governed(Act.TENANT_CREATE, settings, actor=actor):
+        tenant.save(force_insert=True)
+    return tenant
+
+
+def add_member(user: User, *, actor: Actor, role: Role) -> Membership:
+    """Let a person into the tenant."""
+    membership = Membership(tenant_id=actor.tenant_id, user=user, role=role.value)
+    with governed(Act.MEMBER_ADD, membership, actor=actor):
+        pass
+    return membership
+
+
+def create_agent(key: str, title: str, *, actor: Actor, learns: bool = True) -> Agent:
+    """Make an agent and its service user, which can never sign in and holds the role agent only."""
+    user = User(username=f"agent:{actor.tenant_id}:{key}", is_service=True)
+    user.set_unusable_password()
+    agent = Agent(tenant_id=actor.tenant_id, key=key, title=title, service_user=user, learns=learns)
+    with governed(Act.AGENT_CREATE, agent, actor=actor):
+        user.save(force_insert=True)
+        agent.service_user = user
+    return agent
+
+
+def amend_agent(agent: Agent, *, actor: Actor, read_at: int | None = None, **values: object) -> Agent:
+    """Change how an agent runs. Sessions already open keep what they started with."""
+    with governed(Act.AGENT_AMEND, agent, actor=actor, read_at=read_at) as row:
+        for name, value in values.items():
+            setattr(row, name, value)
+    return agent
+
+
+def issue_token(agent: Agent, *, actor: Actor, name: str, valid_days: int | None = 90) -> IssuedToken:
+    """Make a token and show its secret, once. Several may be live, so that one can be rotated without a gap."""
+    prefix = secrets.token_hex(4)
+    secret = f"pcp_{prefix}_{secrets.token_urlsafe(32)}"
+    token = AgentToken(
+        tenant_id=agent.tenant_id,
+        agent=agent,
+        name=name,
+        prefix=f"pcp_{prefix}",
+        digest=token_digest(secret),
+        expires_at=_days_from_now(valid_days),
+    )
+    with governed(Act.TOKEN_ISSUE, token, actor=actor):
+        pass
+    return IssuedToken(token, secret)
+
+
+def revoke_token(token: AgentToken, *, actor: Actor) -> AgentToken:
+    """Stop a token from the next request on."""
+    with governed(Act.TOKEN_REVOKE, token, actor=actor) as row:
+        row.revoked_at = row.revoked_at or timezone.now()
+    return token
+
+
+def _days_from_now(days: int | None) -> datetime | None:
+    return timezone.now() + timedelta(days=days) if days else None

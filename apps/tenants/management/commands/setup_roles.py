@@ -1,0 +1,30 @@
+"""Create the database roles of this installation."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.governance.database import role_name
+from apps.tenants.roles import ensure_roles
+
+
+class Command(BaseCommand):
+    """Needs DATABASE_OWNER_URL, a login that may create roles."""
+
+    help = "Create the database roles (owner, operator, agent, worker, login, crossing). Safe to run again."
+    requires_system_checks: tuple[str, ...] = ()
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print which roles were made."""
+        del args, options
+        default = settings.DATABASES["default"]
+        if not settings.DATABASE_OWNER_URL:
+            raise CommandError("Set DATABASE_OWNER_URL to a login that may create roles; DATABASE_URL's login cannot.")
+        if default["USER"] != role_name("login"):
+            raise CommandError(
+                f"DATABASE_URL signs in as {default['USER'] or 'nobody'}; it must be {role_name('login')}."
+                " Change the URL, or set DATABASE_ROLE_PREFIX."
+            )
+        made = ensure_roles(settings.DATABASE_OWNER_URL, login_user=default["USER"], login_password=default["PASSWORD"])
+        self.stdout.write(f"Roles made: {', '.join(made) or 'none, all were there'}.")

@@ -1,0 +1,168 @@
+"""Tenants, the people and agents in them, agents' tokens, and the guardian tables that hold grants."""
+
+from typing import ClassVar
+
+from django.contrib.auth.models import AbstractUser
+from django.core.validators import MaxLengthValidator, MinValueValidator, RegexValidator
+from django.db import models
+from guardian.models import GroupObjectPermissionBase
+
+from apps.governance.actors import Role
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+from apps.governance.policy import permissions
+from apps.governance.text import plain_text
+
+slug_rule = RegexValidator(r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z", "Use lower-case letters, digits and single hyphens.")
+
+
+class User(AbstractUser):
+    """A person who signs in, or an agent's service user, which never does."""
+
+    is_service = models.BooleanField(default=False, editable=False)
+
+    class Meta(AbstractUser.Meta):
+        constraints: ClassVar = [
+            # R016: an agent with staff or superuser rights would open every gate.
+            models.CheckConstraint(
+                condition=models.Q(is_service=False) | models.Q(is_staff=False, is_superuser=False),
+                name="service_user_is_neither_staff_nor_superuser",
+                violation_error_message="An agent's service user may be neither staff nor superuser.",
+            ),
+        ]
+
+
+class RoleTemplate(models.Model):
+    """What a role may do where no tenant said otherwise: one row per role, its grants written by `sync_policy`."""
+
+    role = models.CharField(max_length=20, unique=True, choices=[(role.value, role.value) for role in Role])
+
+    class Meta:
+        permissions: ClassVar = permissions()
+
+    def __str__(self) -> str:
+        return self.role
+
+
+class Tenant(models.Model):
+    """One customer organisation of the installation; the hard wall (R006)."""
+
+    key = models.CharField(max_length=40, unique=True, validators=[slug_rule])
+    name = models.CharField(max_length=120)
+
+    class Meta:
+        permissions: ClassVar = permissions()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RoleTemplateGroupObjectPermission(GroupObjectPermissionBase):
+    """Guardian's direct table: a grant on a role template."""
+
+    content_object = models.ForeignKey(RoleTemplate, on_delete=models.CASCADE)
+
+
+class TenantGroupObjectPermission(GroupObjectPermissionBase):
+    """Guardian's direct table: a grant of a tenant that differs from the template."""
+
+    content_object = models.ForeignKey(Tenant, on_delete=models.CASCADE)
+
+
+class TenantSettings(Governed):
+    """What a tenant decides for all its agents."""
+
+    timezone = models.CharField(max_length=60, default="UTC")
+
+    objects = GovernedQuerySet["TenantSettings"].as_manager()
+
+    class Meta(Governed.Meta):
+        verbose_name_plural = "tenant settings"
+        constraints: ClassVar = [models.UniqueConstraint(fields=["tenant"], name="tenant_has_one_settings_row")]
+
+    def __str__(self) -> str:
+        return "Settings"
+
+
+class Membership(Governed):
+    """A person's role in a tenant."""
+
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
+    role = models.CharField(max_length=20, choices=[(Role.OPERATOR.value, "Operator"), (Role.ADMIN.value, "Admin")])
+
+    objects = GovernedQuerySet["Membership"].as_manager()
+
+    class Meta(Governed.Meta):
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "user"],
+                name="user_is_member_once",
+                violation_error_message="This person is a member of the tenant already.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(role__in=[Role.OPERATOR.value, Role.ADMIN.value]), name="member_is_operator_or_admin"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_role_display()} #{self.user_id}"
+
+
+class Agent(Governed):
+    """A model-driven worker that talks to customers under a key of its own (R008, R010)."""
+
+    key = models.CharField(max_length=40, validators=[slug_rule])
+    title = models.CharField(max_length=120)
+    service_user = models.OneToOneField(User, on_delete=models.PROTECT, related_name="agent")
+    model = models.CharField(max_length=80, blank=True, help_text="Empty: the installation's default model.")
+    contract = models.TextField(
+        blank=True,
+        validators=[plain_text, MaxLengthValidator(20_000)],
+        help_text="Replaces the operating contract of slot 2. Empty: the one that ships with the product.",
+    )
+    learns = models.BooleanField(default=True, help_text="Off: the bare agent, default prompt, no look-ups.")
+    session_idle_seconds = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: 1800 seconds.")
+    max_steps = models.PositiveSmallIntegerField(default=8, validators=[MinValueValidator(1)])
+
+    objects = GovernedQuerySet["Agent"].as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["key"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "key"],
+                name="agent_key_is_unique_in_tenant",
+                violation_error_message="There is an agent with this key in the tenant already.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class AgentToken(Governed):
+    """A bearer token of an agent: shown once, stored as a digest. It cannot name anybody but the agent."""
+
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="tokens")
+    name = models.CharField(max_length=80)
+    prefix = models.CharField(max_length=16)
+    digest = models.CharField(max_length=64, unique=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    unrecorded = Governed.unrecorded | {"digest", "last_used_at"}
+
+    objects = GovernedQuerySet["AgentToken"].as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(expires_at__isnull=True) | models.Q(expires_at__gt=models.F("created_at")),
+                name="token_expires_after_it_is_issued",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"

@@ -1,0 +1,36 @@
+"""The database roles of an installation, made once by whoever owns the database."""
+
+import psycopg
+from psycopg import sql
+
+from apps.governance.database import ROLES, role_name
+
+
+def ensure_roles(owner_url: str, *, login_user: str, login_password: str) -> list[str]:
+    """Create what is missing and say what was made. All are NOINHERIT: the login role alone can do next to nothing."""
+    with psycopg.connect(owner_url, autocommit=True) as connection:
+        known = {row[0] for row in connection.execute("SELECT rolname FROM pg_roles").fetchall()}
+        made = [role for role in ROLES if role_name(role) not in known]
+        for role in made:
+            can_login = sql.SQL("LOGIN" if role == "login" else "NOLOGIN")
+            connection.execute(sql.SQL("CREATE ROLE {} NOINHERIT {}").format(_name(role), can_login))
+        if login_password and login_user == role_name("login"):
+            connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(_name("login"), sql.Literal(login_password)))
+        _join(connection)
+    return [role_name(role) for role in made]
+
+
+def _join(connection: "psycopg.Connection[tuple[object, ...]]") -> None:
+    for role in ("operator", "agent", "worker"):
+        connection.execute(sql.SQL("GRANT {} TO {}").format(_name(role), _name("login")))
+        connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(_name(role)))
+    connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(_name("login")))
+    for role in ("owner", "crossing"):
+        connection.execute(sql.SQL("GRANT USAGE, CREATE ON SCHEMA public TO {}").format(_name(role)))
+        connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(_name(role)))
+    # The owner hands the definer functions to the crossing role; NOINHERIT keeps its policies from applying to the owner.
+    connection.execute(sql.SQL("GRANT {} TO {}").format(_name("crossing"), _name("owner")))
+
+
+def _name(role: str) -> sql.Identifier:
+    return sql.Identifier(role_name(role))

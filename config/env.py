@@ -1,0 +1,34 @@
+"""The process environment, parsed once; every variable the product reads stands here."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+ROOT = Path(__file__).resolve().parent.parent
+HOME = Path(os.environ.get("PRECEPTOR_HOME", ROOT / ".preceptor"))
+
+
+class Environment(BaseSettings):
+    """What the operator of an installation may set. Real variables win over the launcher's `<home>/env` file."""
+
+    model_config = SettingsConfigDict(env_file=HOME / "env", extra="ignore", env_ignore_empty=True)
+
+    database_url: str = "postgresql://preceptor_login@localhost/preceptor"
+    database_owner_url: str = ""
+    database_role_prefix: str = ""
+    redis_url: str = "redis://localhost:6379/0"
+    secret_key: str = ""
+    debug: bool = False
+    allowed_hosts: Annotated[list[str], NoDecode] | str = "localhost,127.0.0.1,[::1]"
+    console_url: str = "http://127.0.0.1:8000"
+    anthropic_api_key: str = ""
+    anthropic_base_url: str = ""
+    default_model: str = "claude-sonnet-5-5"
+    agent_key: str = ""
+    agent_session_idle_seconds: int = Field(default=1800, ge=0)
+    turn_lease_seconds: int = Field(default=120, ge=10)
+    turn_deadline_seconds: int = Field(default=90, ge=5)
+    sweep_interval_seconds: float = Field(default=5.0, gt=0)

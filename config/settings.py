@@ -1,0 +1,208 @@
+"""Django settings, derived from the environment alone."""
+
+import hashlib
+import warnings
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config.env import ROOT, Environment
+
+warnings.filterwarnings("ignore", message="The 'django-fsm' package", category=UserWarning)
+
+ENV = Environment()
+
+
+def database(url: str, **options: str) -> dict[str, Any]:
+    """Parse a PostgreSQL URL; `?host=` names a socket folder."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("postgresql", "postgres"):
+        raise ImproperlyConfigured(
+            f"The database must be PostgreSQL (postgresql://...), not {parts.scheme or 'empty'}."
+        )
+    extra = dict(parse_qsl(parts.query))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": extra.pop("host", parts.hostname or ""),
+        "PORT": str(parts.port or extra.pop("port", "")),
+        "OPTIONS": {**extra, **options},
+    }
+
+
+DEBUG = ENV.debug
+SECRET_KEY = ENV.secret_key
+if not SECRET_KEY:
+    if not DEBUG:
+        raise ImproperlyConfigured(
+            "SECRET_KEY is not set. Set it, or start the product with `make demo`, which makes one."
+        )
+    SECRET_KEY = hashlib.sha256(str(ROOT).encode()).hexdigest()
+
+_hosts = ENV.allowed_hosts
+ALLOWED_HOSTS = [host.strip() for host in (_hosts.split(",") if isinstance(_hosts, str) else _hosts) if host.strip()]
+CSRF_TRUSTED_ORIGINS = [ENV.console_url]
+
+DATABASES: dict[str, dict[str, Any]] = {"default": database(ENV.database_url)}
+DATABASE_ROLE_PREFIX = ENV.database_role_prefix or DATABASES["default"]["NAME"]
+DATABASE_OWNER_URL = ENV.database_owner_url
+if DATABASE_OWNER_URL:
+    # Tables belong to a role that is no superuser, so that FORCE ROW LEVEL SECURITY means something.
+    DATABASES["owner"] = database(DATABASE_OWNER_URL, options=f"-c role={DATABASE_ROLE_PREFIX}_owner")
+    DATABASES["owner"]["NAME"] = DATABASES["default"]["NAME"]
+    DATABASES["owner"]["TEST"] = {"MIRROR": "default"}
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "guardian",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "apps.governance",
+    "apps.tenants",
+    "apps.personas",
+    "apps.skills",
+    "apps.memory",
+    "apps.conversations",
+    "apps.runtime",
+    "apps.learning",
+    "apps.api",
+    "apps.console",
+    "apps.demo",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+WSGI_APPLICATION = "config.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "tenants.User"
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+ANONYMOUS_USER_NAME = None
+# Grants are resolved once, by tenants.identity, and asked in the door; Django's has_perm decides nothing here.
+SILENCED_SYSTEM_CHECKS = ["guardian.W001"]
+LOGIN_URL = "admin:login"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [ROOT / "static"]
+STATIC_ROOT = ROOT / "staticfiles"
+WHITENOISE_USE_FINDERS = True
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+_https = ENV.console_url.startswith("https://")
+SESSION_COOKIE_SECURE = _https
+CSRF_COOKIE_SECURE = _https
+SECURE_SSL_REDIRECT = _https
+SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _https
+SECURE_HSTS_PRELOAD = _https
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_AGE = 12 * 3600
+X_FRAME_OPTIONS = "DENY"
+
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.api.authentication.ActorAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "apps.api.problems.problem_response",
+    "UNAUTHENTICATED_USER": None,
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Preceptor API",
+    "DESCRIPTION": "Governed learning for customer-facing agents. Refusals are RFC 9457 problem details.",
+    "VERSION": "1",
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "ENUM_NAME_OVERRIDES": {},
+}
+
+CELERY_BROKER_URL = ENV.redis_url
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_REDIRECT_STDOUTS = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TIMEZONE = "UTC"
+# Sweeps find whatever a lost message should have woken.
+CELERY_BEAT_SCHEDULE = {
+    "sweep due work": {
+        "task": "apps.runtime.tasks.sweep",
+        "schedule": ENV.sweep_interval_seconds,
+        "options": {"expires": ENV.sweep_interval_seconds * 2},
+    },
+    "sweep resolved conversations": {
+        "task": "apps.learning.tasks.sweep",
+        "schedule": ENV.sweep_interval_seconds,
+        "options": {"expires": ENV.sweep_interval_seconds * 2},
+    },
+}
+
+ANTHROPIC_API_KEY = ENV.anthropic_api_key
+ANTHROPIC_BASE_URL = ENV.anthropic_base_url
+DEFAULT_MODEL = ENV.default_model
+AGENT_KEY = ENV.agent_key
+AGENT_SESSION_IDLE_SECONDS = ENV.agent_session_idle_seconds
+TURN_LEASE_SECONDS = ENV.turn_lease_seconds
+TURN_DEADLINE_SECONDS = ENV.turn_deadline_seconds
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+    # One line per request to the model would say nothing the usage rows do not.
+    "loggers": {"httpx2": {"level": "WARNING"}, "httpcore2": {"level": "WARNING"}},
+}

@@ -1,0 +1,15 @@
+"""URLs of the installation."""
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, URLResolver, path
+
+
+def healthz(request: HttpRequest) -> HttpResponse:
+    """The process answers; whether it can serve is the readiness of its parts."""
+    del request
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("healthz", healthz),
+]

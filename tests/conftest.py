@@ -1,0 +1,87 @@
+"""What every test stands on: a real PostgreSQL, with its roles and walls, cloned for tests that commit."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
+from psycopg import sql
+from pytest_django import DjangoDbBlocker
+
+from apps.launcher.postgres import Postgres
+from tests.settings import PREFIX
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A throwaway server of this test process alone."""
+    home = Path(tempfile.mkdtemp(prefix="pcp-"))
+    home.chmod(0o711)
+    server = Postgres(home, throwaway=True)
+    server.start()
+    yield server
+    for name in connections:
+        connections[name].close()
+    server.stop()
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def template_database(postgres: Postgres, django_db_blocker: DjangoDbBlocker) -> str:
+    """The migrated database that others are cloned from."""
+    name = f"{PREFIX}_template"
+    run_as_superuser(postgres, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    point_to(postgres, name)
+    settings.DATABASE_OWNER_URL = postgres.url_for("postgres", database=name)
+    with django_db_blocker.unblock():
+        call_command("setup_database", verbosity=0, stdout=_Nowhere())
+    close_connections()
+    return name
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(postgres: Postgres, template_database: str) -> str:
+    """The database of tests that roll back."""
+    clone_database(postgres, template_database, PREFIX)
+    return PREFIX
+
+
+def clone_database(server: Postgres, template: str, name: str) -> None:
+    """Make a database like the template and let Django's connections go there."""
+    close_connections()
+    run_as_superuser(
+        server, sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+    )
+    point_to(server, name)
+
+
+def point_to(server: Postgres, name: str) -> None:
+    """Let both of Django's connections use this server and database."""
+    host = server.url_for("postgres", database=name).partition("?host=")[2]
+    for alias in ("default", "owner"):
+        connections[alias].settings_dict.update(NAME=name, HOST=host.replace("%2F", "/"))
+
+
+def close_connections() -> None:
+    """A database with clients can be neither cloned nor dropped."""
+    for alias in ("default", "owner"):
+        connections[alias].close()
+
+
+def run_as_superuser(server: Postgres, statement: sql.Composed) -> None:
+    """One statement outside any transaction."""
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(statement)
+
+
+class _Nowhere:
+    def write(self, text: str) -> int:
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is kept."""

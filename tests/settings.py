@@ -1,0 +1,17 @@
+"""Settings of the test run: the product's own, on a database that `conftest.py` starts and points to."""
+
+import os
+
+PREFIX = "preceptor_test"
+
+os.environ["SECRET_KEY"] = "only for tests, and long enough for Django to accept it: 0123456789"
+os.environ["DATABASE_ROLE_PREFIX"] = PREFIX
+os.environ["DATABASE_URL"] = f"postgresql://{PREFIX}_login@/{PREFIX}?host=/nowhere"
+os.environ["DATABASE_OWNER_URL"] = f"postgresql://postgres@/{PREFIX}?host=/nowhere"
+os.environ["PRECEPTOR_HOME"] = "/nonexistent"
+for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "REDIS_URL", "AGENT_KEY", "CONSOLE_URL", "DEBUG"):
+    os.environ.pop(name, None)
+
+from config.settings import *  # noqa: E402, F403  # the environment has to stand before the settings read it
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
