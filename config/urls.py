@@ -1,7 +1,7 @@
 """URLs of the installation."""
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -12,4 +12,5 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz),
+    path("api/v1/", include("apps.api.urls")),
 ]

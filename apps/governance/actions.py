@@ -1,9 +1,5 @@
 """Acts on proposals; what a proposal changes when applied is its noun's act."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
 from django.utils import timezone
 
 from apps.governance.acting import acting
@@ -11,18 +7,7 @@ from apps.governance.actors import Actor
 from apps.governance.door import governed
 from apps.governance.models import Governed, Proposal, Taint
 from apps.governance.policy import Act
-
-
-@dataclass(frozen=True, slots=True)
-class ProposedChange:
-    """What would change if a person says yes, and the hash of what the proposer read."""
-
-    kind: Proposal.Kind
-    agent_id: int
-    base_sha256: str
-    content: Mapping[str, Any]
-    rationale: str = ""
-    evidence: Mapping[str, Any] = field(default_factory=dict)
+from apps.governance.proposals import ProposedChange
 
 
 def open_proposal(target: Governed, *, actor: Actor, act: Act, change: ProposedChange) -> Proposal:

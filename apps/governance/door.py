@@ -219,6 +219,10 @@ def _explained(row: Governed, refusal: Error) -> GovernanceError:
             return Conflicting(str(constraint.get_violation_error_message()))
     if isinstance(cause, postgres.UniqueViolation):
         return Conflicting(f"There is a {row._meta.verbose_name} like this already.")
+    if isinstance(cause, postgres.ForeignKeyViolation):
+        return Invalid(
+            f"This {row._meta.verbose_name} refers to something that is not there or not of the right kind.", {}
+        )
     if isinstance(cause, postgres.CheckViolation):
         return IllegalTransition(str(cause.diag.message_primary))
     raise refusal

@@ -43,6 +43,7 @@ class Act(StrEnum):
     AGENT_AMEND = "agent.amend"
     TOKEN_ISSUE = "token.issue"
     TOKEN_REVOKE = "token.revoke"
+    TOKEN_ROTATE = "token.rotate"
     MEMBER_ADD = "member.add"
     GRANT_SYNC = "grant.sync"
 
@@ -105,6 +106,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.AGENT_AMEND: Rule(_ADMIN, ("title", "model", "contract", "learns", "session_idle_seconds", "max_steps")),
         Act.TOKEN_ISSUE: Rule(_ADMIN | _SYSTEM),
         Act.TOKEN_REVOKE: Rule(_ADMIN | _SYSTEM),
+        Act.TOKEN_ROTATE: Rule(_ADMIN | _SYSTEM),
         Act.MEMBER_ADD: Rule(_ADMIN | _SYSTEM),
         Act.GRANT_SYNC: Rule(_SYSTEM),
     }

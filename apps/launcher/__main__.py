@@ -5,7 +5,7 @@ import sys
 
 from apps.launcher.children import CannotStart
 from apps.launcher.demo import run_demo
-from apps.launcher.environment import read_environment, run_databases, write_environment
+from apps.launcher.environment import as_owner, read_environment, run_databases, write_environment
 from apps.launcher.places import default_home
 from apps.launcher.processes import HOST, PartStopped, run_in_foreground, stoppable
 
@@ -34,9 +34,8 @@ def run_command(command: list[str]) -> int:
     with run_databases(home) as parts:
         console_url = earlier.get("CONSOLE_URL", f"http://{HOST}:{WEB_PORT}")
         standin_url = earlier.get("ANTHROPIC_BASE_URL")
-        return run_in_foreground(
-            command, write_environment(home, parts, console_url=console_url, standin_url=standin_url)
-        )
+        env = write_environment(home, parts, console_url=console_url, standin_url=standin_url)
+        return run_in_foreground(command, {**env, **as_owner(parts)})
 
 
 def _parser() -> argparse.ArgumentParser:

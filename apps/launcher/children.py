@@ -41,13 +41,8 @@ def spawn(
     complaints: IO[bytes] | None = None,
     foreground: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """Start a child that receives `when_orphaned` if this process dies, however it dies.
-
-    It has a session of its own, so that Ctrl-C reaches only us; a foreground child keeps the terminal instead.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        # Linux sends the parent-death signal when the spawning thread ends, not the process.
-        raise CannotStart("Start the parts from the main thread: they end together with the thread that started them.")
+    """Start a child that receives `when_orphaned` if we die, however we die; Ctrl-C reaches it only in the foreground."""
+    _refuse_other_threads()
     child = subprocess.Popen(
         [str(word) for word in command],
         cwd=cwd,
@@ -109,6 +104,12 @@ def last_lines(log: Path, count: int = 15) -> str:
     if not log.exists():
         return ""
     return "\n".join(log.read_text(errors="replace").splitlines()[-count:])
+
+
+def _refuse_other_threads() -> None:
+    # Linux sends the parent-death signal when the spawning thread ends, not the process.
+    if threading.current_thread() is not threading.main_thread():
+        raise CannotStart("Start the parts from the main thread: they end together with the thread that started them.")
 
 
 def _die_with(libc: ctypes.CDLL, parent_id: int, when_orphaned: signal.Signals) -> Callable[[], None]:

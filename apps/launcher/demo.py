@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from rich.rule import Rule
 
 from apps.launcher.children import CannotStart
-from apps.launcher.environment import Given, parts_of, write_environment
+from apps.launcher.environment import Given, as_owner, parts_of, write_environment
 from apps.launcher.places import locked, make_home
 from apps.launcher.postgres import Postgres
 from apps.launcher.processes import HOST, Program, Supervisor, answers, free_port, log_says, python
@@ -54,6 +55,7 @@ def run_demo(home: Path, *, once: bool, preferred_port: int) -> int:
         _watch_over(embedded, supervisor)
         if standin_url:
             supervisor.start(_standin(standin_url))
+        _set_up(supervisor, progress, as_owner(parts))
         seed = _start_programs(supervisor, progress, home, console_url, standin_url)
         _show_box(progress, seed, console_url, standin_url)
         code = supervisor.play(python("-m", "apps.demo.story"), _story_environment(seed, console_url))
@@ -93,12 +95,15 @@ def _watch_over(embedded: Embedded, supervisor: Supervisor) -> None:
             supervisor.watch_over(name, part.child, part.log)
 
 
+def _set_up(supervisor: Supervisor, progress: Progress, owner: Mapping[str, str]) -> None:
+    with progress.step("Tables and roles", "done"):
+        supervisor.run("setup_database", python("manage.py", "setup_database"), owner)
+
+
 def _start_programs(
     supervisor: Supervisor, progress: Progress, home: Path, console_url: str, standin_url: str | None
 ) -> Seed:
-    """Tables first; then web, worker and beat start while the content is written, each waited for in turn."""
-    with progress.step("Tables and roles", "done"):
-        supervisor.run("setup_database", python("manage.py", "setup_database"))
+    """Web, worker and beat start while the content is written, each waited for in turn."""
     programs = [_web(console_url), _worker(), _beat(home)]
     for program in programs:
         supervisor.start(program)

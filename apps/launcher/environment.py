@@ -17,6 +17,7 @@ from apps.launcher.valkey import Valkey
 
 DATABASE = "preceptor"
 LOGIN_ROLE = "preceptor_login"
+OWNER = "DATABASE_OWNER_URL"
 STANDIN_KEY = "stand-in"
 HEADER = (
     "# Written by the launcher for plain manage.py commands. Variables of your own environment win over this file.\n"
@@ -89,11 +90,11 @@ def write_environment(
 ) -> dict[str, str]:
     """Choose what the user's environment leaves open, keep it in `<home>/env`, and return the children's environment.
 
-    Values of the user's own environment, passwords and keys among them, are never copied to the file.
+    Values of the user's own environment, passwords and keys among them, are never copied to the file. The owner of the
+    database is in neither: what serves requests must not be able to become it. `as_owner` adds it where tables are made.
     """
     chosen = {
         "DATABASE_URL": parts.database_url,
-        "DATABASE_OWNER_URL": parts.owner_url,
         "REDIS_URL": parts.redis_url,
         "SECRET_KEY": read_environment(home).get("SECRET_KEY") or secrets.token_urlsafe(48),
         "CONSOLE_URL": console_url,
@@ -102,8 +103,13 @@ def write_environment(
         chosen |= {"ANTHROPIC_BASE_URL": standin_url, "ANTHROPIC_API_KEY": STANDIN_KEY}
     kept = {name: value for name, value in chosen.items() if name == "SECRET_KEY" or not environ.get(name)}
     _write_private(make_home(home) / "env", HEADER + "".join(f"{name}='{value}'\n" for name, value in kept.items()))
-    given = {name: value for name, value in environ.items() if value}
+    given = {name: value for name, value in environ.items() if value and name != OWNER}
     return {**kept, **given, "PRECEPTOR_HOME": str(home), "NO_PROXY": _beside_loopback(environ)}
+
+
+def as_owner(parts: Parts) -> dict[str, str]:
+    """What a command needs besides to make roles and tables."""
+    return {OWNER: parts.owner_url}
 
 
 def _beside_loopback(environ: Mapping[str, str]) -> str:

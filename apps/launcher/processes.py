@@ -69,12 +69,13 @@ class Supervisor:
         if not wait_until(lambda: self._check() or program.is_ready(log), READY_SECONDS):
             raise CannotStart(f"{program.name} was not ready after {READY_SECONDS} seconds:\n{last_lines(log)}")
 
-    def run(self, name: str, command: Sequence[str]) -> str:
+    def run(self, name: str, command: Sequence[str], env: Mapping[str, str] | None = None) -> str:
         """Run a command to its end and return what it printed; its complaints go to the log of that name."""
         log, printed = self._log(name), self._logs / f"{name}.out"
         with log.open("wb") as complaints, printed.open("wb") as output:
+            env = {**self._env, **(env or {})}
             child = spawn(
-                command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=self._env, log=output, complaints=complaints
+                command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=env, log=output, complaints=complaints
             )
         try:
             code, said = self._wait(child), printed.read_text()

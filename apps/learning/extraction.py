@@ -4,7 +4,6 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 
 from django.conf import settings
 from django.db import IntegrityError
@@ -18,7 +17,7 @@ from apps.governance.models import Taint
 from apps.learning.journal import Finding, conclude, verdict_on, write_verdict
 from apps.learning.models import Extraction
 from apps.learning.rules import Refused, Vetted, gate, vet
-from apps.llm.anthropic import AnthropicBackend
+from apps.llm.anthropic import backend_at
 from apps.llm.backend import Backend, Reply, Request, SystemBlock
 from apps.prompt.extraction import (
     ExtractedSkill,
@@ -47,10 +46,9 @@ class Worthwhile:
     reply: Reply
 
 
-@cache
 def learning_backend() -> Backend:
-    """One client per process, for the endpoint the environment names."""
-    return AnthropicBackend(settings.ANTHROPIC_API_KEY, base_url=settings.ANTHROPIC_BASE_URL or None)
+    """The endpoint the environment names."""
+    return backend_at(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
 
 
 def extract(conversation_id: int, *, actor: Actor, backend: Backend) -> Extraction | None:

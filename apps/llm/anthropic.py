@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import anthropic
@@ -51,6 +52,12 @@ BY_STATUS: Mapping[int, type[BackendError]] = {
     504: TimedOut,
     529: Overloaded,
 }
+
+
+@cache
+def backend_at(api_key: str, base_url: str) -> AnthropicBackend:
+    """One client per process and endpoint. An endpoint of one's own may want no key; the vendor's does."""
+    return AnthropicBackend(api_key or ("none" if base_url else ""), base_url=base_url or None)
 
 
 class AnthropicBackend:

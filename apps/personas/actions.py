@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 
 from apps.governance.acting import acting
-from apps.governance.actions import ProposedChange, open_proposal, settle_proposal
+from apps.governance.actions import open_proposal, settle_proposal
 from apps.governance.actors import Actor
 from apps.governance.door import governed
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
+from apps.governance.proposals import ProposedChange
 from apps.personas.models import Persona
 
 

@@ -7,12 +7,13 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.governance.acting import acting
-from apps.governance.actions import ProposedChange, open_proposal, settle_proposal
+from apps.governance.actions import open_proposal, settle_proposal
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, governed
 from apps.governance.errors import NotPermitted, Stale
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
+from apps.governance.proposals import ProposedChange
 from apps.skills.models import Skill, SkillUse
 from apps.skills.rules import named
 

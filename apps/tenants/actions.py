@@ -4,11 +4,14 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError
 from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
-from apps.governance.door import governed
+from apps.governance.door import governed, invalid
+from apps.governance.errors import Conflicting
 from apps.governance.policy import Act
 from apps.tenants.identity import token_digest
 from apps.tenants.models import Agent, AgentToken, Membership, Tenant, TenantSettings, User
@@ -26,8 +29,14 @@ def create_tenant(key: str, name: str, *, actor: Actor, timezone_name: str = "UT
     """Open the books of a tenant. The actor comes from `new_tenant_actor`."""
     tenant = Tenant(pk=actor.tenant_id, key=key, name=name)
     settings = TenantSettings(tenant_id=actor.tenant_id, timezone=timezone_name)
-    with acting(actor), governed(Act.TENANT_CREATE, settings, actor=actor):
-        tenant.save(force_insert=True)
+    try:
+        tenant.clean_fields()
+        with acting(actor), governed(Act.TENANT_CREATE, settings, actor=actor):
+            tenant.save(force_insert=True)
+    except ValidationError as refusal:
+        raise invalid(refusal) from refusal
+    except IntegrityError as refusal:
+        raise Conflicting(f"There is a tenant {key} already. Choose another key.") from refusal
     return tenant
 
 
@@ -73,6 +82,15 @@ def issue_token(agent: Agent, *, actor: Actor, name: str, valid_days: int | None
     with governed(Act.TOKEN_ISSUE, token, actor=actor):
         pass
     return IssuedToken(token, secret)
+
+
+def rotate_token(token: AgentToken, *, actor: Actor, grace_hours: int = 24) -> IssuedToken:
+    """Give the agent a new token; the old one goes on for `grace_hours`, so that nothing stops in between."""
+    with acting(actor):
+        with governed(Act.TOKEN_ROTATE, token, actor=actor) as row:
+            ends = timezone.now() + timedelta(hours=grace_hours)
+            row.expires_at = min(row.expires_at or ends, ends)
+        return issue_token(token.agent, actor=actor, name=token.name)
 
 
 def revoke_token(token: AgentToken, *, actor: Actor) -> AgentToken:

@@ -1,8 +1,10 @@
 """Tenants, the people and agents in them, agents' tokens, and the guardian tables that hold grants."""
 
 from typing import ClassVar
+from zoneinfo import available_timezones
 
 from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator, MinValueValidator, RegexValidator
 from django.db import models
 from guardian.models import GroupObjectPermissionBase
@@ -12,6 +14,13 @@ from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.policy import permissions
 from apps.governance.text import plain_text
+
+
+def known_timezone(name: str) -> None:
+    """Refuse a zone that the zone database does not have."""
+    if name not in available_timezones():
+        raise ValidationError(f"There is no time zone {name}. Write it like Europe/Berlin or UTC.")
+
 
 slug_rule = RegexValidator(r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z", "Use lower-case letters, digits and single hyphens.")
 
@@ -72,7 +81,7 @@ class TenantGroupObjectPermission(GroupObjectPermissionBase):
 class TenantSettings(Governed):
     """What a tenant decides for all its agents."""
 
-    timezone = models.CharField(max_length=60, default="UTC")
+    timezone = models.CharField(max_length=60, default="UTC", validators=[known_timezone])
 
     objects = GovernedQuerySet["TenantSettings"].as_manager()
 

@@ -28,12 +28,17 @@ def write(home: Path, environ: dict[str, str], standin_url: str | None = "http:/
     return write_environment(home, PARTS, console_url=CONSOLE, standin_url=standin_url, environ=environ)
 
 
+def test_owner_of_the_database_reaches_neither_the_file_nor_what_serves_requests(home: Path) -> None:
+    told = write(home, {"DATABASE_OWNER_URL": "postgresql://postgres@db/p", "DATABASE_URL": "postgresql://l@db/p"})
+    assert "DATABASE_OWNER_URL" not in told
+    assert "DATABASE_OWNER_URL" not in (home / "env").read_text()
+
+
 def test_plain_commands_find_everything_in_a_private_file(home: Path) -> None:
     told = write(home, {})
     assert read_environment(home) == {name: told[name] for name in read_environment(home)}
     assert read_environment(home).keys() == {
         "DATABASE_URL",
-        "DATABASE_OWNER_URL",
         "REDIS_URL",
         "SECRET_KEY",
         "CONSOLE_URL",

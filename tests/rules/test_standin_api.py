@@ -1,57 +1,22 @@
 """The stand-in as a server: what the vendor's own client and plain HTTP see of it."""
 
 import json
-import os
-import re
-import subprocess
-import sys
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import anthropic
 import httpx2
 import pytest
 
 from apps.llm.backend import Json, JsonObject
-from apps.llm.standin.endpoint import ENTRIES_BEFORE_SWEEP, REQUESTS_KEPT, Arrived, Endpoint
-from apps.llm.standin.running import running_standin
-
-MODEL = "claude-opus-5-5"
-HELLO: JsonObject = {"model": MODEL, "max_tokens": 100, "messages": [{"role": "user", "content": "Hello"}]}
-
-
-@pytest.fixture(scope="module")
-def shared_url() -> Iterator[str]:
-    with running_standin() as url:
-        yield url
-
-
-@pytest.fixture
-def base_url(shared_url: str) -> str:
-    call(shared_url, "POST", "/standin/script", [])
-    call(shared_url, "DELETE", "/standin/requests")
-    return shared_url
+from apps.llm.standin.endpoint import ENTRIES_BEFORE_SWEEP, Arrived, Endpoint
+from tests.rules.standin_http import HELLO, MODEL, call, usage_of
 
 
 @pytest.fixture
 def client(base_url: str) -> Iterator[anthropic.Anthropic]:
     with anthropic.Anthropic(api_key="a-key", base_url=base_url, max_retries=0) as client:
         yield client
-
-
-def call(base_url: str, method: str, path: str, content: Json = None, *, key: str = "") -> tuple[int, Json]:
-    headers = {"x-api-key": key} if key else {}
-    body = None if content is None else json.dumps(content).encode()
-    request = urllib.request.Request(f"{base_url}{path}", data=body, method=method, headers=headers)  # noqa: S310
-    try:
-        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
-            return answer.status, json.load(answer)
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, json.load(error)
 
 
 def refusal(base_url: str, **changes: Json) -> str:
@@ -141,13 +106,6 @@ def test_changed_setting_keeps_the_system_prompt_cached_and_nothing_behind_it(ba
         _, message = call(base_url, "POST", "/v1/messages", body, key="settings")
         reads.append(usage_of(message)["cache_read_input_tokens"])
     assert reads == [0, 1100, 1000]
-
-
-def usage_of(message: Json) -> JsonObject:
-    assert isinstance(message, dict)
-    usage = message["usage"]
-    assert isinstance(usage, dict)
-    return usage
 
 
 def test_clock_can_be_moved_past_a_lifetime(base_url: str) -> None:
@@ -262,61 +220,6 @@ def test_other_paths_are_not_found(base_url: str) -> None:
     assert call(base_url, "POST", "/v1/messages/count_tokens", {}, key="k")[0] == 400
 
 
-def test_script_is_followed_in_order_and_bound_steps_wait_for_their_words(base_url: str) -> None:
-    steps: Json = [
-        {"reply": {"text": "bound"}, "match": "lamp"},
-        {"reply": {"text": "first"}},
-        {"pass": True},
-        {"reply": {"text": "last"}},
-    ]
-    assert call(base_url, "POST", "/standin/script", steps) == (200, {"steps": 4})
-
-    def told(text: str) -> Json:
-        body = HELLO | {"messages": [{"role": "user", "content": text}]}
-        _, message = call(base_url, "POST", "/v1/messages", body, key="a-key")
-        assert isinstance(message, dict)
-        return message["content"]
-
-    assert told("Hello") == [{"type": "text", "text": "first"}]
-    assert told("My lamp") == [{"type": "text", "text": "bound"}]
-    assert told("Hello") == [{"type": "text", "text": "Hello. How can I help you?"}]
-    assert told("Hello") == [{"type": "text", "text": "last"}]
-    assert call(base_url, "GET", "/standin/script") == (200, {"steps": 0})
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        {"reply": {"text": "x"}},
-        None,
-        [{}],
-        ["x"],
-        [{"pass": True, "fault": "timeout"}],
-        [{"pass": True, "surprise": 1}],
-        [{"pass": True, "seconds": "1"}],
-        [{"reply": {}}],
-        [{"tool": {"name": "x"}}],
-        [{"fault": "boredom"}],
-    ],
-)
-def test_script_that_cannot_be_followed_is_refused(base_url: str, script: Json) -> None:
-    assert call(base_url, "POST", "/standin/script", script)[0] == 400
-
-
-def test_requests_are_kept_as_they_arrived_and_the_key_is_not(base_url: str, client: anthropic.Anthropic) -> None:
-    message = client.messages.create(model=MODEL, max_tokens=100, messages=[{"role": "user", "content": "Grüezi"}])
-    _, requests = call(base_url, "GET", "/standin/requests")
-    assert isinstance(requests, list)
-    (request,) = requests
-    assert isinstance(request, dict)
-    assert (request["path"], request["status"]) == ("/v1/messages", 200)
-    assert "Grüezi" in str(request["body"])
-    assert usage_of(request)["output_tokens"] == message.usage.output_tokens
-    assert "a-key" not in json.dumps(requests)
-    call(base_url, "DELETE", "/standin/requests")
-    assert call(base_url, "GET", "/standin/requests") == (200, [])
-
-
 def test_prefixes_that_expired_are_forgotten() -> None:
     endpoint = Endpoint()
     for number in range(ENTRIES_BEFORE_SWEEP + 2):
@@ -326,50 +229,3 @@ def test_prefixes_that_expired_are_forgotten() -> None:
         assert planned.entries
         endpoint.begin(planned)
     assert endpoint.cached_prefixes < 400
-
-
-def test_memory_of_requests_is_bounded() -> None:
-    endpoint = Endpoint()
-    arrived = Arrived("/v1/messages", {}, b"{}")
-    for _ in range(REQUESTS_KEPT + 5):
-        endpoint.plan_message(arrived)
-    assert len(json.loads(endpoint.list_requests(arrived).chunks[0])) == REQUESTS_KEPT
-
-
-def test_hundred_waiting_calls_are_answered_together(base_url: str) -> None:
-    call(base_url, "POST", "/standin/script", [{"pass": True, "seconds": 0.5}] * 100)
-
-    def ask(_: int) -> int:
-        return call(base_url, "POST", "/v1/messages", HELLO, key="a-key")[0]
-
-    with ThreadPoolExecutor(100) as pool:
-        assert set(pool.map(ask, range(100), timeout=20)) == {200}
-
-
-def test_command_says_where_it_listens_and_follows_its_script(tmp_path: Path) -> None:
-    script = tmp_path / "script.json"
-    script.write_text('[{"reply": {"text": "scripted"}}]')
-    port_file = tmp_path / "port"
-    command = [sys.executable, "-m", "apps.llm.standin", "--port", "0", "--port-file", str(port_file)]
-    command += ["--script", str(script)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
-    ) as process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            found = re.fullmatch(r"stand-in model listening on (http://127\.0\.0\.1:(\d+))\n", line)
-            assert found is not None
-            assert port_file.read_text() == f"{found.group(2)}\n"
-            _, message = call(found.group(1), "POST", "/v1/messages", HELLO, key="a-key")
-            assert "scripted" in json.dumps(message)
-        finally:
-            process.terminate()
-    assert process.returncode in {0, -15}
-
-
-def test_command_refuses_a_script_it_cannot_read(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "apps.llm.standin", "--script", str(tmp_path / "missing.json")]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
-    assert ended.returncode == 2
-    assert "The stand-in model cannot start:" in ended.stderr

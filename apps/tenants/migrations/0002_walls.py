@@ -29,6 +29,19 @@ CREATE POLICY service_user_of_tenant ON tenants_user FOR INSERT TO @operator@, @
     is_service AND starts_with(username, 'agent:' || app_tenant() || ':')
 )
 """
+# R016, by keys that cannot lie: a member is never a service user, an agent's user always is.
+SERVICE_USERS = """
+ALTER TABLE tenants_user ADD CONSTRAINT user_and_its_kind UNIQUE (id, is_service);
+ALTER TABLE tenants_membership
+    ADD COLUMN user_is_service boolean NOT NULL DEFAULT false,
+    ADD CONSTRAINT member_is_no_service_user CHECK (NOT user_is_service),
+    ADD CONSTRAINT member_is_a_person FOREIGN KEY (user_id, user_is_service) REFERENCES tenants_user (id, is_service);
+ALTER TABLE tenants_agent
+    ADD COLUMN user_is_service boolean NOT NULL DEFAULT true,
+    ADD CONSTRAINT agent_acts_as_service_user CHECK (user_is_service),
+    ADD CONSTRAINT agent_user_is_a_service_user FOREIGN KEY (service_user_id, user_is_service)
+        REFERENCES tenants_user (id, is_service)
+"""
 # A command names its tenant by key: it sees the row of that key and no other.
 NAMED_TENANT = """
 CREATE POLICY tenant_by_name ON tenants_tenant FOR SELECT TO @worker@
@@ -95,6 +108,7 @@ class Migration(migrations.Migration):
             "tenants_agenttoken",
             Wall(worker="SELECT, INSERT, UPDATE", agent="", versioned=False, crossing="SELECT, UPDATE (last_used_at)"),
         ),
+        RoleSQL(SERVICE_USERS),
         RoleSQL(NAMED_TENANT),
         RoleSQL(STAMP),
         RaiseWall(

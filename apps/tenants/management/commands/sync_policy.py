@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.tenants.grants import sync_templates, template_drift
@@ -19,6 +20,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Print what changed or drifted."""
         del args
+        if not options["check"] and "owner" not in settings.DATABASES:
+            raise CommandError(
+                "Set DATABASE_OWNER_URL, or run it through `make manage`: the product's login may not write it."
+            )
         if not options["check"]:
             self.stdout.write(f"Grants changed: {sync_templates('owner')}.")
             return

@@ -1,0 +1,32 @@
+"""Open a tenant."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.governance.errors import GovernanceError
+from apps.tenants.actions import create_tenant
+from apps.tenants.identity import new_tenant_actor
+
+
+class Command(BaseCommand):
+    """The first step after `setup_database` in production."""
+
+    help = "Open a tenant under a key, such as acme."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Key, name and zone."""
+        parser.add_argument("key", help="Lower-case letters, digits and hyphens.")
+        parser.add_argument("--name", default="", help="What people call it; the key by default.")
+        parser.add_argument("--timezone", default="UTC", help="Such as Europe/Berlin; its agents tell the time by it.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print the tenant's key."""
+        del args
+        key = options["key"]
+        actor = new_tenant_actor()
+        try:
+            create_tenant(key, options["name"] or key, actor=actor, timezone_name=options["timezone"])
+        except GovernanceError as refusal:
+            raise CommandError(str(refusal)) from refusal
+        self.stdout.write(f"Tenant {key} is open. Next: manage.py add_operator USERNAME --tenant {key} --role admin")

@@ -1,0 +1,39 @@
+"""Issue an agent's token."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.governance.acting import acting
+from apps.tenants.actions import issue_token
+from apps.tenants.identity import tenant_named
+from apps.tenants.models import Agent
+
+
+class Command(BaseCommand):
+    """Prints the secret once; only its digest is kept."""
+
+    help = "Issue a bearer token for an agent and print it, once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whose token, its name and its life."""
+        parser.add_argument("--tenant", required=True, help="The tenant's key.")
+        parser.add_argument("--agent", required=True, help="The agent's key.")
+        parser.add_argument("--name", default="command line", help="What the token is for.")
+        parser.add_argument("--days", type=int, default=90, help="Days until it expires; 0: never.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print the secret on standard output and nothing else there."""
+        del args
+        actor = tenant_named(options["tenant"])
+        if actor is None:
+            raise CommandError(f"There is no tenant {options['tenant']}.")
+        if options["days"] < 0:
+            raise CommandError("--days is 0 or more.")
+        with acting(actor):
+            agent = Agent.objects.visible_to(actor).filter(key=options["agent"]).first()
+        if agent is None:
+            raise CommandError(f"Tenant {options['tenant']} has no agent {options['agent']}.")
+        issued = issue_token(agent, actor=actor, name=options["name"], valid_days=options["days"] or None)
+        self.stderr.write(f"Token {issued.row.prefix}… for {agent.key}, shown this once:")
+        self.stdout.write(issued.secret)

@@ -1,0 +1,95 @@
+"""create_tenant, add_operator and issue_token, as the person who installs the product runs them."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from apps.governance.acting import acting
+from apps.governance.actors import Role
+from apps.tenants.identity import agent_of_token, member_named, tenant_named
+from apps.tenants.models import AgentToken, TenantSettings, User
+from tests.factories import make_world
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*words: str) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def test_create_tenant_opens_a_tenant_with_its_zone() -> None:
+    assert "Next: manage.py add_operator" in run("create_tenant", "globex", "--timezone", "Europe/Berlin")
+    actor = tenant_named("globex")
+    assert actor is not None
+    with acting(actor):
+        assert TenantSettings.objects.visible_to(actor).get().timezone == "Europe/Berlin"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["No Good"], "lower-case letters"),
+        (["globex", "--timezone", "Mars/Olympus"], "no time zone Mars/Olympus"),
+    ],
+)
+def test_create_tenant_refuses_what_cannot_be_one(words: list[str], said: str) -> None:
+    with pytest.raises(CommandError, match=said):
+        run("create_tenant", *words)
+    assert tenant_named(words[0]) is None
+
+
+def test_create_tenant_refuses_a_key_that_is_taken() -> None:
+    run("create_tenant", "globex")
+    with pytest.raises(CommandError, match="already"):
+        run("create_tenant", "globex")
+
+
+def test_add_operator_makes_a_member_who_has_no_password_yet() -> None:
+    run("create_tenant", "globex")
+    run("add_operator", "ann@globex.example", "--tenant", "globex", "--role", "admin")
+    actor = tenant_named("globex")
+    assert actor is not None
+    member = member_named("ann@globex.example", actor.tenant_id)
+    assert member is not None
+    assert member.role is Role.ADMIN
+    assert not User.objects.get(username="ann@globex.example").has_usable_password()
+
+
+def test_add_operator_leaves_nobody_behind_when_it_refuses() -> None:
+    with pytest.raises(CommandError, match="no tenant nowhere"):
+        run("add_operator", "bob@globex.example", "--tenant", "nowhere")
+    assert not User.objects.filter(username="bob@globex.example").exists()
+
+
+def test_add_operator_refuses_a_second_membership_and_a_service_user() -> None:
+    # R016
+    world = make_world("globex")
+    with pytest.raises(CommandError, match="member of the tenant already"):
+        run("add_operator", world.operator_user.username, "--tenant", "globex")
+    with pytest.raises(CommandError, match="user"):
+        run("add_operator", f"agent:{world.tenant.pk}:support", "--tenant", "globex")
+
+
+def test_issue_token_prints_a_secret_that_works_and_keeps_only_its_digest() -> None:
+    world = make_world("globex")
+    secret = run("issue_token", "--tenant", "globex", "--agent", "support").strip()
+    assert agent_of_token(secret) == world.bot
+    with acting(world.admin):
+        assert secret not in str(list(AgentToken.objects.visible_to(world.admin).values()))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--tenant", "nowhere", "--agent", "support"], "no tenant nowhere"),
+        (["--tenant", "globex", "--agent", "nobody"], "no agent nobody"),
+        (["--tenant", "globex", "--agent", "support", "--days", "-1"], "0 or more"),
+    ],
+)
+def test_issue_token_says_what_is_missing(words: list[str], said: str) -> None:
+    make_world("globex")
+    with pytest.raises(CommandError, match=said):
+        run("issue_token", *words)
