@@ -1,0 +1,29 @@
+"""Plain HTTP calls to the stand-in, for the tests that see it as a server."""
+
+import json
+import urllib.error
+import urllib.request
+
+from apps.llm.backend import Json, JsonObject
+
+MODEL = "claude-opus-5-5"
+HELLO: JsonObject = {"model": MODEL, "max_tokens": 100, "messages": [{"role": "user", "content": "Hello"}]}
+
+
+def call(base_url: str, method: str, path: str, content: Json = None, *, key: str = "") -> tuple[int, Json]:
+    headers = {"x-api-key": key} if key else {}
+    body = None if content is None else json.dumps(content).encode()
+    request = urllib.request.Request(f"{base_url}{path}", data=body, method=method, headers=headers)  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def usage_of(message: Json) -> JsonObject:
+    assert isinstance(message, dict)
+    usage = message["usage"]
+    assert isinstance(usage, dict)
+    return usage
