@@ -77,7 +77,9 @@ def parse_request(body: bytes, *, counting: bool = False) -> Asked:
 def parse_object(body: bytes) -> JsonObject:
     try:
         decoded: Json = json.loads(body)
-    except ValueError as error:
+        # Half a surrogate pair is no text, however well its escape parses.
+        _encoded(decoded).encode()
+    except (ValueError, RecursionError) as error:
         sentence = "The request body is not valid JSON."
         raise InvalidRequest(sentence) from error
     return _object(decoded, "the request body")
