@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from config.env import ROOT, Environment
+from config.unfold import UNFOLD as UNFOLD
 
 warnings.filterwarnings("ignore", message="The 'django-fsm' package", category=UserWarning)
 
@@ -90,6 +91,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "apps.console.middleware.OperatorMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -163,7 +165,14 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "ENUM_NAME_OVERRIDES": {},
+    "ENUM_NAME_OVERRIDES": {
+        "PersonaStatus": "apps.personas.models.Persona.Status",
+        "SkillStatus": "apps.skills.models.Skill.Status",
+        "ConversationStatus": "apps.conversations.models.Conversation.Status",
+        "ConversationOutcome": "apps.conversations.models.Conversation.Outcome",
+        "ProposalState": "apps.governance.models.Proposal.State",
+        "EventStatus": "apps.api.replies.STATUSES",
+    },
 }
 
 CELERY_BROKER_URL = ENV.redis_url

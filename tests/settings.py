@@ -14,4 +14,6 @@ for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "REDIS_URL", "AGENT_KEY"
 
 from config.settings import *  # noqa: E402, F403  # the environment has to stand before the settings read it
 
+# Nobody collects static files for a test; whitenoise would warn about it at every client.
+WHITENOISE_AUTOREFRESH = True
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import Error, IntegrityError, ProgrammingError, transaction
+from django.db import Error, IntegrityError, ProgrammingError, connection, transaction
 from django_fsm import FSMFieldMixin, TransitionNotAllowed
 from psycopg import errors as postgres
 
@@ -117,18 +117,27 @@ def recorded_values(row: Governed) -> Values:
 
 def _lock(row: Governed, read_at: int | None) -> None:
     queryset = type(row)._base_manager.select_for_update(no_key=True, of=("self",)).filter(tenant_id=row.tenant_id)
-    try:
-        row.refresh_from_db(from_queryset=queryset)
-    except type(row).DoesNotExist as missing:
-        raise NotVisible(
-            f"There is no such {row._meta.verbose_name}, or it may no longer be changed by you."
-        ) from missing
+    stored = queryset.filter(pk=row.pk).order_by("pk").first()
+    if stored is None:
+        raise NotVisible(f"There is no such {row._meta.verbose_name}, or it may no longer be changed by you.")
+    _take_over(row, stored)
     if read_at is not None and read_at != row.version:
         raise Stale(
             f"This {row._meta.verbose_name} changed since you read it: you saw version {read_at}, it is now at {row.version}."
             " Read it again and decide on what stands there.",
             row.version,
         )
+
+
+def _take_over(row: Governed, stored: Governed) -> None:
+    """Let the row be what stands in the database, its state included."""
+    for field in row._meta.concrete_fields:
+        value = getattr(stored, field.attname)
+        if isinstance(field, FSMFieldMixin):
+            # refresh_from_db() leaves a protected state as it was read, and assigning to it is refused.
+            row.__dict__[field.attname] = value
+        else:
+            setattr(row, field.attname, value)
 
 
 def _check_fields(actor: Actor, act: Act, row: Governed, changed: frozenset[str], adding: bool) -> None:
@@ -168,6 +177,7 @@ def _write(row: Governed, changed: frozenset[str], adding: bool, removes: bool) 
                 return subject_id
             if adding:
                 row.save(force_insert=True)
+                _check_references()
             else:
                 # Only what changed: a role with column grants may not name the others.
                 row.save(update_fields=sorted(_field_name(row, name) for name in changed))
@@ -175,6 +185,12 @@ def _write(row: Governed, changed: frozenset[str], adding: bool, removes: bool) 
         raise _explained(row, refusal) from refusal
     row.refresh_from_db(fields=["version", "updated_at", *row.stamped])
     return int(row.pk)
+
+
+def _check_references() -> None:
+    # Foreign keys wait for the commit, where nobody could say any more which act was refused.
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
 
 
 def _field_name(row: Governed, attname: str) -> str:

@@ -18,7 +18,7 @@ from apps.learning.journal import Finding, conclude, verdict_on, write_verdict
 from apps.learning.models import Extraction
 from apps.learning.rules import Refused, Vetted, gate, vet
 from apps.llm.anthropic import backend_at
-from apps.llm.backend import Backend, Reply, Request, SystemBlock
+from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock
 from apps.prompt.extraction import (
     ExtractedSkill,
     Malformed,
@@ -30,6 +30,7 @@ from apps.prompt.extraction import (
 from apps.prompt.framing import canonical_json
 from apps.prompt.wording import EXTRACT_SKILL
 from apps.skills.actions import draft_skill
+from apps.tenants.identity import system_actor
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +72,14 @@ def extract(conversation_id: int, *, actor: Actor, backend: Backend) -> Extracti
     if isinstance(decided, Finding):
         return conclude(conversation, decided, actor=actor)
     return _draft(conversation, decided, actor)
+
+
+def attempt(tenant_id: int, conversation_id: int) -> None:
+    """Extract under the tenant that came with the id, never the worker's own (R116); a failing model is asked again later."""
+    try:
+        extract(conversation_id, actor=system_actor(tenant_id, "extractor"), backend=learning_backend())
+    except BackendError as error:
+        logger.warning("extraction postponed", extra={"conversation_id": conversation_id, "code": error.code})
 
 
 def transcript(conversation: Conversation) -> list[Line]:

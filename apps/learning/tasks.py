@@ -2,15 +2,14 @@
 
 from celery import shared_task
 
-from apps.learning.extraction import extract, learning_backend
+from apps.learning.extraction import attempt
 from apps.tenants.due import due_work
-from apps.tenants.identity import system_actor
 
 
 @shared_task
 def extract_skill(tenant_id: int, conversation_id: int) -> None:
-    """Look at one resolved conversation; the tenant comes with the id, never from the worker (R116)."""
-    extract(conversation_id, actor=system_actor(tenant_id, "extractor"), backend=learning_backend())
+    """Look at one resolved conversation."""
+    attempt(tenant_id, conversation_id)
 
 
 @shared_task

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from apps.conversations.rules import ToolCall
 from apps.governance.errors import GovernanceError
-from apps.llm.backend import Backend, JsonObject, Reply, Request, StopReason, SystemBlock, TimedOut, Tool, ToolUse
+from apps.llm.backend import Backend, Json, JsonObject, Reply, Request, StopReason, SystemBlock, TimedOut, Tool, ToolUse
 from apps.prompt.framing import canonical_json
 from apps.runtime.house_tools import Context, HouseTool
 from apps.runtime.rules import SAME_CALL_LIMIT, TOOL_CALLS_PER_TURN, history_window
@@ -143,5 +143,18 @@ def _results(calls: tuple[ToolCall, ...]) -> JsonObject:
 
 def canonical_object(value: JsonObject) -> JsonObject:
     """The object as the database will give it back, so that what is sent now and what is replayed later are the same."""
-    ordered: JsonObject = json.loads(canonical_json(value))
+    ordered: JsonObject = json.loads(canonical_json(_storable(value)))
     return ordered
+
+
+def _storable(value: Json) -> Json:
+    match value:
+        case str():
+            # jsonb holds neither NUL nor half a surrogate pair, and a model may write either.
+            return value.replace("\x00", "").encode(errors="replace").decode()
+        case dict():
+            return {key: _storable(item) for key, item in value.items()}
+        case list():
+            return [_storable(item) for item in value]
+        case _:
+            return value

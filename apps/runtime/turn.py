@@ -33,9 +33,13 @@ def answer(tenant_id: int, conversation_id: int, *, backend: Backend) -> None:
     agent = _agent_of(conversation_id, system)
     if agent is None or not _is_ours(agent):
         return
-    claimed = claim(conversation_id, actor=system)
-    if claimed is None:
-        return
+    # What arrives while the model thinks is answered next, without waiting for the sweep.
+    while claimed := claim(conversation_id, actor=system):
+        if not _finished(claimed, agent, system, backend):
+            return
+
+
+def _finished(claimed: Claim, agent: Agent, system: Actor, backend: Backend) -> bool:
     try:
         _answer(claimed, agent, system, backend)
     except BackendError as error:
@@ -48,6 +52,9 @@ def answer(tenant_id: int, conversation_id: int, *, backend: Backend) -> None:
         give_up(claimed.turn, error.code, str(error), actor=system)
     except FenceLost:
         logger.warning("turn taken over by another worker", extra={"turn_id": claimed.turn.pk})
+    else:
+        return True
+    return False
 
 
 def _answer(claimed: Claim, agent: Agent, system: Actor, backend: Backend) -> None:

@@ -32,9 +32,9 @@ CREATE FUNCTION due_work(batch integer) RETURNS TABLE (kind text, tenant_id bigi
             SELECT 1 FROM learning_extraction AS extraction WHERE extraction.conversation_id = thread.id)
         LIMIT batch)
 $$;
-ALTER FUNCTION due_work(integer) OWNER TO @crossing@;
 REVOKE ALL ON FUNCTION due_work(integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION due_work(integer) TO @login@
+GRANT EXECUTE ON FUNCTION due_work(integer) TO @login@;
+ALTER FUNCTION due_work(integer) OWNER TO @crossing@
 """
 
 

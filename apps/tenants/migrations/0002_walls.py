@@ -67,10 +67,10 @@ CREATE FUNCTION memberships_of(wanted bigint) RETURNS TABLE (tenant_id bigint, r
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT member.tenant_id, member.role FROM tenants_membership AS member WHERE member.user_id = wanted ORDER BY member.id
 $$;
-ALTER FUNCTION resolve_token(text) OWNER TO @crossing@;
-ALTER FUNCTION memberships_of(bigint) OWNER TO @crossing@;
 REVOKE ALL ON FUNCTION resolve_token(text), memberships_of(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION resolve_token(text), memberships_of(bigint) TO @login@
+GRANT EXECUTE ON FUNCTION resolve_token(text), memberships_of(bigint) TO @login@;
+ALTER FUNCTION resolve_token(text) OWNER TO @crossing@;
+ALTER FUNCTION memberships_of(bigint) OWNER TO @crossing@
 """
 
 

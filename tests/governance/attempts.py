@@ -1,0 +1,53 @@
+"""Raw SQL under an actor's database role: what PostgreSQL itself says, whatever Python would have said before."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import Error, connection, transaction
+from psycopg import Error as PostgresError
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+
+NO_RIGHT = "42501"
+BROKEN_RULE = "23514"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a statement ended: an error's code, or how many rows it touched or found."""
+
+    sqlstate: str = ""
+    rows: int = 0
+    found: tuple[tuple[Any, ...], ...] = ()  # Any: whatever the columns hold
+
+    @property
+    def passed(self) -> bool:
+        """It ran, and it reached something."""
+        return not self.sqlstate and self.rows > 0
+
+
+def attempt(actor: Actor | None, statement: str, params: Sequence[object] = ()) -> Outcome:
+    """Run one statement as this actor's role, or as the login role itself, and undo it."""
+    try:
+        with transaction.atomic():
+            outcome = _run(statement, params) if actor is None else _run_acting(actor, statement, params)
+            transaction.set_rollback(True)
+            return outcome
+    except Error as refusal:
+        cause = refusal.__cause__
+        assert isinstance(cause, PostgresError)
+        return Outcome(sqlstate=str(cause.sqlstate))
+
+
+def _run_acting(actor: Actor, statement: str, params: Sequence[object]) -> Outcome:
+    with acting(actor):
+        return _run(statement, params)
+
+
+def _run(statement: str, params: Sequence[object]) -> Outcome:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params or None)
+        found = tuple(cursor.fetchall()) if cursor.description else ()
+        return Outcome(rows=cursor.rowcount, found=found)

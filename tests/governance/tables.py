@@ -1,0 +1,94 @@
+"""What the database says about its own tables: a new one joins the tests by being there."""
+
+from dataclasses import dataclass
+
+from django.db import connection
+
+# Tables of everybody, each with the reason why no tenant owns its rows.
+SHARED = {
+    "auth_group": "the four roles, the same in every tenant",
+    "auth_group_permissions": "Django's own; grants live in guardian's tables",
+    "auth_permission": "names of what the policy knows",
+    "django_content_type": "names of models",
+    "django_admin_log": "the admin's own log; it keeps no text of tenants, change records do",
+    "django_migrations": "which schema this is",
+    "django_session": "a browser's session belongs to a person, who may be in several tenants",
+    "tenants_roletemplate": "what a role may do where no tenant said otherwise",
+    "tenants_roletemplategroupobjectpermission": "the grants of those",
+    "tenants_user": "a person may be in several tenants; row security shows a tenant its own members",
+    "tenants_user_groups": "Django's own; membership is a tenant's row",
+    "tenants_user_user_permissions": "Django's own; unused",
+    "guardian_groupobjectpermission": "guardian's generic table; the direct tables are used instead",
+    "guardian_userobjectpermission": "guardian's generic table; the direct tables are used instead",
+}
+# Where the tenant does not stand in a column of that name.
+TENANT_COLUMN = {"tenants_tenant": "id", "tenants_tenantgroupobjectpermission": "content_object_id"}
+
+
+@dataclass(frozen=True)
+class TenantTable:
+    """One table of tenants' rows and the column that says whose."""
+
+    name: str
+    column: str
+
+
+def all_tables() -> list[str]:
+    """Every table of the schema."""
+    return [name for (name,) in _ask("SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND " + _OURS)]
+
+
+def tenant_tables() -> list[TenantTable]:
+    """Every table that is not shared; one without a tenant's column would fail its tests."""
+    return [TenantTable(name, TENANT_COLUMN.get(name, "tenant_id")) for name in sorted(set(all_tables()) - set(SHARED))]
+
+
+def forced_tables() -> set[str]:
+    """Tables whose row security holds for their owner too."""
+    rows = _ask("SELECT relname FROM pg_class WHERE relrowsecurity AND relforcerowsecurity AND " + _OURS)
+    return {name for (name,) in rows}
+
+
+def may(role: str, right: str, table: str) -> bool:
+    """Whether a database role holds a right on some column of a table, whatever row security then says."""
+    asks = "SELECT has_any_column_privilege(%s, %s, %s)"
+    if right in {"DELETE", "TRUNCATE"}:
+        asks = "SELECT has_table_privilege(%s, %s, %s)"
+    return bool(_ask(asks, role, table, right)[0][0])
+
+
+def composite_references() -> set[tuple[str, str, str]]:
+    """(table, column, target) of every foreign key that carries the tenant along."""
+    rows = _ask(
+        "SELECT source.relname, refers.attname, target.relname FROM pg_constraint AS key"
+        " JOIN pg_class AS source ON source.oid = key.conrelid JOIN pg_class AS target ON target.oid = key.confrelid"
+        " JOIN pg_attribute AS tenant ON tenant.attrelid = key.conrelid AND tenant.attnum = key.conkey[1]"
+        " JOIN pg_attribute AS refers ON refers.attrelid = key.conrelid AND refers.attnum = key.conkey[2]"
+        " JOIN pg_attribute AS theirs ON theirs.attrelid = key.confrelid AND theirs.attnum = key.confkey[1]"
+        " JOIN pg_attribute AS row ON row.attrelid = key.confrelid AND row.attnum = key.confkey[2]"
+        " WHERE key.contype = 'f' AND array_length(key.conkey, 1) = 2"
+        " AND tenant.attname = 'tenant_id' AND theirs.attname = 'tenant_id' AND row.attname = 'id'"
+    )
+    return {(str(table), str(column), str(target)) for table, column, target in rows}
+
+
+def definer_functions() -> dict[str, set[str]]:
+    """Functions that run with rights of their own, and which database roles may call them."""
+    rows = _ask(
+        "SELECT proc.proname, role.rolname FROM pg_proc AS proc CROSS JOIN pg_roles AS role"
+        " WHERE proc.prosecdef AND proc.pronamespace = 'public'::regnamespace AND NOT role.rolsuper"
+        " AND has_function_privilege(role.oid, proc.oid, 'EXECUTE') AND NOT role.rolname LIKE 'pg\\_%%'"
+    )
+    found: dict[str, set[str]] = {}
+    for function, role in rows:
+        found.setdefault(str(function), set()).add(str(role))
+    return found
+
+
+_OURS = "relnamespace = 'public'::regnamespace"
+
+
+def _ask(statement: str, *params: object) -> list[tuple[object, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return cursor.fetchall()

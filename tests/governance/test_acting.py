@@ -1,0 +1,91 @@
+"""The role, tenant, agent and customer of a transaction: assumed, nested, restored."""
+
+import pytest
+from django.conf import settings
+from django.db import connection, transaction
+
+from apps.governance.acting import acting, acting_actor, tenant_id_named
+from apps.governance.actors import Actor
+from tests.factories import World, make_world
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def present() -> tuple[str, ...]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('role'), current_setting('app.tenant'), current_setting('app.agent'),"
+            " current_setting('app.customer')"
+        )
+        return tuple(cursor.fetchone())
+
+
+def expected(actor: Actor, role: str) -> tuple[str, ...]:
+    agent_id = str(actor.agent_id or "")
+    return (f"{settings.DATABASE_ROLE_PREFIX}_{role}", str(actor.tenant_id), agent_id, actor.customer_key)
+
+
+NOBODY = ("none", "", "", "")
+
+
+def test_the_database_knows_who_acts(world: World) -> None:
+    # R013
+    serving = world.bot.serving("http:abc123")
+    for actor, role in (
+        (world.operator, "operator"),
+        (world.admin, "operator"),
+        (serving, "agent"),
+        (world.system, "worker"),
+    ):
+        with acting(actor):
+            assert present() == expected(actor, role)
+            assert acting_actor() == actor
+        assert present() == NOBODY
+        assert acting_actor() is None
+
+
+def test_nested_acting_restores_what_stood_before(world: World) -> None:
+    # R013
+    with acting(world.operator):
+        with acting(world.bot):
+            with acting(world.bot):
+                assert present() == expected(world.bot, "agent")
+            assert present() == expected(world.bot, "agent")
+        assert present() == expected(world.operator, "operator")
+        assert acting_actor() == world.operator
+    assert present() == NOBODY
+
+
+def test_an_exception_inside_restores_what_stood_before(world: World) -> None:
+    with acting(world.operator):
+        with pytest.raises(ZeroDivisionError), acting(world.bot):
+            raise ZeroDivisionError
+        assert present() == expected(world.operator, "operator")
+        assert acting_actor() == world.operator
+    with pytest.raises(ZeroDivisionError), acting(world.bot):
+        raise ZeroDivisionError
+    assert present() == NOBODY
+    assert acting_actor() is None
+
+
+def test_a_rollback_inside_restores_what_stood_before(world: World) -> None:
+    with acting(world.operator):
+        with acting(world.bot):
+            transaction.set_rollback(True)
+        assert present() == expected(world.operator, "operator")
+    assert present() == NOBODY
+
+
+def test_a_tenants_id_is_known_to_whoever_knows_its_key(world: World) -> None:
+    # R006: one row by its key, and the settings are as before.
+    with acting(world.operator):
+        assert tenant_id_named(world.tenant.key) == world.tenant.pk
+        assert tenant_id_named("nobody") is None
+        assert present() == expected(world.operator, "operator")
+    assert tenant_id_named(world.tenant.key) == world.tenant.pk
+    assert present() == NOBODY

@@ -1,0 +1,119 @@
+"""Every pair of states by raw SQL: the database moves a row exactly where the model's state machine does."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from django_fsm import FSMFieldMixin
+
+from apps.conversations.actions import abandon_conversation, resolve_conversation
+from apps.conversations.models import Conversation
+from apps.governance.actions import reject_proposal, settle_proposal
+from apps.governance.models import Governed, Proposal
+from apps.personas.actions import archive_persona, propose_patch
+from apps.personas.models import Persona
+from apps.skills.models import Skill
+from tests.factories import World, make_conversation, make_persona, make_skill, make_world
+from tests.governance.attempts import BROKEN_RULE, attempt
+
+pytestmark = pytest.mark.django_db
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One noun's states: how a row gets into one, and what else a raw move has to set to break no other rule."""
+
+    model: type[Governed]
+    column: str
+    make: Callable[[World, str], Governed]
+    besides: dict[str, str]
+
+
+def skill_in(world: World, state: str) -> Skill:
+    return make_skill(world, state)
+
+
+def persona_in(world: World, state: str) -> Persona:
+    persona = make_persona(world)
+    return archive_persona(persona, actor=world.operator) if state == Persona.Status.ARCHIVED else persona
+
+
+def conversation_in(world: World, state: str) -> Conversation:
+    conversation = make_conversation(world)
+    if state == Conversation.Status.RESOLVED:
+        return resolve_conversation(conversation, actor=world.operator)
+    return abandon_conversation(conversation, actor=world.operator) if state == "abandoned" else conversation
+
+
+def proposal_in(world: World, state: str) -> Proposal:
+    proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
+    if state == Proposal.State.APPLIED:
+        return settle_proposal(proposal, actor=world.operator)
+    return reject_proposal(proposal, actor=world.operator, reason="No.") if state == "rejected" else proposal
+
+
+MACHINES = {
+    "skill": Machine(Skill, "status", skill_in, {"approved": "approved_by = 'x', approved_sha256 = content_sha256"}),
+    "persona": Machine(Persona, "status", persona_in, {}),
+    "conversation": Machine(
+        Conversation,
+        "status",
+        conversation_in,
+        {"open": "resolved_at = NULL", "abandoned": "resolved_at = NULL"},
+    ),
+    "proposal": Machine(Proposal, "state", proposal_in, {"applied": "decided_by = 'x'", "rejected": "decided_by = 'x'"}),
+}
+
+
+def states(machine: Machine) -> list[str]:
+    return [str(value) for value, _ in machine.model._meta.get_field(machine.column).flatchoices]
+
+
+def lawful_moves(machine: Machine) -> set[tuple[str, str]]:
+    field = machine.model._meta.get_field(machine.column)
+    assert isinstance(field, FSMFieldMixin)
+    return {(str(move.source), str(move.target)) for move in field.get_all_transitions(machine.model)}
+
+
+def pairs() -> Iterator[tuple[str, str, str]]:
+    for noun, machine in MACHINES.items():
+        for before in states(machine):
+            for after in [*states(machine), "invented"]:
+                if before != after:
+                    yield noun, before, after
+
+
+@pytest.mark.parametrize(("noun", "before", "after"), list(pairs()))
+def test_database_moves_a_state_exactly_where_the_model_does(noun: str, before: str, after: str) -> None:
+    # R092, R108
+    machine, world = MACHINES[noun], make_world()
+    row = machine.make(world, before)
+    besides = f", {machine.besides[after]}" if after in machine.besides else ""
+    moving = f"UPDATE {row._meta.db_table} SET {machine.column} = %s{besides} WHERE id = %s"  # noqa: S608  # constants above
+    outcome = attempt(world.operator, moving, [after, row.pk])
+    assert outcome.passed == ((before, after) in lawful_moves(machine))
+    assert outcome.sqlstate == ("" if outcome.passed else BROKEN_RULE)
+
+
+@pytest.mark.parametrize(
+    ("noun", "state"),
+    [(noun, state) for noun, machine in MACHINES.items() for state in states(machine)[1:]],
+)
+def test_database_lets_no_row_be_born_in_a_later_state(noun: str, state: str) -> None:
+    # R093
+    machine, world = MACHINES[noun], make_world()
+    row = machine.make(world, states(machine)[0])
+    table = row._meta.db_table
+    changes = {"skill": '"name": "twin"', "conversation": '"conversation_key": "twin"', "proposal": '"kind": "x"'}
+    more = f", {changes[noun]}" if noun in changes else ""
+    born = (
+        f"INSERT INTO {table} SELECT (jsonb_populate_record(row,"  # noqa: S608  # constants above
+        f" jsonb_build_object('id', 987654321, '{machine.column}', %s::text) || '{{\"version\": 1{more}}}')).* FROM {table} AS row"
+    )
+    assert attempt(world.operator, born, [state]).sqlstate == BROKEN_RULE
+    assert attempt(world.operator, born, [states(machine)[0]]).sqlstate in {"", "23505"}
+
+
+def test_every_noun_with_states_stands_here() -> None:
+    nouns = {model for model in Governed.__subclasses__() if any(isinstance(f, FSMFieldMixin) for f in model._meta.fields)}
+    assert nouns == {machine.model for machine in MACHINES.values()}
