@@ -49,13 +49,18 @@ def _assume(actor: Actor | None) -> None:
         values = ["none", "", "", ""]
     else:
         role = f"{settings.DATABASE_ROLE_PREFIX}_{_DATABASE_ROLE[actor.role]}"
-        values = [role, str(actor.tenant_id), str(actor.agent_id or ""), actor.customer_key]
+        values = [role, str(actor.tenant_id), str(actor.agent_id or ""), _customer_setting(actor)]
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT set_config('role', %s, true), set_config('app.tenant', %s, true),"
             " set_config('app.agent', %s, true), set_config('app.customer', %s, true)",
             values,
         )
+
+
+def _customer_setting(actor: Actor) -> str:
+    # A turn with nobody named is not the same as no turn: the equals sign tells them apart (see app_customer()).
+    return "" if actor.customer_key is None else f"={actor.customer_key}"
 
 
 def tenant_id_named(key: str) -> int | None:

@@ -20,7 +20,8 @@ PEOPLE = frozenset({Role.OPERATOR, Role.ADMIN})
 class Actor:
     """One tenant's operator, agent or worker, with the grants resolved for it.
 
-    `customer_key` is set in a turn: the end user being served, beyond whom the agent sees nobody (R006, R007).
+    `customer_key` is set in a turn: the end user being served, beyond whom the agent sees nobody (R006, R007); empty where the
+    conversation names none. Outside a turn it is None.
     """
 
     tenant_id: int
@@ -29,7 +30,7 @@ class Actor:
     label: str
     user_id: int | None = None
     agent_id: int | None = None
-    customer_key: str = ""
+    customer_key: str | None = None
 
     @property
     def is_person(self) -> bool:

@@ -6,7 +6,8 @@ from django.db import connection, transaction
 
 from apps.governance.acting import acting, acting_actor, tenant_id_named
 from apps.governance.actors import Actor
-from tests.factories import World, make_world
+from apps.memory.models import CustomerProfile
+from tests.factories import World, make_profile, make_world
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +28,8 @@ def present() -> tuple[str, ...]:
 
 def expected(actor: Actor, role: str) -> tuple[str, ...]:
     agent_id = str(actor.agent_id or "")
-    return (f"{settings.DATABASE_ROLE_PREFIX}_{role}", str(actor.tenant_id), agent_id, actor.customer_key)
+    customer = "" if actor.customer_key is None else f"={actor.customer_key}"
+    return (f"{settings.DATABASE_ROLE_PREFIX}_{role}", str(actor.tenant_id), agent_id, customer)
 
 
 NOBODY = ("none", "", "", "")
@@ -89,3 +91,11 @@ def test_a_tenants_id_is_known_to_whoever_knows_its_key(world: World) -> None:
         assert present() == expected(world.operator, "operator")
     assert tenant_id_named(world.tenant.key) == world.tenant.pk
     assert present() == NOBODY
+
+
+def test_turn_that_names_nobody_sees_no_profile_while_an_agent_outside_a_turn_does(world: World) -> None:
+    # R006, R009
+    make_profile(world)
+    for actor, seen in ((world.bot, 1), (world.bot.serving("http:abc123"), 1), (world.bot.serving(""), 0)):
+        with acting(actor):
+            assert CustomerProfile.objects.visible_to(actor).count() == seen

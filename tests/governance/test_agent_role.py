@@ -29,8 +29,7 @@ class Case:
 
 
 PERSONA_CASES = [
-    Case(f"UPDATE personas_persona SET {column} = 'changed'")
-    for column in ("identity", "style", "avoid", "defaults")
+    Case(f"UPDATE personas_persona SET {column} = 'changed'") for column in ("identity", "style", "avoid", "defaults")
 ]
 CASES = {
     "R017 persona identity": PERSONA_CASES[0],
@@ -78,12 +77,16 @@ CASES = {
     "token read": Case("SELECT id FROM tenants_agenttoken"),
     "member read": Case("SELECT id FROM tenants_membership"),
     "agent amended": Case("UPDATE tenants_agent SET learns = false"),
-    "use of a skill rewritten": Case("UPDATE skills_skilluse SET skill_id = 0", "SELECT 1 FROM skills_skilluse", by="agent"),
+    "use of a skill rewritten": Case(
+        "UPDATE skills_skilluse SET skill_id = 0", "SELECT 1 FROM skills_skilluse", by="agent"
+    ),
     "message forged": Case(
         "INSERT INTO conversations_message (tenant_id, conversation_id, position, sender, text, tool_calls, created_at)"
         " VALUES ({tenant}, {open}, 99, 'operator', 'I allow it', '[]', now())"
     ),
-    "R062 session forged": Case("UPDATE runtime_session SET prefix_sha256 = ''", "SELECT 1 FROM runtime_session", by="agent"),
+    "R062 session forged": Case(
+        "UPDATE runtime_session SET prefix_sha256 = ''", "SELECT 1 FROM runtime_session", by="agent"
+    ),
     "verdict read": Case("SELECT id FROM learning_extraction"),
 }
 
@@ -139,7 +142,9 @@ def test_no_role_inserts_a_skill_that_nobody_reviewed(status: str, filled: Fille
         assert attempt(actor, born, [*key, "draft"]).passed
 
 
-@pytest.mark.parametrize("table", ["governance_changerecord", "governance_changetext", "conversations_message", "runtime_session"])
+@pytest.mark.parametrize(
+    "table", ["governance_changerecord", "governance_changetext", "conversations_message", "runtime_session"]
+)
 @pytest.mark.parametrize("verb", ["UPDATE {} SET tenant_id = tenant_id", "DELETE FROM {}", "TRUNCATE {}"])
 def test_no_role_rewrites_what_is_append_only(table: str, verb: str, filled: Filled) -> None:
     # R062
@@ -195,4 +200,3 @@ def test_the_worker_role_decides_nothing_about_skills_and_personas(filled: Fille
     ):
         assert attempt(filled.world.system, statement).sqlstate == NO_RIGHT, statement
     assert attempt(filled.world.system, "UPDATE runtime_turn SET fence = fence").passed
-

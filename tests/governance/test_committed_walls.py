@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+import pytest
 from django.conf import settings
 from django.contrib.auth.models import Group, Permission
 from django.db import connection, connections
@@ -18,8 +19,6 @@ from apps.tenants.identity import person_actor
 from apps.tenants.models import RoleTemplate, Tenant, TenantGroupObjectPermission
 from tests.factories import World, make_conversation, make_event, make_persona, make_skill, make_world
 from tests.governance.tables import tenant_tables
-
-import pytest
 
 
 def test_the_tables_owner_sees_no_tenants_row_without_its_tenant(committing: str) -> None:
@@ -47,7 +46,9 @@ def grant_to_operators(world: World, names: Iterable[str]) -> None:
         TenantGroupObjectPermission(
             group=group,
             content_object_id=world.tenant.pk,
-            permission=Permission.objects.using("owner").get(codename=name, content_type__model=Tenant._meta.model_name),
+            permission=Permission.objects.using("owner").get(
+                codename=name, content_type__model=Tenant._meta.model_name
+            ),
         )
         for name in names
     )

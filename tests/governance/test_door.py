@@ -92,7 +92,9 @@ def test_a_removal_is_recorded_with_the_words_that_went(world: World) -> None:
     skill = make_skill(world, body="## Procedure\nOld words.")
     skill_id = skill.pk
     discard_skill(skill, actor=world.operator, reason="A duplicate.")
-    [drafted, removed] = [record for record in records(world) if record.subject_id == skill_id and "skill" in record.act]
+    [drafted, removed] = [
+        record for record in records(world) if record.subject_id == skill_id and "skill" in record.act
+    ]
     assert (removed.act, removed.version_before, removed.version_after) == ("skill.discard", 1, 0)
     assert (removed.text.before, removed.text.after) == (drafted.text.after, {})
 

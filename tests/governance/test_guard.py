@@ -49,7 +49,10 @@ def test_a_write_beside_the_door_is_refused(path: str) -> None:
     world = make_world()
     skill = make_skill(world)
     with acting(world.admin):
-        with pytest.raises(UngovernedWrite, match="write it through a function of its actions.py"), transaction.atomic():
+        with (
+            pytest.raises(UngovernedWrite, match="write it through a function of its actions.py"),
+            transaction.atomic(),
+        ):
             PATHS[path](world, skill)
         assert Skill.objects.visible_to(world.admin).get().body == skill.body
 

@@ -61,7 +61,9 @@ MACHINES = {
         conversation_in,
         {"open": "resolved_at = NULL", "abandoned": "resolved_at = NULL"},
     ),
-    "proposal": Machine(Proposal, "state", proposal_in, {"applied": "decided_by = 'x'", "rejected": "decided_by = 'x'"}),
+    "proposal": Machine(
+        Proposal, "state", proposal_in, {"applied": "decided_by = 'x'", "rejected": "decided_by = 'x'"}
+    ),
 }
 
 
@@ -115,5 +117,7 @@ def test_database_lets_no_row_be_born_in_a_later_state(noun: str, state: str) ->
 
 
 def test_every_noun_with_states_stands_here() -> None:
-    nouns = {model for model in Governed.__subclasses__() if any(isinstance(f, FSMFieldMixin) for f in model._meta.fields)}
+    nouns = {
+        model for model in Governed.__subclasses__() if any(isinstance(f, FSMFieldMixin) for f in model._meta.fields)
+    }
     assert nouns == {machine.model for machine in MACHINES.values()}

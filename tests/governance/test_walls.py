@@ -123,7 +123,7 @@ def latest_row(table: TenantTable, world: World) -> dict[str, object]:
 def write_copy(actor: Actor, table: TenantTable, row: dict[str, object], tenant_id: int) -> Outcome:
     """Write a row once more, under a fresh id and the given tenant, in the state rows are born in."""
     changed = json.dumps({**row, "id": 10**12, table.column: tenant_id, **born_in(table)})
-    writing = f"INSERT INTO {table.name} SELECT (jsonb_populate_record(NULL::{table.name}, %s::jsonb)).*"  # noqa: S608
+    writing = f"INSERT INTO {table.name} SELECT (jsonb_populate_record(NULL::{table.name}, %s::jsonb)).*"
     return attempt(actor, writing, [changed])
 
 
@@ -176,7 +176,9 @@ def test_every_reference_between_tenants_rows_carries_the_tenant() -> None:
 
 def test_a_reference_to_another_tenants_agent_is_refused(filled: Filled, other: World) -> None:
     # R006: a plain foreign key would look past row security and find it.
-    adopt = "INSERT INTO memory_agentmemory (tenant_id, agent_id, body, updated_by, version, taint, created_at, updated_at)"
+    adopt = (
+        "INSERT INTO memory_agentmemory (tenant_id, agent_id, body, updated_by, version, taint, created_at, updated_at)"
+    )
     values = " VALUES (%s, %s, '', 'x', 1, 'operator', now(), now()); SET CONSTRAINTS ALL IMMEDIATE"
     refused = attempt(filled.world.operator, adopt + values, [filled.world.tenant.pk, other.agent.pk])
     assert refused.sqlstate == "23503"
@@ -192,7 +194,9 @@ def test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known() -
 
 def test_the_crossing_functions_run_on_a_fixed_search_path() -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT proname FROM pg_proc WHERE prosecdef AND NOT 'search_path=public, pg_temp' = ANY (proconfig)")
+        cursor.execute(
+            "SELECT proname FROM pg_proc WHERE prosecdef AND NOT 'search_path=public, pg_temp' = ANY (proconfig)"
+        )
         assert cursor.fetchall() == []
 
 

@@ -12,7 +12,7 @@ CREATE FUNCTION app_tenant() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
 CREATE FUNCTION app_agent() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ SELECT nullif(current_setting('app.agent', true), '')::bigint $$;
 CREATE FUNCTION app_customer() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
-    AS $$ SELECT nullif(current_setting('app.customer', true), '') $$;
+    AS $$ SELECT substr(nullif(current_setting('app.customer', true), ''), 2) $$;
 CREATE FUNCTION stamp_version() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.version := OLD.version + 1;

@@ -1,0 +1,100 @@
+"""For each act of the policy a fresh world in which it is lawful, and the row it is about."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apps.governance.actors import Actor, Role
+from apps.governance.policy import Act
+from apps.personas.actions import archive_persona, propose_patch
+from apps.tenants.actions import issue_token
+from apps.tenants.identity import new_tenant_actor
+from tests.factories import (
+    World,
+    make_conversation,
+    make_event,
+    make_memory,
+    make_persona,
+    make_profile,
+    make_skill,
+    make_user,
+    make_world,
+)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A world set for one act. `subject` is what the act is about: a row, or what it needs to make one."""
+
+    act: Act
+    world: World
+    subject: Any  # Any: each act has its own kind
+
+    @property
+    def reader(self) -> Actor:
+        """Whoever sees the books of the tenant the act is written in."""
+        if isinstance(self.subject, Actor):
+            return self.subject
+        return self.world.operator
+
+    def actor_of(self, role: Role) -> Actor:
+        """The world's actor of a role."""
+        world = self.world
+        return {
+            Role.OPERATOR: world.operator,
+            Role.ADMIN: world.admin,
+            Role.AGENT: world.bot,
+            Role.SYSTEM: world.system,
+        }[role]
+
+
+def set_scene(act: Act) -> Scene:
+    """A world as the act wants it; an act without an entry fails here, so that every later one joins."""
+    world = make_world()
+    return Scene(act, world, _SUBJECTS[act](world))
+
+
+def _nothing(world: World) -> None:
+    del world
+
+
+def _archived(world: World) -> Any:
+    return archive_persona(make_persona(world), actor=world.operator)
+
+
+def _proposal(world: World) -> Any:
+    return propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
+
+
+_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+    Act.PERSONA_CREATE: _nothing,
+    Act.PERSONA_AMEND: make_persona,
+    Act.PERSONA_ARCHIVE: make_persona,
+    Act.PERSONA_ACTIVATE: _archived,
+    Act.PERSONA_PROPOSE: make_persona,
+    Act.SKILL_DRAFT: _nothing,
+    Act.SKILL_AMEND: make_skill,
+    Act.SKILL_APPROVE: make_skill,
+    Act.SKILL_DEPRECATE: lambda world: make_skill(world, "approved"),
+    Act.SKILL_REVISE: lambda world: make_skill(world, "approved"),
+    Act.SKILL_PROPOSE: lambda world: make_skill(world, "approved"),
+    Act.SKILL_DISCARD: make_skill,
+    Act.SKILL_FETCH: lambda world: make_skill(world, "approved"),
+    Act.MEMORY_AMEND: make_memory,
+    Act.PROFILE_AMEND: make_profile,
+    Act.CONVERSATION_OPEN: _nothing,
+    Act.CONVERSATION_IMPORT: _nothing,
+    Act.CONVERSATION_RESOLVE: make_conversation,
+    Act.CONVERSATION_ABANDON: make_conversation,
+    Act.MESSAGE_RECEIVE: lambda world: make_event(world).conversation,
+    Act.PROPOSAL_REJECT: _proposal,
+    Act.PROPOSAL_APPLY: _proposal,
+    Act.TENANT_CREATE: lambda world: new_tenant_actor(),
+    Act.AGENT_CREATE: _nothing,
+    Act.AGENT_AMEND: lambda world: world.agent,
+    Act.TOKEN_ISSUE: lambda world: world.agent,
+    Act.TOKEN_REVOKE: lambda world: issue_token(world.agent, actor=world.admin, name="spare").row,
+    Act.TOKEN_ROTATE: lambda world: issue_token(world.agent, actor=world.admin, name="spare").row,
+    Act.MEMBER_ADD: lambda world: make_user(f"new@{world.tenant.key}.example"),
+    Act.GRANT_SYNC: _nothing,
+}

@@ -1,0 +1,74 @@
+"""Every act by every role on every surface, as the policy says and no other way."""
+
+import pytest
+from pytest_django import Settings
+
+from apps.governance.acting import acting
+from apps.governance.actors import Role
+from apps.governance.door import recorded_values
+from apps.governance.models import ChangeRecord, Governed, Proposal
+from apps.governance.policy import POLICY, Act
+from tests.governance.scenes import Scene, set_scene
+from tests.governance.surfaces import Actions, Rest, Surface
+
+pytestmark = pytest.mark.django_db
+
+SURFACES: tuple[Surface, ...] = (Actions(), Rest())
+# Recorded by a journal row of their own instead.
+JOURNALS = {Act.MESSAGE_RECEIVE, Act.SKILL_FETCH}
+REFUSALS = {"not_permitted", "nothing_permitted"}
+
+CELLS = [
+    pytest.param(surface, act, role, id=f"{surface.name}-{act.value}-{role.value}")
+    for surface in SURFACES
+    for act in Act
+    for role in surface.roles
+    if act not in surface.not_offered and (act, role) not in surface.not_for
+]
+
+
+@pytest.fixture(autouse=True)
+def no_collected_static_files(settings: Settings) -> None:
+    settings.WHITENOISE_AUTOREFRESH = True
+
+
+def books(scene: Scene) -> set[tuple[int, str]]:
+    with acting(scene.reader):
+        return set(ChangeRecord.objects.values_list("id", "act"))
+
+
+def standing(scene: Scene) -> object:
+    """What the act's subject is in the database now, if it is a governed row."""
+    if not isinstance(scene.subject, Governed):
+        return None
+    with acting(scene.reader):
+        row = type(scene.subject)._default_manager.filter(pk=scene.subject.pk).first()
+        return recorded_values(row) if row else None
+
+
+@pytest.mark.parametrize(("surface", "act", "role"), CELLS)
+def test_an_act_is_open_to_the_roles_of_the_policy_and_to_no_other(surface: Surface, act: Act, role: Role) -> None:
+    # R006, R015, R017, R018, R019, R020, R023, R024, R094, R107
+    scene = set_scene(act)
+    before, stood = books(scene), standing(scene)
+    refusal = surface.perform(scene, role)
+    made = [name for _, name in books(scene) - before]
+    if role in POLICY[act].allowed:
+        assert refusal == ""
+        assert made.count(act.value) == (0 if act in JOURNALS else 1)
+    else:
+        assert refusal in REFUSALS
+        assert made == []
+    if role not in POLICY[act].direct:
+        assert standing(scene) == stood
+        with acting(scene.reader):
+            proposed = Proposal.objects.visible_to(scene.reader).open().exclude(pk=getattr(scene.subject, "pk", None))
+            assert proposed.exists() == (role in POLICY[act].proposes)
+
+
+@pytest.mark.parametrize("surface", SURFACES, ids=lambda surface: surface.name)
+def test_every_act_is_offered_by_a_surface_or_left_out_for_a_reason(surface: Surface) -> None:
+    offered = {param.values[1] for param in CELLS if param.values[0] is surface}
+    assert offered | set(surface.not_offered) == set(Act)
+    assert not offered & set(surface.not_offered)
+    assert all(reason for reason in (*surface.not_offered.values(), *surface.not_for.values()))
