@@ -184,6 +184,13 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = "UTC"
+# A request must not wait for a broker that is down; the sweep finds what was not said.
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_connect_timeout": 1.0,
+    "max_retries": 0,
+    "interval_start": 0.0,
+    "interval_step": 0.0,
+}
 # Sweeps find whatever a lost message should have woken.
 CELERY_BEAT_SCHEDULE = {
     "sweep due work": {

@@ -2,6 +2,9 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
+from django.views.generic import RedirectView
+
+from apps.console.site import site
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -13,4 +16,6 @@ def healthz(request: HttpRequest) -> HttpResponse:
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz),
     path("api/v1/", include("apps.api.urls")),
+    path("admin/", site.urls),
+    path("", RedirectView.as_view(pattern_name="admin:index")),
 ]

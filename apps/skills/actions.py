@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db.models import F
 from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.actions import open_proposal, settle_proposal
 from apps.governance.actors import Actor
-from apps.governance.door import authorize, governed
+from apps.governance.door import authorize, governed, invalid
 from apps.governance.errors import NotPermitted, Stale
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
@@ -98,6 +99,7 @@ def propose_revision(
     skill: Skill, *, actor: Actor, values: Mapping[str, str], evidence: Mapping[str, Any] | None = None
 ) -> Proposal:
     """Bring a next version of an approved skill before a person; the live one is untouched until then (Z-3)."""
+    _refuse_flaws(skill, values)
     kind = Proposal.Kind.SKILL_REVISION
     change = ProposedChange(kind, skill.agent_id, skill.content_sha256, values, evidence=evidence or {})
     return open_proposal(skill, actor=actor, act=Act.SKILL_PROPOSE, change=change)
@@ -149,6 +151,16 @@ def _sign(row: Skill, actor: Actor) -> None:
 def _refuse_other_bytes(row: Skill, reviewed_sha256: str) -> None:
     if row.content_sha256 != reviewed_sha256:
         raise Stale("The skill changed since you read it. Read it again and decide on what stands there.", row.version)
+
+
+def _refuse_flaws(skill: Skill, values: Mapping[str, str]) -> None:
+    # What could never be applied is refused to the proposer, not to the reviewer.
+    candidate = Skill(tenant_id=skill.tenant_id, **values)
+    others = {field.name for field in Skill._meta.concrete_fields} - set(values)
+    try:
+        candidate.clean_fields(exclude=others)
+    except ValidationError as refusal:
+        raise invalid(refusal) from refusal
 
 
 def _refuse_unless_draft(row: Skill) -> None:

@@ -1,0 +1,124 @@
+"""Conversations: opened by messages, settled or abandoned by agent or person, for good (R024, R108, R109)."""
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import ChoiceField, IntegerField
+
+from apps.api.bodies import Body, Number, Sent
+from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter
+from apps.api.moves import refuse_unreachable
+from apps.api.rows import STAMPS, Shown, agent_key
+from apps.api.views import Rows
+from apps.conversations.actions import abandon_conversation, resolve_conversation
+from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
+
+
+class ConversationRow(Shown[Conversation]):
+    """One thread of a channel between an end user and an agent."""
+
+    agent_key = agent_key()
+    follows_id = IntegerField(read_only=True, allow_null=True, help_text="The ended conversation this one follows.")
+
+    class Meta:
+        model = Conversation
+        fields = (
+            "id",
+            "agent_key",
+            "channel",
+            "conversation_key",
+            "end_user_key",
+            "status",
+            "outcome",
+            "origin",
+            "follows_id",
+            "resolved_at",
+            *STAMPS,
+            "ignored_fields",
+        )
+        read_only_fields = fields
+
+
+SHOWN = frozenset(ConversationRow.Meta.fields)
+
+
+class ConversationChange(Body):
+    """How the conversation ended."""
+
+    shown = SHOWN
+    whole = ("status",)
+
+    status = ChoiceField(Conversation.Status.choices)
+    outcome = ChoiceField(Conversation.Outcome.choices, required=False)
+    version = Number(required=False)
+
+
+class ConversationMove(Body):
+    """The state to reach, and how it ended for the customer."""
+
+    to = ChoiceField(Conversation.Status.choices)
+    outcome = ChoiceField(Conversation.Outcome.choices, required=False)
+    version = Number(required=False)
+
+
+class ConversationFilters(AgentFilters):
+    """By agent, state, thread and end user."""
+
+    status = ChoiceFilter(choices=Conversation.Status.choices)
+    origin = ChoiceFilter(choices=Conversation.Origin.choices)
+    channel = CharFilter()
+    conversation_key = CharFilter()
+    end_user_key = CharFilter()
+
+
+class ConversationView(Rows[Conversation]):
+    """Conversations of the tenant; an agent sees its own."""
+
+    queryset = Conversation.objects.none()
+    serializer_class = ConversationRow
+    filterset_class = ConversationFilters
+
+    def get_queryset(self) -> QuerySet[Conversation]:
+        """Those the actor sees."""
+        return Conversation.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=ConversationChange, responses=ConversationRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Resolve or abandon by naming the status. What can be learned is looked for afterwards, not here."""
+        del pk
+        conversation = self.get_object()
+        sent = ConversationChange.read(request, self.actor)
+        move_conversation(conversation, sent.values["status"], sent, actor=self.actor)
+        return self.answer(conversation.pk, sent.ignored)
+
+    @extend_schema(request=ConversationChange, responses=ConversationRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same; nothing else of a conversation is written."""
+        return self.partial_update(request, pk)
+
+    @extend_schema(request=ConversationMove, responses=ConversationRow)
+    @action(detail=True, methods=["post"])
+    def transition(self, request: Request, pk: str) -> Response:
+        """Resolve or abandon."""
+        del pk
+        conversation = self.get_object()
+        sent = ConversationMove.read(request, self.actor)
+        move_conversation(conversation, sent.values["to"], sent, actor=self.actor)
+        return self.answer(conversation.pk)
+
+
+def move_conversation(conversation: Conversation, to: str, sent: Sent, *, actor: Actor) -> None:
+    """End a conversation one way or the other."""
+    refuse_unreachable(conversation, "status", to)
+    outcome = sent.values.get("outcome")
+    if to == Conversation.Status.RESOLVED:
+        ended = Conversation.Outcome(outcome or Conversation.Outcome.UNKNOWN)
+        resolve_conversation(conversation, actor=actor, outcome=ended, read_at=sent.read_at)
+        return
+    if outcome is not None:
+        raise ValidationError({"outcome": ["Only a resolved conversation has an outcome."]})
+    abandon_conversation(conversation, actor=actor, read_at=sent.read_at)

@@ -1,0 +1,81 @@
+"""An agent's memory, one row per agent, written by the agent or a person (R078-R081)."""
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.agents import agent_id_named
+from apps.api.bodies import Body, Number, Text
+from apps.api.filters import AgentFilters
+from apps.api.rows import STAMPS, Shown, agent_key
+from apps.api.views import Rows
+from apps.memory.actions import amend_memory, create_memory
+from apps.memory.models import AgentMemory
+
+
+class MemoryRow(Shown[AgentMemory]):
+    """What an agent remembers, and who wrote it last."""
+
+    agent_key = agent_key()
+
+    class Meta:
+        model = AgentMemory
+        fields = ("id", "agent_key", "body", "updated_by", *STAMPS, "ignored_fields")
+        read_only_fields = fields
+
+
+SHOWN = frozenset(MemoryRow.Meta.fields)
+
+
+class NewMemory(Body):
+    """The first memory of an agent."""
+
+    shown = SHOWN
+
+    agent_key = Text(required=False)
+    body = Text()
+
+
+class MemoryChange(Body):
+    """The full new body."""
+
+    shown = SHOWN
+    whole = ("body",)
+
+    body = Text(required=False)
+    version = Number(required=False)
+
+
+class MemoryView(Rows[AgentMemory]):
+    """Memories of the tenant's agents; an agent sees its own."""
+
+    queryset = AgentMemory.objects.none()
+    serializer_class = MemoryRow
+    filterset_class = AgentFilters
+
+    def get_queryset(self) -> QuerySet[AgentMemory]:
+        """Those the actor sees."""
+        return AgentMemory.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=NewMemory, responses={201: MemoryRow})
+    def create(self, request: Request) -> Response:
+        """Start an agent's memory. Its next session carries it."""
+        sent = NewMemory.read(request, self.actor)
+        agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
+        memory = create_memory(agent_id, actor=self.actor, body=sent.values["body"])
+        return self.answer(memory.pk, sent.ignored, 201)
+
+    @extend_schema(request=MemoryChange, responses=MemoryRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Replace the body. Sessions already open keep what they started with."""
+        del pk
+        memory = self.get_object()
+        sent = MemoryChange.read(request, self.actor)
+        amend_memory(memory, actor=self.actor, body=sent.values["body"], read_at=sent.read_at)
+        return self.answer(memory.pk, sent.ignored)
+
+    @extend_schema(request=MemoryChange, responses=MemoryRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same; a memory has nothing but its body."""
+        return self.partial_update(request, pk)

@@ -1,0 +1,127 @@
+"""Messages: what customers wrote goes in, transcripts and replies come out (R008, R126, R127)."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from django.urls import reverse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.agents import agent_id_named
+from apps.api.bodies import Body, Sent, Text
+from apps.api.filters import FilterSet, IdFilter
+from apps.api.pages import InOrder
+from apps.api.refusals import TurnFailed
+from apps.api.replies import WAIT_SECONDS, EventShown, Outcome, wait_for_turn, wait_seconds
+from apps.api.rows import Shown
+from apps.api.views import ActorView, Rows
+from apps.conversations.actions import receive_message
+from apps.conversations.models import InboundEvent, Message
+from apps.conversations.rules import EVENT_CHARACTERS
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.runtime.kick import kick_turn
+from apps.runtime.models import Turn
+
+KEY_HEADER = "Idempotency-Key"
+WAIT = OpenApiParameter("wait", int, description=f"Seconds to wait for the reply, 0 to {WAIT_SECONDS}. Default 0.")
+KEY = OpenApiParameter(KEY_HEADER, str, OpenApiParameter.HEADER, description="Sent again, it is the same message.")
+
+
+class MessageRow(Shown[Message]):
+    """One step of a transcript."""
+
+    conversation_id = serializers.IntegerField(read_only=True)
+    tool_calls = serializers.ListField(child=serializers.DictField(), read_only=True)
+
+    class Meta:
+        model = Message
+        fields = ("id", "conversation_id", "position", "sender", "text", "tool_calls", "turn_id", "created_at")
+        read_only_fields = fields
+
+
+class NewMessage(Body):
+    """What somebody wrote, on which thread, and a key that makes sending it twice harmless."""
+
+    agent_key = Text(required=False, help_text="Which agent it is for; an agent's token says that by itself.")
+    channel = Text(default="http")
+    conversation_key = Text(max_length=200, allow_blank=False)
+    end_user_key = Text(required=False, max_length=200)
+    sender_name = Text(required=False, max_length=120)
+    text = Text(help_text=f"At most {EVENT_CHARACTERS} characters.")
+    idempotency_key = Text(required=False, max_length=200, help_text=f"Where the header {KEY_HEADER} cannot be sent.")
+
+
+class MessageFilters(FilterSet):
+    """By conversation."""
+
+    conversation_id = IdFilter(required=True, help_text="Whose transcript.")
+
+
+class MessageView(Rows[Message]):
+    """Transcripts, and the way in for what customers write."""
+
+    queryset = Message.objects.none()
+    serializer_class = MessageRow
+    filterset_class = MessageFilters
+    pagination_class = InOrder
+    waiting = frozenset({"post"})
+
+    def get_queryset(self) -> QuerySet[Message]:
+        """Those of conversations the actor sees."""
+        return Message.objects.filter(tenant_id=self.actor.tenant_id)
+
+    @extend_schema(
+        request=NewMessage,
+        parameters=[WAIT, KEY],
+        responses={
+            200: OpenApiResponse(EventShown, "The reply."),
+            202: OpenApiResponse(EventShown, "Taken; the reply will be found at `poll`."),
+        },
+    )
+    def create(self, request: Request) -> Response:
+        """Take a message; with `wait`, answer with the reply if it comes in time."""
+        seconds = wait_seconds(request)
+        with acting(self.actor):
+            event = self._receive(_sent(request, self.actor))
+            kick_turn(event.tenant_id, event.conversation_id)
+        outcome = wait_for_turn(event.pk, seconds, actor=self.actor)
+        if outcome.status == Turn.Status.FAILED:
+            raise TurnFailed(f"The message was taken, but the turn failed. {outcome.failure}", outcome.failure_code)
+        return _answer(outcome)
+
+    def _receive(self, sent: Sent) -> InboundEvent:
+        agent_id = agent_id_named(sent.values.pop("agent_key", None), self.actor)
+        return receive_message(agent_id, actor=self.actor, **sent.values)
+
+
+class EventView(ActorView):
+    """Where a message that was taken stands."""
+
+    waiting: ClassVar = frozenset({"get"})
+
+    @extend_schema(parameters=[WAIT], responses=EventShown)
+    def get(self, request: Request, pk: str) -> Response:
+        """The reply, or how far it is. A failed turn is an answer here, with its reason."""
+        seconds = wait_seconds(request)
+        return _answer(wait_for_turn(int(pk), seconds, actor=self.actor), status=200)
+
+
+def _sent(request: Request, actor: Actor) -> Sent:
+    """The header's key wins over the body's; one of them has to be there."""
+    key = request.headers.get(KEY_HEADER)
+    sent = NewMessage.read(request, actor, **({"idempotency_key": key} if key else {}))
+    if not sent.values.get("idempotency_key"):
+        raise ValidationError(
+            {"idempotency_key": [f"Send the header {KEY_HEADER} with a fresh key per message, such as a UUID."]}
+        )
+    return sent
+
+
+def _answer(outcome: Outcome, status: int | None = None) -> Response:
+    poll = reverse("event-detail", args=[outcome.event_id])
+    status = status or (200 if outcome.is_final else 202)
+    return Response(outcome.shown(poll), status=status, headers={"Location": poll} if status == 202 else None)

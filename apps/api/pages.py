@@ -1,0 +1,69 @@
+"""Lists in pages, newest first: a cursor stays right while rows arrive, and costs the same on every page."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, cast
+
+from django.core.exceptions import ValidationError as FieldRefusal
+from django.db.models import Field, Model, QuerySet
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.filters import OrderingFilter
+from rest_framework.pagination import CursorPagination
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+FOREIGN_CURSOR = "This cursor is not of this list. Follow `next` as it was given."
+
+
+class Pages(CursorPagination):
+    """Fifty rows at a time, at most a hundred."""
+
+    page_size = 50
+    max_page_size = 100
+    page_size_query_param = "page_size"
+    ordering = "-id"
+    template = None
+
+    def decode_cursor(self, request: Request) -> Any:
+        """A cursor that cannot be read is a wrong value, not a missing page."""
+        try:
+            return super().decode_cursor(request)
+        except NotFound as refusal:
+            raise ValidationError({"cursor": [FOREIGN_CURSOR]}) from refusal
+
+    def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any] | None:
+        """A forged cursor is refused before the database has to."""
+        cursor = self.decode_cursor(request)
+        if cursor and cursor.position is not None and view is not None:
+            name = self.get_ordering(request, queryset, view)[0].lstrip("-")
+            _refuse_unlike(queryset.model, name, str(cursor.position))
+        return super().paginate_queryset(queryset, request, view)
+
+
+class InOrder(Pages):
+    """A transcript is read from its beginning."""
+
+    ordering = "position"
+
+
+class Ordering(OrderingFilter):
+    """`ordering=name` or `-name`; ties fall newest first, and a name that is not offered is refused."""
+
+    allowed: ClassVar[Sequence[str]] = ("id", "name", "updated_at")
+
+    def get_ordering(self, request: Request, queryset: QuerySet[Any], view: APIView) -> tuple[str, ...]:
+        """The asked order, made total."""
+        del queryset, view
+        asked = request.query_params.get(self.ordering_param, "-id")
+        if asked.removeprefix("-") not in self.allowed:
+            raise ValidationError({"ordering": [f"Order by one of: {', '.join(self.allowed)}; a minus reverses it."]})
+        return (asked,) if asked.removeprefix("-") == "id" else (asked, "-id")
+
+
+def _refuse_unlike(model: type[Model], name: str, position: str) -> None:
+    foreign = ValidationError({"cursor": [FOREIGN_CURSOR]})
+    if "\x00" in position:
+        raise foreign
+    try:
+        cast("Field[Any, Any]", model._meta.get_field(name)).to_python(position)
+    except FieldRefusal as refusal:
+        raise foreign from refusal

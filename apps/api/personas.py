@@ -1,0 +1,163 @@
+"""Personas: people write them, the agent proposes a patch, a person applies or declines it (R017-R022, R029, R030)."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.fields.json import KT
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import CharField, ChoiceField
+
+from apps.api.agents import agent_id_named
+from apps.api.bodies import Body, Number, Sent, Text
+from apps.api.filters import AgentFilters
+from apps.api.rows import STAMPS, Shown, agent_key
+from apps.api.views import Rows, refuse_stale
+from apps.governance.actions import reject_proposal
+from apps.governance.actors import Actor
+from apps.governance.door import authorize
+from apps.governance.errors import NotPermitted
+from apps.governance.models import Proposal
+from apps.governance.policy import Act
+from apps.personas.actions import (
+    activate_persona,
+    amend_persona,
+    apply_patch,
+    archive_persona,
+    create_persona,
+    propose_patch,
+)
+from apps.personas.models import SECTION_CHARACTERS, SECTIONS, Persona
+
+
+class PersonaRow(Shown[Persona]):
+    """A persona with what its agent proposes."""
+
+    agent_key = agent_key()
+    proposed_patch = CharField(
+        read_only=True, allow_null=True, help_text="The open proposal's text; null if none waits."
+    )
+
+    class Meta:
+        model = Persona
+        fields = ("id", "agent_key", *SECTIONS, "status", "proposed_patch", *STAMPS, "ignored_fields")
+        read_only_fields = fields
+
+
+SHOWN = frozenset(PersonaRow.Meta.fields)
+
+
+class NewPersona(Body):
+    """The first persona of an agent."""
+
+    shown = SHOWN
+
+    agent_key = Text()
+    identity = Text(required=False)
+    style = Text(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
+    avoid = Text(required=False)
+    defaults = Text(required=False)
+
+
+class PersonaChange(Body):
+    """New text for sections, a proposed patch, or a status."""
+
+    shown = SHOWN
+    gates: ClassVar[Mapping[str, tuple[Act, ...]]] = {
+        **dict.fromkeys(SECTIONS, (Act.PERSONA_AMEND,)),
+        "proposed_patch": (Act.PERSONA_PROPOSE,),
+        "status": (Act.PERSONA_ARCHIVE, Act.PERSONA_ACTIVATE),
+    }
+    whole = SECTIONS
+
+    identity = Text(required=False)
+    style = Text(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
+    avoid = Text(required=False)
+    defaults = Text(required=False)
+    status = ChoiceField(Persona.Status.choices, required=False)
+    proposed_patch = Text(required=False, allow_null=True, allow_blank=False, max_length=SECTION_CHARACTERS)
+    version = Number(required=False)
+    reason = Text(required=False)
+
+
+class PersonaView(Rows[Persona]):
+    """Personas of the tenant; an agent sees its own."""
+
+    queryset = Persona.objects.none()
+    serializer_class = PersonaRow
+    filterset_class = AgentFilters
+
+    def get_queryset(self) -> QuerySet[Persona]:
+        """With the text of the proposal that waits."""
+        waiting = (
+            Proposal.objects.visible_to(self.actor)
+            .open()
+            .filter(kind=Proposal.Kind.PERSONA_PATCH, target_type=Persona._meta.label_lower, target_id=OuterRef("pk"))
+        )
+        text = Subquery(waiting.values(text=KT("content__text"))[:1])
+        return Persona.objects.visible_to(self.actor).select_related("agent").annotate(proposed_patch=text)
+
+    @extend_schema(request=NewPersona, responses={201: PersonaRow})
+    def create(self, request: Request) -> Response:
+        """Give an agent its persona. People only; an agent proposes a patch of the one it has."""
+        authorize(self.actor, Act.PERSONA_CREATE, self.actor.tenant_id)
+        sent = NewPersona.read(request, self.actor)
+        agent_id = agent_id_named(sent.values["agent_key"], self.actor)
+        persona = create_persona(agent_id, actor=self.actor, values=sent.only(*SECTIONS))
+        return self.answer(persona.pk, sent.ignored, 201)
+
+    @extend_schema(request=PersonaChange, responses=PersonaRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Edit sections, propose a patch, or settle the one that waits by sending it as null."""
+        del pk
+        persona = self.get_object()
+        sent = PersonaChange.read(request, self.actor)
+        change_persona(persona, sent, actor=self.actor)
+        return self.answer(persona.pk, sent.ignored)
+
+    @extend_schema(request=PersonaChange, responses=PersonaRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same with every section sent."""
+        return self.partial_update(request, pk)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Archive the persona: its agent falls back to the default prompt, and its history stays."""
+        del request, pk
+        archive_persona(self.get_object(), actor=self.actor)
+        return Response(status=204)
+
+
+def change_persona(persona: Persona, sent: Sent, *, actor: Actor) -> None:
+    """Every change a body asks for, in one transaction; the first one checks the version it was decided on."""
+    refuse_stale(persona, sent.read_at)
+    sections = sent.only(*SECTIONS)
+    if "proposed_patch" in sent.values and sent.values["proposed_patch"] is None:
+        _settle(persona, sections, sent, actor)
+    elif sections:
+        amend_persona(persona, actor=actor, values=sections, read_at=sent.read_at, reason=sent.values.get("reason", ""))
+    if sent.values.get("proposed_patch"):
+        propose_patch(persona, actor=actor, text=sent.values["proposed_patch"])
+    status = sent.values.get("status", persona.status)
+    if status != persona.status:
+        act = archive_persona if status == Persona.Status.ARCHIVED else activate_persona
+        act(persona, actor=actor, read_at=None if sections else sent.read_at, reason=sent.values.get("reason", ""))
+
+
+def _settle(persona: Persona, sections: dict[str, Any], sent: Sent, actor: Actor) -> None:
+    if not actor.is_person:
+        raise NotPermitted("Only an operator clears a proposed patch. Send the text you propose now instead.")
+    reason = sent.values.get("reason", "")
+    proposal = Proposal.objects.visible_to(actor).open().about(persona).first()
+    if proposal is None:
+        amend_persona(persona, actor=actor, values=sections, read_at=sent.read_at, reason=reason)
+    elif sections:
+        read_at = sent.read_at or persona.version
+        apply_patch(persona, actor=actor, proposal=proposal, values=sections, read_at=read_at)
+    elif reason.strip():
+        reject_proposal(proposal, actor=actor, reason=reason)
+    else:
+        raise ValidationError({"reason": ["Say why the proposed patch is declined, or send the sections it changes."]})

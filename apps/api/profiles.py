@@ -1,0 +1,87 @@
+"""What the tenant's agents know of one end user, shared among them (R084-R087)."""
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.bodies import Body, Number, Text
+from apps.api.filters import CharFilter, FilterSet
+from apps.api.rows import STAMPS, Shown
+from apps.api.views import Rows
+from apps.memory.actions import amend_profile, create_profile
+from apps.memory.models import CustomerProfile
+
+TEXTS = ("preferences", "notes")
+
+
+class ProfileRow(Shown[CustomerProfile]):
+    """One end user's profile, and who wrote it last."""
+
+    class Meta:
+        model = CustomerProfile
+        fields = ("id", "end_user_key", *TEXTS, "last_seen_at", "updated_by", *STAMPS, "ignored_fields")
+        read_only_fields = fields
+
+
+SHOWN = frozenset(ProfileRow.Meta.fields)
+
+
+class NewProfile(Body):
+    """The first that is known of an end user."""
+
+    shown = SHOWN
+
+    end_user_key = Text()
+    preferences = Text(required=False)
+    notes = Text(required=False)
+
+
+class ProfileChange(Body):
+    """New preferences, new notes, or both."""
+
+    shown = SHOWN
+    whole = TEXTS
+
+    preferences = Text(required=False)
+    notes = Text(required=False)
+    version = Number(required=False)
+
+
+class ProfileFilters(FilterSet):
+    """By the end user's key."""
+
+    end_user_key = CharFilter(help_text="Channel and id, such as slack:U12345.")
+
+
+class ProfileView(Rows[CustomerProfile]):
+    """Profiles of the tenant's end users."""
+
+    queryset = CustomerProfile.objects.none()
+    serializer_class = ProfileRow
+    filterset_class = ProfileFilters
+
+    def get_queryset(self) -> QuerySet[CustomerProfile]:
+        """Those the actor sees."""
+        return CustomerProfile.objects.visible_to(self.actor)
+
+    @extend_schema(request=NewProfile, responses={201: ProfileRow})
+    def create(self, request: Request) -> Response:
+        """Start a profile. Every agent of the tenant sees it from its next session."""
+        sent = NewProfile.read(request, self.actor)
+        profile = create_profile(sent.values["end_user_key"], actor=self.actor, values=sent.only(*TEXTS))
+        return self.answer(profile.pk, sent.ignored, 201)
+
+    @extend_schema(request=ProfileChange, responses=ProfileRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Write preferences or notes; the end user counts as seen now."""
+        del pk
+        profile = self.get_object()
+        sent = ProfileChange.read(request, self.actor)
+        amend_profile(profile, actor=self.actor, values=sent.only(*TEXTS), read_at=sent.read_at)
+        return self.answer(profile.pk, sent.ignored)
+
+    @extend_schema(request=ProfileChange, responses=ProfileRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same with both texts sent."""
+        return self.partial_update(request, pk)

@@ -1,0 +1,37 @@
+"""Refusals that only this surface knows; those of the kernel are the kernel's."""
+
+from rest_framework.exceptions import APIException, PermissionDenied
+
+from apps.governance.errors import IllegalTransition
+
+
+class CsrfFailed(PermissionDenied):
+    """A person's browser session tried to write without the token that proves the page was ours."""
+
+    default_code = "csrf_failed"
+
+
+class TooLarge(APIException):
+    """More bytes than any lawful body has."""
+
+    status_code = 413
+    default_code = "too_large"
+
+
+class TurnFailed(APIException):
+    """The turn that should have brought the reply ended without one."""
+
+    status_code = 502
+    default_code = "turn_failed"
+
+    def __init__(self, detail: str, failure_code: str) -> None:
+        super().__init__(detail)
+        self.failure_code = failure_code
+
+
+class NoSuchMove(IllegalTransition):
+    """A state was asked for that cannot be reached from the present one; `allowed` are those that can."""
+
+    def __init__(self, message: str, allowed: list[str]) -> None:
+        super().__init__(message)
+        self.allowed = allowed

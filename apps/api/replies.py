@@ -1,0 +1,183 @@
+"""What became of a message that arrived: queued, running, answered or failed, and how to wait for it."""
+
+from dataclasses import asdict, dataclass
+from time import monotonic, sleep
+from typing import Any
+
+from django.db.models import Sum
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+
+from apps.conversations.models import InboundEvent
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import NotVisible
+from apps.runtime.models import ModelCall, Turn
+
+WAIT_SECONDS = 60
+FIRST_PAUSE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 0.25
+QUEUED = "queued"
+STATUSES = (QUEUED, *Turn.Status.values)
+COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_5m_tokens",
+    "cache_write_1h_tokens",
+    "cost_micro_usd",
+)
+
+
+class UsageShown(serializers.Serializer[Any]):
+    """What all model calls of the turn used, in tokens by billing class."""
+
+    calls = serializers.IntegerField()
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    cache_read_tokens = serializers.IntegerField()
+    cache_write_5m_tokens = serializers.IntegerField()
+    cache_write_1h_tokens = serializers.IntegerField()
+    cost_micro_usd = serializers.IntegerField(allow_null=True, help_text="Null where no price is known.")
+
+
+class ReplyShown(serializers.Serializer[Any]):
+    """What the agent answered, and what it took."""
+
+    text = serializers.CharField()
+    model = serializers.CharField()
+    stand_in = serializers.BooleanField(help_text="True if the stand-in model answered, not a real one.")
+    usage = UsageShown()
+    turn_id = serializers.IntegerField()
+    session_id = serializers.IntegerField(allow_null=True)
+    message_id = serializers.IntegerField()
+
+
+class FailureShown(serializers.Serializer[Any]):
+    """Why there is no reply."""
+
+    code = serializers.CharField()
+    detail = serializers.CharField()
+
+
+class EventShown(serializers.Serializer[Any]):
+    """A message that arrived and what became of it."""
+
+    event_id = serializers.IntegerField()
+    conversation_id = serializers.IntegerField()
+    status = serializers.ChoiceField(STATUSES)
+    poll = serializers.CharField(help_text="Where to look again.")
+    reply = ReplyShown(required=False)
+    failure = FailureShown(required=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The token counts of a turn."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_5m_tokens: int
+    cache_write_1h_tokens: int
+    cost_micro_usd: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The agent's answer."""
+
+    text: str
+    model: str
+    stand_in: bool
+    usage: Usage
+    turn_id: int
+    session_id: int | None
+    message_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Where an event stands."""
+
+    event_id: int
+    conversation_id: int
+    status: str
+    reply: Reply | None = None
+    failure_code: str = ""
+    failure: str = ""
+
+    @property
+    def is_final(self) -> bool:
+        """Waiting longer changes nothing."""
+        return self.status in {Turn.Status.DONE, Turn.Status.FAILED}
+
+    def shown(self, poll: str) -> dict[str, Any]:
+        """The answer's members."""
+        members: dict[str, Any] = {
+            "event_id": self.event_id,
+            "conversation_id": self.conversation_id,
+            "status": self.status,
+            "poll": poll,
+        }
+        if self.reply:
+            members["reply"] = asdict(self.reply)
+        if self.status == Turn.Status.FAILED:
+            members["failure"] = {"code": self.failure_code, "detail": self.failure}
+        return members
+
+
+def wait_seconds(request: Request) -> int:
+    """How long the sender is ready to wait."""
+    asked = request.query_params.get("wait", "0")
+    if not (asked.isascii() and asked.isdigit() and len(asked) <= 2 and int(asked) <= WAIT_SECONDS):
+        raise ValidationError({"wait": [f"Say how many seconds to wait, from 0 to {WAIT_SECONDS}."]})
+    return int(asked)
+
+
+def wait_for_turn(event_id: int, seconds: int, *, actor: Actor) -> Outcome:
+    """Look until the turn has ended or the time is over; between two looks no transaction is open."""
+    deadline = monotonic() + seconds
+    pause = FIRST_PAUSE_SECONDS
+    outcome = outcome_of(event_id, actor=actor)
+    while not outcome.is_final and (left := deadline - monotonic()) > 0:
+        sleep(min(pause, left))
+        pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+        outcome = outcome_of(event_id, actor=actor)
+    return outcome
+
+
+def outcome_of(event_id: int, *, actor: Actor) -> Outcome:
+    """Where an event stands now."""
+    with acting(actor):
+        event = InboundEvent.objects.filter(tenant_id=actor.tenant_id, pk=event_id).first()
+        if event is None:
+            raise NotVisible("There is no such event, or it is not yours to see.")
+        turn = Turn.objects.select_related("reply").filter(pk=event.turn_id).first() if event.turn_id else None
+        if turn is None:
+            return Outcome(event.pk, event.conversation_id, QUEUED)
+        reply = _reply(turn) if turn.status == Turn.Status.DONE else None
+        return Outcome(event.pk, event.conversation_id, turn.status, reply, turn.failure_code, turn.failure)
+
+
+def _reply(turn: Turn) -> Reply | None:
+    if turn.reply is None:
+        return None
+    last = turn.calls.last()
+    return Reply(
+        text=turn.reply.text,
+        model=last.model if last else "",
+        stand_in=bool(last and last.stand_in),
+        usage=_usage(turn),
+        turn_id=turn.pk,
+        session_id=turn.session_id,
+        message_id=turn.reply.pk,
+    )
+
+
+def _usage(turn: Turn) -> Usage:
+    sums = ModelCall.objects.filter(turn=turn).aggregate(**{name: Sum(name) for name in COUNTS})
+    cost = sums.pop("cost_micro_usd")
+    return Usage(calls=turn.calls.count(), cost_micro_usd=cost, **{name: total or 0 for name, total in sums.items()})

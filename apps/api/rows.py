@@ -1,0 +1,32 @@
+"""What answers show of rows: plain fields, never written through, and the names of what a write stripped."""
+
+from typing import Any, TypeVar
+
+from django.db.models import Model
+from rest_framework import serializers
+
+Row = TypeVar("Row", bound=Model)
+
+STAMPS = ("taint", "version", "created_at", "updated_at")
+
+
+class Shown(serializers.ModelSerializer[Row]):
+    """A row of a governed noun in an answer."""
+
+    ignored_fields = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="Only in answers to writes: fields that were sent, known and stripped.",
+    )
+
+    def to_representation(self, instance: Any) -> Any:
+        """After a write, with what of the body was stripped."""
+        shown = super().to_representation(instance)
+        if "ignored_fields" in self.context:
+            shown["ignored_fields"] = self.context["ignored_fields"]
+        return shown
+
+
+def agent_key() -> serializers.CharField:
+    """The key of a row's agent, instead of its id."""
+    return serializers.CharField(source="agent.key", read_only=True)

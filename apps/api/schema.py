@@ -1,0 +1,56 @@
+"""What the OpenAPI document says of every operation: who may ask, and that any refusal is a problem document."""
+
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+from rest_framework import serializers
+
+from apps.api.authentication import ActorAuthentication
+
+
+class Problem(serializers.Serializer[Any]):
+    """RFC 9457, with what helps to put it right."""
+
+    type = serializers.CharField(help_text="Where this code is explained.")
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField(help_text="A sentence for people.")
+    code = serializers.CharField(help_text="A word for programs.")
+    instance = serializers.CharField()
+    ignored_fields = serializers.ListField(child=serializers.CharField(), required=False)
+    current_version = serializers.IntegerField(required=False)
+    allowed = serializers.ListField(child=serializers.CharField(), required=False)
+    failure_code = serializers.CharField(required=False)
+
+
+class ProblemSchema(AutoSchema):
+    """Adds the problem document as every operation's default answer."""
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        """The operation as drf-spectacular reads it, and what else may come back."""
+        operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
+        if operation is not None:
+            problem = self.resolve_serializer(Problem, "response")
+            operation["responses"]["default"] = {
+                "description": "A refusal.",
+                "content": {"application/problem+json": {"schema": problem.ref}},
+            }
+        return operation
+
+
+class ActorAuthenticationSchema(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # drf-spectacular's
+    """How the OpenAPI document names the two ways in."""
+
+    target_class = ActorAuthentication
+    name = ["agentToken", "consoleSession"]  # noqa: RUF012  # drf-spectacular declares it per instance
+
+    def get_security_requirement(self, auto_schema: AutoSchema) -> list[dict[str, list[Any]]]:
+        """Either will do."""
+        del auto_schema
+        return [{name: []} for name in self.name]
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, Any]]:
+        """A bearer token, or the session cookie."""
+        del auto_schema
+        return [{"type": "http", "scheme": "bearer"}, {"type": "apiKey", "in": "cookie", "name": "sessionid"}]

@@ -1,0 +1,38 @@
+"""Addresses of the API, version 1. A trailing slash is welcome and not needed."""
+
+from django.urls import URLPattern, URLResolver, re_path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from rest_framework.routers import SimpleRouter
+
+from apps.api.agents import AgentView
+from apps.api.conversations import ConversationView
+from apps.api.extractions import ExtractionView
+from apps.api.memories import MemoryView
+from apps.api.messages import EventView, MessageView
+from apps.api.personas import PersonaView
+from apps.api.profiles import ProfileView
+from apps.api.proposals import ProposalView
+from apps.api.sessions import SessionView
+from apps.api.skills import SkillView
+from apps.api.views import Nowhere
+
+router = SimpleRouter()
+router.trailing_slash = "/?"
+router.register("agents", AgentView, "agent")
+router.register("personas", PersonaView, "persona")
+router.register("skills", SkillView, "skill")
+router.register("memories", MemoryView, "memory")
+router.register("profiles", ProfileView, "profile")
+router.register("conversations", ConversationView, "conversation")
+router.register("messages", MessageView, "message")
+router.register("sessions", SessionView, "session")
+router.register("proposals", ProposalView, "proposal")
+router.register("extractions", ExtractionView, "extraction")
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    *router.urls,
+    re_path(r"^events/(?P<pk>[0-9]{1,18})/?$", EventView.as_view(), name="event-detail"),
+    re_path(r"^schema/?$", SpectacularAPIView.as_view(authentication_classes=[]), name="schema"),
+    re_path(r"^docs/?$", SpectacularSwaggerView.as_view(authentication_classes=[], url_name="schema"), name="api-docs"),
+    re_path("", Nowhere.as_view()),
+]

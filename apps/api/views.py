@@ -1,0 +1,125 @@
+"""The two bases of every view: a request runs as its actor, in one transaction, and lists are pages of visible rows."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar, cast
+
+from django.db.models import Model
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+from rest_framework.viewsets import GenericViewSet
+
+from apps.api.bodies import JsonBody
+from apps.api.pages import Pages
+from apps.api.problems import NOT_FOUND
+from apps.api.schema import ProblemSchema
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import NotPermitted, Stale
+from apps.governance.models import Governed
+
+Row = TypeVar("Row", bound=Model)
+Handler = Callable[..., Response]
+
+
+class ActorView(APIView):
+    """Runs what the request asks for as the actor who asks. Whatever is refused leaves nothing behind."""
+
+    parser_classes = (JsonBody,)
+    schema = ProblemSchema()
+    # Methods that may wait, and therefore open their own short transactions.
+    waiting: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def actor(self) -> Actor:
+        """The actor that authentication found."""
+        return cast("Actor", self.request.auth)
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        """Authentication comes first and outside; the handler runs inside, and so does its commit."""
+        name = (request.method or "").lower()
+        handler = getattr(self, name, None)
+        if handler and name in self.http_method_names and name not in self.waiting:
+            setattr(self, name, self._as_actor(handler))
+        return super().dispatch(request, *args, **kwargs)
+
+    def _as_actor(self, handler: Handler) -> Handler:
+        def run(request: Request, *args: Any, **kwargs: Any) -> Response:
+            with acting(self.actor):
+                return handler(request, *args, **kwargs)
+
+        return run
+
+
+class Nowhere(APIView):
+    """Every address that is none."""
+
+    authentication_classes = ()
+    permission_classes = ()
+    schema = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Whatever the method, there is nothing."""
+        del request, args, kwargs
+        raise NotFound(NOT_FOUND)
+
+
+class Rows(ActorView, GenericViewSet[Row]):
+    """Lists and shows the rows of one noun that the actor sees."""
+
+    pagination_class: Any = Pages
+    lookup_value_regex = "[0-9]+"
+    # The serializer of a list, where a list shows less than a single row.
+    line_class: ClassVar[type[serializers.BaseSerializer[Any]] | None] = None
+    for_people: ClassVar[bool] = False
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Some rows are for reviewers alone."""
+        super().initial(request, *args, **kwargs)
+        if self.for_people and not self.actor.is_person:
+            raise NotPermitted("Only people may read this; an agent's token does not reach it.")
+
+    def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
+        """The lines of a list, or the whole row."""
+        return (self.action == "list" and self.line_class) or super().get_serializer_class()
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        """Filters narrow lists; a single row is named by its id alone."""
+        return super().filter_queryset(queryset) if self.action == "list" else queryset
+
+    def list(self, request: Request) -> Response:
+        """A page of rows. A parameter nobody knows is refused, for a typing error would show everything."""
+        self._refuse_unknown_parameters(request)
+        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """One row."""
+        del request, pk
+        return Response(self.get_serializer(self.get_object()).data)
+
+    def answer(self, row_id: int, ignored: Sequence[str] = (), status: int = 200) -> Response:
+        """A written row as it now stands, with what of the body was stripped."""
+        row = self.get_queryset().get(pk=row_id)
+        context = {**self.get_serializer_context(), "ignored_fields": list(ignored)}
+        return Response(self.serializer_class(row, context=context).data, status=status)  # type: ignore[misc]
+
+    def _refuse_unknown_parameters(self, request: Request) -> None:
+        filters = getattr(getattr(self, "filterset_class", None), "base_filters", {})
+        known = {*filters, "cursor", "page_size", *(["ordering"] if len(self.filter_backends) > 1 else [])}
+        if unknown := sorted(set(request.query_params) - known):
+            raise ValidationError(
+                {name: [f"There is no such filter. There are: {', '.join(sorted(known))}."] for name in unknown}
+            )
+
+
+def refuse_stale(row: Governed, read_at: int | None) -> None:
+    """For acts that take no version: whoever read another one decides anew."""
+    if read_at is not None and read_at != row.version:
+        raise Stale(
+            f"This {row._meta.verbose_name} changed since you read it: you saw version {read_at}, it is now at"
+            f" {row.version}. Read it again and decide on what stands there.",
+            row.version,
+        )

@@ -1,0 +1,29 @@
+"""The tenant a test is about, and those who ask for it."""
+
+import pytest
+
+from tests.factories import World, make_world
+from tests.surfaces.api.asking import Asker, agent_of, person_of
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    return make_world()
+
+
+@pytest.fixture
+def other(db: None) -> World:
+    """Another tenant, which must stay unseen."""
+    return make_world()
+
+
+@pytest.fixture
+def bot(world: World) -> Asker:
+    """The agent, by its token."""
+    return agent_of(world)
+
+
+@pytest.fixture
+def operator(world: World) -> Asker:
+    """The operator, by the console's session."""
+    return person_of(world.operator_user)

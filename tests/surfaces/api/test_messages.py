@@ -1,0 +1,196 @@
+"""Messages over REST: taken once, answered by a turn, waited for if asked (R126, R127)."""
+
+import time
+from typing import Any
+
+import pytest
+from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
+
+from apps.conversations.models import InboundEvent
+from apps.governance.acting import acting
+from tests.factories import World, make_conversation
+from tests.surfaces.api.asking import Answer, Asker, answer_event, fail_event
+
+HELLO = {
+    "conversation_key": "thread-1",
+    "end_user_key": "http:abc123",
+    "sender_name": "Kim",
+    "text": "Where is my parcel?",
+}
+
+
+def send(asker: Asker, key: str = "k1", query: str = "", **body: Any) -> Answer:
+    return asker.post(f"messages/{query}", {**HELLO, **body}, Idempotency_Key=key)
+
+
+def event_of(world: World, answer: Answer) -> InboundEvent:
+    with acting(world.system):
+        return InboundEvent.objects.get(pk=answer.body["event_id"])
+
+
+def test_message_is_taken_and_says_where_to_look(bot: Asker) -> None:
+    # R126
+    answer = send(bot)
+    assert (answer.status, answer.body["status"]) == (202, "queued")
+    assert answer.headers["Location"] == answer.body["poll"]
+    assert "reply" not in answer.body
+    looked = bot.get(answer.body["poll"])
+    assert (looked.status, looked.body) == (200, answer.body)
+    [conversation] = bot.get("conversations/").body["results"]
+    assert conversation["id"] == answer.body["conversation_id"]
+    assert (conversation["channel"], conversation["end_user_key"]) == ("http", "http:abc123")
+
+
+def test_worker_is_woken_once_the_message_stands_and_a_dead_broker_does_no_harm(
+    bot: Asker, settings: Settings, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+) -> None:
+    # R118: nothing listens on the test run's broker address.
+    with django_capture_on_commit_callbacks(execute=True) as callbacks:
+        answer = send(bot)
+    assert (answer.status, len(callbacks)) == (202, 1)
+
+
+def test_same_key_is_the_same_message(bot: Asker) -> None:
+    first, second = send(bot), send(bot)
+    assert first.body["event_id"] == second.body["event_id"]
+    assert send(bot, key="k2").body["event_id"] != first.body["event_id"]
+
+
+def test_other_words_under_the_same_key_are_refused(bot: Asker) -> None:
+    send(bot)
+    answer = send(bot, text="Something else.")
+    assert (answer.status, answer.code) == (409, "conflict")
+
+
+def test_key_may_stand_in_the_body_and_the_header_wins(world: World, bot: Asker) -> None:
+    in_body = bot.post("messages/", {**HELLO, "idempotency_key": "k1"})
+    assert in_body.status == 202
+    assert send(bot, "k1").body["event_id"] == in_body.body["event_id"]
+    assert event_of(world, send(bot, "k2", idempotency_key="k1")).idempotency_key == "k2"
+
+
+@pytest.mark.parametrize("given", [{}, {"idempotency_key": ""}, {"idempotency_key": "x" * 201}])
+def test_message_needs_a_key(bot: Asker, given: dict[str, str]) -> None:
+    answer = bot.post("messages/", {**HELLO, **given})
+    assert (answer.status, list(answer.body["errors"])) == (400, ["idempotency_key"])
+
+
+def test_key_in_the_header_has_a_length_too(bot: Asker) -> None:
+    assert list(send(bot, "x" * 201).body["errors"]) == ["idempotency_key"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("text", ""),
+        ("text", "   "),
+        ("text", "x" * 20_001),
+        ("text", "\x00"),
+        ("text", 5),
+        ("conversation_key", ""),
+        ("conversation_key", "x" * 201),
+        ("conversation_key", "a\x00"),
+        ("end_user_key", "slack:U1"),
+        ("channel", "Über"),
+        ("channel", ""),
+        ("sender_name", "x" * 121),
+        ("sender_name", "\ud800"),
+    ],
+)
+def test_message_that_cannot_be_taken_says_why(bot: Asker, field: str, value: Any) -> None:
+    given = {"end_user_key": ""} if field == "channel" else {}
+    answer = send(bot, **{**given, field: value})
+    assert (answer.status, answer.code) == (400, "invalid")
+    assert list(answer.body["errors"]) == [field]
+
+
+def test_thread_of_another_customer_is_refused(bot: Asker) -> None:
+    # R069
+    send(bot)
+    answer = send(bot, "k2", end_user_key="http:other")
+    assert list(answer.body["errors"]) == ["end_user_key"]
+
+
+def test_person_says_which_agent_a_message_is_for(world: World, operator: Asker) -> None:
+    assert list(send(operator).body["errors"]) == ["agent_key"]
+    answer = send(operator, agent_key="support")
+    assert answer.status == 202
+    # What a person sends is an instruction, not a customer's words (R140).
+    assert event_of(world, answer).kind == "operator"
+
+
+@pytest.mark.parametrize("wait", ["61", "-1", "x", "1.5", "", "٣", "9" * 50])
+def test_wait_is_a_number_of_seconds(bot: Asker, wait: str) -> None:
+    answer = send(bot, query=f"?wait={wait}")
+    assert (answer.status, list(answer.body["errors"])) == (400, ["wait"])
+    assert bot.get("conversations/").body["results"] == []
+
+
+def test_wait_answers_with_the_reply_and_what_it_took(world: World, bot: Asker) -> None:
+    # R166, R185
+    turn = answer_event(world, event_of(world, send(bot)), "It is on its way.")
+    answer = send(bot, query="?wait=30")
+    assert (answer.status, answer.body["status"]) == (200, "done")
+    reply = answer.body["reply"]
+    assert reply["text"] == "It is on its way."
+    assert (reply["model"], reply["stand_in"]) == ("stand-in", True)
+    assert (reply["turn_id"], reply["session_id"]) == (turn.pk, turn.session_id)
+    assert reply["usage"] == {
+        "calls": 2,
+        "input_tokens": 240,
+        "output_tokens": 60,
+        "cache_read_tokens": 1800,
+        "cache_write_5m_tokens": 80,
+        "cache_write_1h_tokens": 10,
+        "cost_micro_usd": None,
+    }
+    assert bot.get(answer.body["poll"]).body == answer.body
+    transcript = bot.get(f"messages/?conversation_id={answer.body['conversation_id']}").body["results"]
+    assert [(line["sender"], line["text"]) for line in transcript] == [
+        ("customer", "Where is my parcel?"),
+        ("agent", "It is on its way."),
+    ]
+    assert transcript[-1]["id"] == reply["message_id"]
+    assert bot.get(f"messages/{reply['message_id']}/").body == transcript[-1]
+
+
+def test_wait_that_was_too_short_says_where_to_look(bot: Asker) -> None:
+    begun = time.monotonic()
+    answer = send(bot, query="?wait=1")
+    assert (answer.status, answer.body["status"]) == (202, "queued")
+    assert 1 <= time.monotonic() - begun < 5
+
+
+def test_failed_turn_is_a_problem_for_whoever_waits(world: World, bot: Asker) -> None:
+    sent = send(bot)
+    fail_event(world, event_of(world, sent))
+    answer = send(bot, query="?wait=5")
+    assert (answer.status, answer.code, answer.body["failure_code"]) == (502, "turn_failed", "overloaded")
+    looked = bot.get(sent.body["poll"])
+    assert (looked.status, looked.body["status"]) == (200, "failed")
+    assert looked.body["failure"] == {"code": "overloaded", "detail": "The provider has no capacity just now."}
+
+
+def test_threads_of_one_person_do_not_share_a_transcript(world: World, bot: Asker) -> None:
+    # R069
+    for thread in ("one", "two"):
+        sent = send(bot, conversation_key=thread, text=f"About {thread}.")
+        answer_event(world, event_of(world, sent), f"Answer {thread}.")
+        transcript = bot.get(f"messages/?conversation_id={sent.body['conversation_id']}").body["results"]
+        assert [line["text"] for line in transcript] == [f"About {thread}.", f"Answer {thread}."]
+
+
+def test_message_after_the_end_opens_a_conversation_that_follows(bot: Asker) -> None:
+    # Z-15
+    first = send(bot).body["conversation_id"]
+    bot.patch(f"conversations/{first}/", {"status": "resolved"})
+    second = send(bot, "k2").body["conversation_id"]
+    assert bot.get(f"conversations/{second}/").body["follows_id"] == first
+
+
+def test_transcript_is_asked_for_by_conversation_and_read_from_its_beginning(world: World, bot: Asker) -> None:
+    conversation = make_conversation(world)
+    assert list(bot.get("messages/").body["errors"]) == ["conversation_id"]
+    page = bot.get(f"messages/?conversation_id={conversation.pk}&page_size=3").body
+    assert [line["position"] for line in page["results"]] == [0, 1, 2]
+    assert page["results"][1]["tool_calls"][0]["name"] == "update_customer_profile"

@@ -1,0 +1,168 @@
+"""No row of a tenant can be listed, read, made, changed or removed from another one (R006, R007)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from apps.governance.acting import acting
+from apps.learning.models import Extraction
+from apps.tenants.actions import create_agent
+from tests.factories import (
+    World,
+    make_conversation,
+    make_event,
+    make_memory,
+    make_persona,
+    make_profile,
+    make_skill,
+)
+from tests.surfaces.api.asking import Asker, agent_of, answer_event, person_of
+
+
+@dataclass(frozen=True)
+class Noun:
+    """How to make a row of a noun, and how somebody would try to reach it."""
+
+    make: Callable[[World], int]
+    change: dict[str, Any] = field(default_factory=dict)
+    transition: dict[str, Any] = field(default_factory=dict)
+    query: str = ""
+
+
+def make_proposal(world: World) -> int:
+    persona = make_persona(world)
+    agent_of(world).patch(f"personas/{persona.pk}/", {"proposed_patch": "Be brief."})
+    return int(agent_of(world).get("proposals/").body["results"][0]["id"])
+
+
+def make_extraction(world: World) -> int:
+    conversation = make_conversation(world)
+    with acting(world.system):
+        row = Extraction.objects.create(
+            tenant_id=world.tenant.pk, agent=world.agent, conversation=conversation, verdict="trivial", reason="None."
+        )
+    return row.pk
+
+
+def make_session(world: World) -> int:
+    session_id = answer_event(world, make_event(world)).session_id
+    assert session_id is not None
+    return session_id
+
+
+def make_message(world: World) -> int:
+    reply_id = answer_event(world, make_event(world)).reply_id
+    assert reply_id is not None
+    return reply_id
+
+
+NOUNS = {
+    "agents": Noun(lambda world: world.agent.pk),
+    "personas": Noun(lambda world: make_persona(world).pk, {"style": "Mine.", "proposed_patch": "Mine."}),
+    "skills": Noun(
+        lambda world: make_skill(world).pk,
+        {"body": "Mine."},
+        {"to": "approved", "reviewed_sha256": "x"},
+        "status=draft",
+    ),
+    "memories": Noun(lambda world: make_memory(world).pk, {"body": "Mine."}, query="agent_key=support"),
+    "profiles": Noun(lambda world: make_profile(world).pk, {"notes": "Mine."}, query="end_user_key=http:abc123"),
+    "conversations": Noun(
+        lambda world: make_conversation(world).pk,
+        {"status": "resolved"},
+        {"to": "resolved"},
+        "end_user_key=http:abc123",
+    ),
+    "messages": Noun(make_message, query="conversation_id=1"),
+    "sessions": Noun(make_session, query="agent_key=support"),
+    "proposals": Noun(make_proposal, {}, {"to": "rejected", "reason": "Mine."}, "state=open"),
+    "extractions": Noun(make_extraction, query="verdict=trivial"),
+}
+
+
+@pytest.fixture(params=["agent", "operator"])
+def stranger(request: pytest.FixtureRequest, world: World) -> Asker:
+    """The other tenant's agent, or its operator."""
+    return agent_of(world) if request.param == "agent" else person_of(world.operator_user)
+
+
+def is_hidden(status: int) -> bool:
+    """Absent, or not for agents, or no such method; never done and never a different kind of no."""
+    return status in {403, 404, 405}
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+def test_row_of_another_tenant_cannot_be_read_or_written(other: World, stranger: Asker, noun: str) -> None:
+    row_id = NOUNS[noun].make(other)
+    owner = person_of(other.operator_user)
+    before = owner.get(f"{noun}/{row_id}/")
+    assert before.status == 200
+    missing = stranger.get(f"{noun}/999999999/")
+    path = f"{noun}/{row_id}/"
+    answer = stranger.get(path)
+    assert (answer.status, answer.body["detail"]) == (missing.status, missing.body["detail"])
+    assert is_hidden(answer.status)
+    assert is_hidden(stranger.patch(path, NOUNS[noun].change).status)
+    assert is_hidden(stranger.put(path, NOUNS[noun].change).status)
+    assert is_hidden(stranger.delete(path).status)
+    assert is_hidden(stranger.post(f"{path}transition/", NOUNS[noun].transition).status)
+    assert owner.get(f"{noun}/{row_id}/").body == before.body
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+def test_row_of_another_tenant_is_in_no_list_and_behind_no_filter(other: World, stranger: Asker, noun: str) -> None:
+    row_id = NOUNS[noun].make(other)
+    query = NOUNS[noun].query
+    if noun == "messages":
+        conversation_id = person_of(other.operator_user).get(f"messages/{row_id}/").body["conversation_id"]
+        query = f"conversation_id={conversation_id}"
+    for path in ([] if noun == "messages" else [f"{noun}/"]) + [f"{noun}/?{query}"]:
+        answer = stranger.get(path)
+        if answer.status == 403:
+            assert noun == "extractions"
+            continue
+        assert row_id not in [row["id"] for row in answer.body["results"]]
+
+
+def test_event_of_another_tenant_cannot_be_waited_for(other: World, stranger: Asker) -> None:
+    event = make_event(other)
+    assert agent_of(other).get(f"events/{event.pk}/").status == 200
+    assert stranger.get(f"events/{event.pk}/").status == 404
+
+
+@pytest.mark.parametrize(
+    ("noun", "body"),
+    [
+        ("personas", {"identity": "Mine."}),
+        ("skills", {"title": "Mine", "description": "Mine.", "body": "Mine."}),
+        ("memories", {"body": "Mine."}),
+        ("messages", {"conversation_key": "t", "text": "Mine.", "idempotency_key": "k"}),
+    ],
+)
+def test_nothing_can_be_made_for_an_agent_of_another_tenant(
+    other: World, stranger: Asker, noun: str, body: dict[str, str]
+) -> None:
+    sales = create_agent("sales", "Sales", actor=other.system)
+    answer = stranger.post(f"{noun}/", {**body, "agent_key": sales.key})
+    assert answer.status in {400, 403}
+    assert person_of(other.operator_user).get("skills/").body["results"] == []
+
+
+def test_same_keys_in_two_tenants_are_two_rows(world: World, other: World) -> None:
+    # R008: agent key and end user key are names within a tenant.
+    make_profile(other, notes="Theirs.")
+    make_memory(other, "Theirs.")
+    bot = agent_of(world)
+    assert bot.post("profiles/", {"end_user_key": "http:abc123", "notes": "Ours."}).status == 201
+    assert bot.post("memories/", {"body": "Ours."}).status == 201
+    assert [row["notes"] for row in agent_of(other).get("profiles/").body["results"]] == ["Theirs."]
+
+
+def test_idempotency_key_of_another_tenant_says_nothing(world: World, other: World) -> None:
+    body = {"conversation_key": "t", "end_user_key": "http:abc123", "text": "Ours."}
+    theirs = agent_of(other).post("messages/", {**body, "text": "Theirs."}, Idempotency_Key="k")
+    ours = agent_of(world).post("messages/", body, Idempotency_Key="k")
+    assert (theirs.status, ours.status) == (202, 202)
+    assert theirs.body["event_id"] != ours.body["event_id"]

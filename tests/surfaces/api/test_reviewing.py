@@ -1,0 +1,172 @@
+"""What people decide and look at: proposals, sessions, extractions, agents (R030, R062, R110, Z-2, Z-3)."""
+
+from typing import Any
+
+import pytest
+
+from apps.governance.acting import acting
+from apps.learning.models import Extraction
+from apps.skills.actions import propose_deprecation
+from tests.factories import World, make_conversation, make_event, make_persona, make_skill
+from tests.surfaces.api.asking import Answer, Asker, answer_event
+
+
+def decide(asker: Asker, proposal_id: int, to: str, **body: Any) -> Answer:
+    return asker.post(f"proposals/{proposal_id}/transition/", {"to": to, **body})
+
+
+@pytest.fixture
+def patch_id(world: World, bot: Asker) -> int:
+    """The open proposal of the agent for its persona."""
+    persona = make_persona(world)
+    bot.patch(f"personas/{persona.pk}/", {"proposed_patch": "Never name a carrier."})
+    return int(bot.get("proposals/").body["results"][0]["id"])
+
+
+@pytest.fixture
+def revision_id(world: World, bot: Asker) -> int:
+    """The open proposal of the agent for an approved skill."""
+    skill = make_skill(world, "approved")
+    return int(bot.patch(f"skills/{skill.pk}/", {"body": "A better way."}).body["id"])
+
+
+@pytest.mark.parametrize("to", ["applied", "rejected"])
+def test_agent_sees_its_proposal_and_cannot_decide_it(bot: Asker, patch_id: int, to: str) -> None:
+    # R030
+    answer = decide(bot, patch_id, to, avoid="x", reason="x")
+    assert (answer.status, answer.code) == (403, "not_permitted")
+    assert bot.get(f"proposals/{patch_id}/").body["state"] == "open"
+
+
+def test_person_applies_a_patch_as_sections(operator: Asker, patch_id: int) -> None:
+    proposal = operator.get(f"proposals/{patch_id}/").body
+    answer = decide(
+        operator, patch_id, "applied", avoid="Never name a carrier.", version=proposal["version"], target_version=1
+    )
+    assert (answer.status, answer.body["state"]) == (200, "applied")
+    persona = operator.get(f"personas/{proposal['target_id']}/").body
+    assert (persona["avoid"], persona["proposed_patch"]) == ("Never name a carrier.", None)
+
+
+def test_patch_is_not_applied_to_a_persona_that_moved_on(operator: Asker, patch_id: int) -> None:
+    target = operator.get(f"proposals/{patch_id}/").body["target_id"]
+    operator.patch(f"personas/{target}/", {"style": "Brief."})
+    answer = decide(operator, patch_id, "applied", avoid="x", target_version=1)
+    assert (answer.status, answer.code, answer.body["current_version"]) == (409, "stale", 2)
+    assert operator.get(f"proposals/{patch_id}/").body["state"] == "open"
+
+
+def test_patch_without_sections_applies_nothing(operator: Asker, patch_id: int) -> None:
+    assert decide(operator, patch_id, "applied").code == "invalid"
+
+
+def test_decision_on_an_older_text_is_stale(world: World, bot: Asker, operator: Asker, patch_id: int) -> None:
+    before = operator.get(f"proposals/{patch_id}/").body
+    bot.patch(f"personas/{before['target_id']}/", {"proposed_patch": "Swapped."})
+    answer = decide(operator, patch_id, "applied", avoid="x", version=before["version"])
+    assert (answer.status, answer.code) == (409, "stale")
+
+
+def test_person_applies_a_revision(world: World, operator: Asker, revision_id: int) -> None:
+    # Z-3
+    answer = decide(operator, revision_id, "applied")
+    assert (answer.status, answer.body["decided_by"]) == (200, f"operator:{world.operator_user.pk}")
+    skill = operator.get(f"skills/{answer.body['target_id']}/").body
+    assert (skill["body"], skill["status"]) == ("A better way.", "approved")
+
+
+def test_revision_of_bytes_that_changed_is_stale(operator: Asker, revision_id: int) -> None:
+    target = operator.get(f"proposals/{revision_id}/").body["target_id"]
+    operator.patch(f"skills/{target}/", {"body": "By hand."})
+    assert decide(operator, revision_id, "applied").code == "stale"
+    assert operator.get(f"skills/{target}/").body["body"] == "By hand."
+
+
+def test_revision_takes_no_sections_of_a_persona(operator: Asker, revision_id: int) -> None:
+    assert list(decide(operator, revision_id, "applied", avoid="x").body["errors"]) == ["avoid"]
+
+
+def test_person_applies_a_deprecation(world: World, operator: Asker) -> None:
+    # Z-2
+    skill = make_skill(world, "approved")
+    proposal = propose_deprecation(skill, actor=world.bot, rationale="Nobody needs it.")
+    assert decide(operator, proposal.pk, "applied").body["state"] == "applied"
+    assert operator.get(f"skills/{skill.pk}/").body["status"] == "deprecated"
+
+
+def test_person_rejects_with_a_reason(operator: Asker, revision_id: int) -> None:
+    assert list(decide(operator, revision_id, "rejected").body["errors"]) == ["reason"]
+    answer = decide(operator, revision_id, "rejected", reason="It skips a check.")
+    assert (answer.body["state"], answer.body["decision_reason"]) == ("rejected", "It skips a check.")
+    assert decide(operator, revision_id, "applied").code == "illegal_transition"
+
+
+def test_proposals_are_filtered(operator: Asker, patch_id: int, revision_id: int) -> None:
+    def ids(query: str) -> list[int]:
+        return [row["id"] for row in operator.get(f"proposals/?{query}").body["results"]]
+
+    assert ids("kind=persona.patch") == [patch_id]
+    assert ids("kind=skill.revision&state=open&agent_key=support") == [revision_id]
+    assert ids("target_type=skills.skill") == [revision_id]
+    assert ids("state=applied") == []
+
+
+@pytest.mark.parametrize("who", ["bot", "operator"])
+def test_session_shows_the_frozen_prefix(world: World, request: pytest.FixtureRequest, who: str) -> None:
+    # R041, R062, R066
+    make_persona(world)
+    turn = answer_event(world, make_event(world))
+    asker: Asker = request.getfixturevalue(who)
+    session = asker.get(f"sessions/{turn.session_id}/").body
+    assert len(session["prefix_sha256"]) == 64
+    assert session["last_turn_at"] >= session["snapshot_at"]
+    assert session["agent_key"] == "support"
+    assert [part["position"] for part in session["parts"]] == list(range(len(session["parts"])))
+    [persona] = [part for part in session["parts"] if part["slot"] == 1]
+    assert "You are Ada" in persona["text"]
+    [line] = asker.get(f"sessions/?conversation_id={turn.conversation_id}").body["results"]
+    assert line == {name: value for name, value in session.items() if name != "parts"}
+
+
+def test_change_after_the_snapshot_is_not_in_the_running_session(world: World, operator: Asker) -> None:
+    # R031, R063
+    persona = make_persona(world)
+    turn = answer_event(world, make_event(world))
+    before = operator.get(f"sessions/{turn.session_id}/").body
+    operator.patch(f"personas/{persona.pk}/", {"identity": "You are Bo."})
+    assert operator.get(f"sessions/{turn.session_id}/").body == before
+
+
+def make_extraction(world: World) -> Extraction:
+    conversation = make_conversation(world)
+    with acting(world.system):
+        return Extraction.objects.create(
+            tenant_id=world.tenant.pk,
+            agent=world.agent,
+            conversation=conversation,
+            verdict=Extraction.Verdict.TRIVIAL,
+            reason="No tool was needed.",
+        )
+
+
+def test_person_reads_why_nothing_was_learned(world: World, operator: Asker) -> None:
+    # R110
+    extraction = make_extraction(world)
+    [row] = operator.get("extractions/?verdict=trivial").body["results"]
+    assert (row["id"], row["reason"], row["skill_id"]) == (extraction.pk, "No tool was needed.", None)
+    assert operator.get(f"extractions/{extraction.pk}/").body == row
+    assert operator.get(f"extractions/?conversation_id={extraction.conversation_id}").body["results"] == [row]
+
+
+def test_agent_does_not_read_extractions(world: World, bot: Asker) -> None:
+    extraction = make_extraction(world)
+    assert bot.get("extractions/").code == "not_permitted"
+    assert bot.get(f"extractions/{extraction.pk}/").status == 403
+
+
+def test_agents_are_shown_and_not_written(world: World, bot: Asker, operator: Asker) -> None:
+    row = operator.get(f"agents/{world.agent.pk}/").body
+    assert (row["agent_key"], row["learns"]) == ("support", True)
+    assert operator.get("agents/?agent_key=support").body["results"] == [row]
+    assert bot.get(f"agents/{world.agent.pk}/").body == row
+    assert operator.patch(f"agents/{world.agent.pk}/", {"learns": False}).status == 405

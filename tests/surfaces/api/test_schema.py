@@ -1,0 +1,50 @@
+"""The OpenAPI document is complete, and every code a problem can have is explained."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from django.core.management import call_command
+from django.test import Client
+
+from apps.api.problems import STATUS, TITLES
+from tests.surfaces.api.asking import ROOT
+
+PAGE = Path(__file__).parents[3] / "docs" / "errors.md"
+
+
+def test_document_is_written_without_a_warning(tmp_path: Path) -> None:
+    call_command("spectacular", "--validate", "--fail-on-warn", file=str(tmp_path / "schema.yml"))
+
+
+def test_document_is_served_to_anybody_and_names_every_noun() -> None:
+    response = Client().get(f"{ROOT}/schema/")
+    assert response.status_code == 200
+    document = yaml.safe_load(response.content)
+    nouns = {path.split("/")[3] for path in document["paths"]}
+    assert nouns >= {"personas", "skills", "memories", "profiles", "conversations", "messages", "sessions"}
+    assert nouns >= {"proposals", "extractions", "agents", "events"}
+
+
+def test_every_operation_can_refuse_and_asks_who_is_there() -> None:
+    document = yaml.safe_load(Client().get(f"{ROOT}/schema/").content)
+    operations = [operation for path in document["paths"].values() for operation in path.values()]
+    assert operations
+    for operation in operations:
+        assert "application/problem+json" in operation["responses"]["default"]["content"]
+        assert {"agentToken": []} in operation["security"]
+
+
+@pytest.mark.parametrize("address", [f"{ROOT}/docs/", f"{ROOT}/docs"])
+def test_documentation_page_is_served_from_here(address: str) -> None:
+    page = Client().get(address)
+    assert page.status_code == 200
+    assert b"swagger-ui" in page.content
+    assert b"cdn.jsdelivr.net" not in page.content
+
+
+def test_every_code_of_a_problem_has_a_section_of_its_own() -> None:
+    sections = set(re.findall(r"^### `(\S+)`$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    assert sections >= set(TITLES)
+    assert sections >= {kind.code for kind in STATUS}
