@@ -1,0 +1,38 @@
+"""Who and what a command's words name; a word that names nothing is refused with a sentence."""
+
+from django.core.management.base import CommandError, CommandParser
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.tenants.identity import member_named, tenant_named
+from apps.tenants.models import Agent
+
+
+def add_names(parser: CommandParser) -> None:
+    """Every command about an agent names it the same way."""
+    parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
+    parser.add_argument("--agent", required=True, metavar="KEY", help="The key of one of its agents.")
+
+
+def actor_named(tenant_key: str, username: str | None = None) -> Actor:
+    """The member a command acts as; without a user name the system, which approves nothing."""
+    system = tenant_named(tenant_key)
+    if system is None:
+        raise CommandError(f"There is no tenant “{tenant_key}”. Open it with: manage.py create_tenant {tenant_key}")
+    if not username:
+        return system
+    member = member_named(username, system.tenant_id)
+    if member is None:
+        raise CommandError(f"“{username}” is no active member of tenant {tenant_key}.")
+    return member
+
+
+def agent_named(key: str, *, actor: Actor) -> Agent:
+    """One of the tenant's agents."""
+    with acting(actor):
+        agents = {agent.key: agent for agent in Agent.objects.visible_to(actor)}
+    if key not in agents:
+        raise CommandError(
+            f"The tenant has no agent “{key}”. Its agents: {', '.join(agents) or 'none yet; make some with seed_personas'}."
+        )
+    return agents[key]

@@ -1,0 +1,39 @@
+"""How far a command is, for whoever waits at the terminal or reads the log afterwards."""
+
+from django.core.management.base import OutputWrapper
+
+LINES_APART = 25
+
+
+class Progress:
+    """One moving line on a terminal; elsewhere a line every so many items, so that a log stays short."""
+
+    def __init__(self, stderr: OutputWrapper, noun: str, total: int | None = None) -> None:
+        self._stderr = stderr
+        self._noun = noun
+        self._of_total = "" if total is None else f" of {total}"
+        self._moves = stderr.isatty()
+        self._count = 0
+
+    def advance(self) -> None:
+        self._count += 1
+        if self._moves:
+            self._write(f"\r{self._told()}", ending="")
+        elif self._count % LINES_APART == 0:
+            self._write(self._told())
+
+    def interrupt(self, sentence: str) -> None:
+        """Say something in between, on a line of its own."""
+        self._write(f"\r\x1b[K{sentence}" if self._moves else sentence)
+
+    def finish(self) -> None:
+        if self._moves and self._count:
+            self._write("")
+
+    def _told(self) -> str:
+        return f"{self._count}{self._of_total} {self._noun}"
+
+    def _write(self, text: str, ending: str = "\n") -> None:
+        # Without a style of our own Django prints all of stderr in red; progress is no error.
+        self._stderr.write(text, style_func=str, ending=ending)
+        self._stderr.flush()

@@ -1,0 +1,57 @@
+"""What an operator does at the console, with a browser's means: pages, forms, cookies."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from apps.demo.evidence import DidNotHold, hold
+from apps.demo.visitor import Answer, Form, Visitor
+
+HOME: Final = "/admin/"
+LOGIN: Final = "/admin/login/"
+CSRF: Final = "csrfmiddlewaretoken"
+PROJECT: Final = Path(__file__).resolve().parents[2]
+
+
+def log_in(browser: Visitor, username: str, password: str) -> str:
+    """Sign in by the form; says who is in."""
+    page = browser.get(f"{LOGIN}?next={HOME}")
+    form = _form(page, lambda form: "password" in form.asked, "The login page has no login form.")
+    browser.submit(page, form, username=username, password=password)
+    return f"{_signed_in(browser, username)}, by password"
+
+
+def follow_link(browser: Visitor, username: str) -> str:
+    """Sign in by a one-time link; says who is in."""
+    command = [sys.executable, "manage.py", "login_link", username]
+    printed = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    links = re.findall(r"https?://\S+", printed.stdout)
+    hold(printed.returncode == 0 and bool(links), f"manage.py login_link {username}: {printed.stderr.strip()[-400:]}")
+    page = browser.get(links[-1])
+    form = _form(page, lambda form: CSRF in form.fields, "The one-time link leads to no button.")
+    browser.submit(page, form)
+    return f"{_signed_in(browser, username)}, by a one-time link"
+
+
+def press_approve(browser: Visitor, skill_id: int) -> None:
+    """Open a draft's review page and say yes to exactly what stands on it."""
+    page = browser.get(f"{HOME}skills/skill/{skill_id}/change/")
+    form = _form(page, lambda form: form.action.endswith("/decide/approve/"), "The review page offers no approval.")
+    answer = browser.submit(page, form)
+    hold(answer.status == 200, f"The approval was refused: {answer.refusal}")
+
+
+def _signed_in(browser: Visitor, username: str) -> str:
+    home = browser.get(HOME)
+    hold(home.status == 200 and LOGIN not in home.url, f"{username} did not get in: {home.status} at {home.url}")
+    return username
+
+
+def _form(page: Answer, is_it: Callable[[Form], bool], otherwise: str) -> Form:
+    for form in page.forms:
+        if is_it(form):
+            return form
+    raise DidNotHold(f"{otherwise} {page.refusal}")

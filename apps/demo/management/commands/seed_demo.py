@@ -1,0 +1,86 @@
+"""Everything the demo needs to be there before it starts; safe to run before every start."""
+
+import json
+import secrets
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.console.login_links import login_link_path
+from apps.demo.cast import AGENT, BUSINESS, OPERATOR, REVIEWER, TENANT
+from apps.governance.acting import acting
+from apps.governance.actors import Actor, Role
+from apps.governance.errors import GovernanceError
+from apps.tenants.actions import add_member, issue_token, revoke_token
+from apps.tenants.identity import memberships_of, tenant_named
+from apps.tenants.models import Agent, AgentToken, User
+
+TOKEN_NAME = "demo"  # noqa: S105  # a name, no secret
+TOKEN_DAYS = 1
+
+
+class Command(BaseCommand):
+    """A password is made once and shown once; later runs give a login link that works once."""
+
+    help = "Create the demo tenant, its agents, people and a fresh token. What is there already is kept."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """For people, or for the launcher."""
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of lines.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print who may sign in, and with what."""
+        del args
+        try:
+            call_command("seed_personas", tenant=TENANT, create_tenant=BUSINESS, stdout=self.stderr)
+            made = self._people_and_token()
+        except GovernanceError as refusal:
+            raise CommandError(str(refusal)) from refusal
+        if options["json"]:
+            self.stdout.write(json.dumps(made))
+            return
+        for name, value in made.items():
+            self.stdout.write(f"{name.replace('_', ' '):<18} {value or '-'}")
+
+    def _people_and_token(self) -> dict[str, str | None]:
+        system = tenant_named(TENANT)
+        if system is None:
+            raise CommandError(f"The tenant {TENANT} was just made and is gone again. Run the command once more.")
+        operator, password = _person(OPERATOR)
+        reviewer, _ = _person(REVIEWER)
+        _let_in(operator, system, Role.ADMIN)
+        _let_in(reviewer, system, Role.OPERATOR)
+        return {
+            "operator_login": operator.username,
+            "operator_password": password,
+            "login_link_path": None if password else login_link_path(operator),
+            "token": _fresh_token(system),
+            "tenant": TENANT,
+            "agent": AGENT,
+        }
+
+
+def _person(username: str) -> tuple[User, str | None]:
+    """Somebody who can sign in, and the password if it was made just now."""
+    known = User.objects.filter(username=username).first()
+    if known:
+        return known, None
+    password = secrets.token_urlsafe(12)
+    user = User.objects.create_user(username=username, email=username, password=password, is_staff=True)
+    return user, password
+
+
+def _let_in(user: User, system: Actor, role: Role) -> None:
+    if system.tenant_id not in dict(memberships_of(user.pk)):
+        add_member(user, actor=system, role=role)
+
+
+def _fresh_token(system: Actor) -> str:
+    """A new secret for this run; the ones of earlier runs stop."""
+    with acting(system):
+        agent = Agent.objects.visible_to(system).get(key=AGENT)
+        earlier = AgentToken.objects.visible_to(system).filter(agent=agent, name=TOKEN_NAME, revoked_at=None)
+        for token in earlier:
+            revoke_token(token, actor=system)
+        return issue_token(agent, actor=system, name=TOKEN_NAME, valid_days=TOKEN_DAYS).secret

@@ -1,0 +1,113 @@
+"""HTTP as somebody outside speaks it: an integration with a token, or a person's browser with cookies and forms."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from http.cookiejar import CookieJar
+from typing import Any, Final
+from urllib.error import HTTPError
+from urllib.parse import urlencode, urljoin
+from urllib.request import HTTPCookieProcessor, ProxyHandler, Request, build_opener
+
+TIMEOUT_SECONDS: Final = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back, from where, and how long it took."""
+
+    status: int
+    url: str
+    text: str
+    seconds: float
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON; whatever is none is an empty object."""
+        try:
+            return json.loads(self.text)
+        except ValueError:
+            return {}
+
+    @property
+    def refusal(self) -> str:
+        """What an answer that was not hoped for says of itself."""
+        problem = self.json if isinstance(self.json, dict) else {}
+        said = problem.get("detail") or self.text[:200]
+        return " ".join(filter(None, [str(self.status), problem.get("code"), " ".join(said.split())]))
+
+    @property
+    def forms(self) -> "list[Form]":
+        parser = _Forms()
+        parser.feed(self.text)
+        return parser.found
+
+
+@dataclass(slots=True)
+class Form:
+    """A form of a page, with what it would send if nobody typed anything."""
+
+    action: str
+    fields: dict[str, str] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+
+class Visitor:
+    """Remembers cookies, and speaks as an agent where it has a token."""
+
+    def __init__(self, base_url: str, token: str = "") -> None:
+        self._base_url = base_url
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        # No proxy: what is visited runs beside us.
+        self._opener = build_opener(ProxyHandler({}), HTTPCookieProcessor(CookieJar()))
+
+    def get(self, path: str) -> Answer:
+        return self._send("GET", urljoin(self._base_url, path), self._headers)
+
+    def send(self, method: str, path: str, body: object, **headers: str) -> Answer:
+        """A JSON body; header names are given with underscores."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        content = {"Content-Type": "application/json"} | self._headers | named
+        return self._send(method, urljoin(self._base_url, path), content, json.dumps(body).encode())
+
+    def submit(self, page: Answer, form: Form, **typed: str) -> Answer:
+        """Send a form of a page as a browser does, with what was typed into it."""
+        body = urlencode(form.fields | typed).encode()
+        # A browser says which page the form stood on; over https Django asks for it.
+        return self._send("POST", urljoin(page.url, form.action), {"Referer": page.url}, body)
+
+    def _send(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None = None) -> Answer:
+        request = Request(url, body, dict(headers), method=method)  # noqa: S310  # the console's own address
+        started = time.monotonic()
+        try:
+            response = self._opener.open(request, timeout=TIMEOUT_SECONDS)
+        except HTTPError as refusal:
+            response = refusal
+        with response:
+            text = response.read().decode(errors="replace")
+        return Answer(response.status, response.url, text, time.monotonic() - started)
+
+
+class _Forms(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[Form] = []
+        self._open: Form | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self._open = Form(given.get("action", ""))
+            self.found.append(self._open)
+        elif self._open and tag in {"input", "textarea"} and given.get("name"):
+            kept = self._open.fields if given.get("type") == "hidden" else self._open.asked
+            if isinstance(kept, dict):
+                kept[given["name"]] = given.get("value", "")
+            else:
+                kept.append(given["name"])
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "form":
+            self._open = None

@@ -1,0 +1,104 @@
+"""Let the learning look at imported conversations now, in the foreground."""
+
+from collections import Counter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.conversations.management.named import actor_named, add_names, agent_named
+from apps.conversations.management.progress import Progress
+from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.learning.extraction import extract, learning_backend
+from apps.learning.models import Extraction
+from apps.llm.backend import BackendError
+from apps.tenants.identity import system_actor
+
+FAILURES_IN_A_ROW = 3
+
+
+class Command(BaseCommand):
+    """One verdict for each conversation, once: a second run looks only at what the first one left."""
+
+    help = (
+        "Look at imported, resolved conversations that have no verdict yet and draft skills from them. Drafts wait for a"
+        " person. Exits 1 if the model could not be reached for some; running it again finishes them."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whose conversations, and how many of them."""
+        add_names(parser)
+        parser.add_argument("--limit", type=int, metavar="N", help="Look at N conversations at most.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Progress goes to stderr, the verdicts to stdout."""
+        del args
+        if options["limit"] is not None and options["limit"] < 1:
+            raise CommandError("--limit is a whole number from 1.")
+        actor = system_actor(actor_named(options["tenant"]).tenant_id, "extractor")
+        agent = agent_named(options["agent"], actor=actor)
+        waiting = _without_verdict(agent.pk, actor)[: options["limit"]]
+        if not waiting:
+            self.stdout.write("Nothing to do: no imported conversation of this agent lacks a verdict.")
+            return
+        mined = Mined(actor, Progress(self.stderr, "conversations looked at", len(waiting)))
+        mined.look_at(waiting)
+        for verdict, count in mined.verdicts.most_common():
+            self.stdout.write(f"{count:>5}  {Extraction.Verdict(verdict).label}")
+        if mined.stand_in:
+            self.stdout.write(
+                "A stand-in model answered: these figures show that the plumbing works, not how well it learns."
+            )
+        if mined.left:
+            raise CommandError(
+                f"{mined.failure} Left without a verdict: {len(mined.left)} of {len(waiting)} conversations"
+                f" ({', '.join(map(str, mined.left[:20]))}{', …' * (len(mined.left) > 20)}). Run the command again."
+            )
+
+
+class Mined:
+    """What one run found, and what it could not look at."""
+
+    def __init__(self, actor: Actor, progress: Progress) -> None:
+        self._actor = actor
+        self._progress = progress
+        self.verdicts: Counter[str] = Counter()
+        self.stand_in = False
+        self.left: list[int] = []
+        self.failure = ""
+
+    def look_at(self, conversation_ids: list[int]) -> None:
+        """One conversation the model chokes on does not stop the rest; a model that stays away does."""
+        failed_in_a_row = 0
+        for at, conversation_id in enumerate(conversation_ids):
+            try:
+                self._look_at(conversation_id)
+                failed_in_a_row = 0
+            except BackendError as failure:
+                self.failure = f"The model could not be reached: {failure}"
+                self.left.append(conversation_id)
+                failed_in_a_row += 1
+                self._progress.interrupt(f"Conversation {conversation_id}: {failure}")
+            self._progress.advance()
+            if failed_in_a_row == FAILURES_IN_A_ROW:
+                self.left += conversation_ids[at + 1 :]
+                break
+        self._progress.finish()
+
+    def _look_at(self, conversation_id: int) -> None:
+        found = extract(conversation_id, actor=self._actor, backend=learning_backend())
+        if found:
+            self.verdicts[found.verdict] += 1
+            self.stand_in |= found.stand_in
+
+
+def _without_verdict(agent_id: int, actor: Actor) -> list[int]:
+    with acting(actor):
+        resolved = Conversation.objects.visible_to(actor).filter(
+            agent_id=agent_id,
+            origin=Conversation.Origin.IMPORTED,
+            status=Conversation.Status.RESOLVED,
+            extraction__isnull=True,
+        )
+        return list(resolved.order_by("id").values_list("pk", flat=True))

@@ -1,0 +1,67 @@
+"""Give a tenant the agents and personas that ship as templates."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import GovernanceError
+from apps.personas.actions import create_persona
+from apps.personas.models import Persona
+from apps.personas.templates import PersonaTemplate, UnknownTemplate, persona_templates, template_named
+from apps.tenants.actions import create_agent, create_tenant
+from apps.tenants.identity import new_tenant_actor, tenant_named
+from apps.tenants.models import Agent, Tenant
+
+
+class Command(BaseCommand):
+    """Creates what is missing and leaves alone what is there, so that it may run again at any time (R010, R038, R132)."""
+
+    help = "Create the agents and personas that ship as templates. What a tenant has already is left as it is."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which tenant, and which templates."""
+        parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
+        parser.add_argument("--create-tenant", metavar="NAME", help="Open the tenant under this name if it is missing.")
+        parser.add_argument("--only", nargs="+", metavar="KEY", default=[], help="These templates instead of all.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print one line for each thing, whether it was created or kept."""
+        del args
+        try:
+            templates = [template_named(key) for key in options["only"]] or persona_templates()
+            actor = self._actor(options["tenant"], options["create_tenant"])
+            for template in templates:
+                self._seed(template, actor)
+        except (UnknownTemplate, GovernanceError) as refusal:
+            raise CommandError(str(refusal)) from refusal
+
+    def _actor(self, key: str, name: str | None) -> Actor:
+        known = tenant_named(key)
+        if known:
+            self._say("kept", f"tenant {key}")
+            return known
+        if not name:
+            raise CommandError(
+                f"There is no tenant “{key}”. Make it with: manage.py seed_personas --tenant {key} --create-tenant NAME"
+            )
+        actor = new_tenant_actor()
+        create_tenant(key, name, actor=actor)
+        self._say("created", f"tenant {key}")
+        return actor
+
+    def _seed(self, template: PersonaTemplate, actor: Actor) -> None:
+        """An agent never stands there without its persona: both are one commit."""
+        with acting(actor):
+            business = Tenant.objects.get(pk=actor.tenant_id).name
+            agent = Agent.objects.visible_to(actor).filter(key=template.key).first()
+            made = agent or create_agent(template.key, template.title, actor=actor)
+            has_persona = Persona.objects.visible_to(actor).filter(agent=made).exists()
+            if not has_persona:
+                create_persona(made.pk, actor=actor, values=template.sections(business))
+        self._say("kept" if agent else "created", f"agent {template.key}")
+        self._say("kept" if has_persona else "created", f"persona of {template.key}")
+
+    def _say(self, done: str, what: str) -> None:
+        self.stdout.write(f"{done:<8} {what}")

@@ -1,0 +1,50 @@
+"""The persona templates that ship with the product: one TOML file each, filled in with the tenant's name."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from apps.personas.models import SECTIONS
+
+FOLDER: Final = Path(__file__).with_name("persona_templates")
+BUSINESS: Final = "{business}"
+
+
+class UnknownTemplate(ValueError):
+    """No template has this key."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaTemplate:
+    """A kind of agent and the persona it starts with (R010, R132)."""
+
+    key: str
+    title: str
+    identity: str
+    style: str
+    avoid: str
+    defaults: str
+
+    def sections(self, business: str) -> dict[str, str]:
+        """The four sections for one organisation."""
+        return {name: getattr(self, name).replace(BUSINESS, business) for name in SECTIONS}
+
+
+@cache
+def persona_templates() -> tuple[PersonaTemplate, ...]:
+    """All of them, by key."""
+    return tuple(_read(file) for file in sorted(FOLDER.glob("*.toml")))
+
+
+def template_named(key: str) -> PersonaTemplate:
+    """The template of this key; an unknown one is refused with the keys there are."""
+    known = {template.key: template for template in persona_templates()}
+    if key not in known:
+        raise UnknownTemplate(f"There is no persona template “{key}”. There are: {', '.join(known)}.")
+    return known[key]
+
+
+def _read(file: Path) -> PersonaTemplate:
+    return PersonaTemplate(**tomllib.loads(file.read_text("utf-8")))

@@ -1,0 +1,67 @@
+"""`manage.py seed_demo`: what the demo needs, made once, with a fresh token each time."""
+
+import json
+from typing import Any
+
+import pytest
+
+from apps.governance.acting import acting
+from apps.governance.actors import Role
+from apps.tenants.identity import agent_of_token, member_named, tenant_named
+from apps.tenants.models import Agent, AgentToken, User
+from tests.surfaces.commands.run import run
+
+pytestmark = pytest.mark.django_db
+
+KEYS = ["operator_login", "operator_password", "login_link_path", "token", "tenant", "agent"]
+
+
+def seed() -> dict[str, Any]:
+    seen = run("seed_demo", "--json")
+    assert seen.failure == ""
+    made: dict[str, Any] = json.loads(seen.out)
+    assert list(made) == KEYS
+    return made
+
+
+def test_first_run_makes_the_tenant_its_agents_and_an_operator_who_can_sign_in() -> None:
+    made = seed()
+    user = User.objects.get(username=made["operator_login"])
+    assert user.check_password(made["operator_password"])
+    assert made["login_link_path"] is None
+    system = tenant_named(made["tenant"])
+    assert system is not None
+    member = member_named(user.username, system.tenant_id)
+    assert member is not None
+    assert member.role is Role.ADMIN
+    with acting(system):
+        assert Agent.objects.visible_to(system).count() == 7
+
+
+def test_password_is_shown_once_and_later_runs_give_a_link() -> None:
+    first, second = seed(), seed()
+    assert second["operator_password"] is None
+    assert second["login_link_path"].startswith("/")
+    assert User.objects.get(username=first["operator_login"]).check_password(first["operator_password"])
+    assert User.objects.filter(is_service=False).count() == 2
+
+
+def test_token_is_fresh_each_time_and_the_one_before_stops() -> None:
+    first, second = seed(), seed()
+    actor = agent_of_token(second["token"])
+    assert agent_of_token(first["token"]) is None
+    assert actor is not None
+    assert actor.agent_id
+    with acting(actor):
+        assert Agent.objects.visible_to(actor).get(pk=actor.agent_id).key == second["agent"]
+    system = tenant_named("acme")
+    assert system is not None
+    with acting(system):
+        live = AgentToken.objects.visible_to(system).get(revoked_at=None)
+        assert live.expires_at is not None
+        assert 0 < (live.expires_at - live.created_at).total_seconds() <= 86_400
+
+
+def test_without_json_each_value_stands_on_a_line_with_its_name() -> None:
+    lines = run("seed_demo").out.splitlines()
+    assert [line.split("  ")[0] for line in lines] == [key.replace("_", " ") for key in KEYS]

@@ -1,0 +1,68 @@
+"""The commands that make a database ready: each may run again, and says what it did."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connections
+from pytest_django import DjangoDbBlocker, Settings
+
+from apps.launcher.postgres import Postgres
+from tests.conftest import clone_database, close_connections, point_to
+from tests.settings import PREFIX
+from tests.surfaces.commands.run import run
+
+NAME = f"{PREFIX}_setup"
+
+
+@pytest.fixture
+def owner_url(
+    postgres: Postgres, template_database: str, django_db_setup: str, django_db_blocker: DjangoDbBlocker
+) -> Iterator[str]:
+    """A database of this test's own, in which commands may commit."""
+    before = settings.DATABASE_OWNER_URL
+    clone_database(postgres, template_database, NAME)
+    settings.DATABASE_OWNER_URL = postgres.url_for("postgres", database=NAME)
+    with django_db_blocker.unblock():
+        yield settings.DATABASE_OWNER_URL
+        close_connections()
+    settings.DATABASE_OWNER_URL = before
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {NAME}")
+    point_to(postgres, PREFIX)
+
+
+def test_setting_up_again_changes_nothing(owner_url: str) -> None:
+    seen = run("setup_database", "--verbosity", "0")
+    assert seen.failure == ""
+    assert seen.out.splitlines() == ["Roles made: none, all were there.", "Grants changed: 0."]
+
+
+def test_migrate_runs_as_the_owner_because_the_login_may_not(owner_url: str) -> None:
+    assert run("migrate", "--check", "--verbosity", "0").failure == ""
+    assert "No migrations to apply" in run("migrate").out
+    assert connections["owner"].settings_dict["NAME"] == NAME
+
+
+def test_drift_of_the_grants_is_found_and_repaired(owner_url: str) -> None:
+    assert "Grants agree" in run("sync_policy", "--check").out
+    with psycopg.connect(owner_url, autocommit=True) as connection:
+        connection.execute(
+            "DELETE FROM tenants_roletemplategroupobjectpermission WHERE permission_id IN"
+            " (SELECT id FROM auth_permission WHERE codename = 'skill_draft')"
+        )
+    drifted = run("sync_policy", "--check")
+    assert "The grants drifted" in drifted.failure
+    assert "agent: lacks ['skill_draft']" in drifted.err
+    assert run("sync_policy").failure == ""
+    assert run("sync_policy", "--check").failure == ""
+
+
+def test_roles_need_an_owner_and_the_installations_own_login(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(settings.DATABASES["default"], "USER", "somebody")
+    assert "DATABASE_URL signs in as somebody" in run("setup_roles").failure
+    settings.DATABASE_OWNER_URL = ""
+    assert "Set DATABASE_OWNER_URL" in run("setup_roles").failure
