@@ -161,12 +161,20 @@ def _show_box(progress: Progress, seed: Seed, console_url: str, standin_url: str
     if seed.login_link_path:
         lines["Log in once"] = console_url + seed.login_link_path
     lines |= {"Demo token": seed.token, "Tenant, agent": f"{seed.tenant}, {seed.agent}", "Model": model}
-    lines["Try"] = f"curl -s -H 'Authorization: Bearer {seed.token}' {console_url}/api/v1/skills/"
+    lines["Try"] = _ready_curl(seed.token, console_url)
     progress.console.print(Rule(f"Preceptor is ready after {progress.elapsed_seconds():.0f} s", align="left"))
     for name, value in lines.items():
         if value:
             progress.console.print(f"  {name:<14} {value}", markup=False)
     progress.console.print(Rule())
+
+
+def _ready_curl(token: str, console_url: str) -> str:
+    body = json.dumps({"conversation_key": "curl", "text": "Hello, who are you?"})
+    headers = (
+        f"-H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -H \"Idempotency-Key: $(date +%s)\""
+    )
+    return f"curl -s {headers} -d '{body}' '{console_url}/api/v1/messages/?wait=30'"
 
 
 def _closing_sentence(code: int, console_url: str) -> str:

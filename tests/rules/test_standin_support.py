@@ -161,3 +161,11 @@ def test_structured_output_it_cannot_write_is_refused() -> None:
     talk.request["output_config"] = {"format": {"type": "json_schema", "schema": {"type": "object"}}}
     with pytest.raises(InvalidRequest, match="Script this reply"):
         talk.say("Hello")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_thanks"),
+    [("Great, thank you.", True), ("That was all!", True), ("Thanks, but where is my parcel?", False)],
+)
+def test_thanks_are_answered_as_thanks(text: str, is_thanks: bool) -> None:
+    assert ("You are welcome" in words(Talk(ADA).say(framed(text)))) is is_thanks

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 STEPS_TOLD = 5
 QUOTED_CHARACTERS = 160
+THANKS_CHARACTERS = 60
 _BACKTICKS = re.compile(r"`([^`]{1,80})`")
 _CHANNEL = re.compile(
     r"^Prefers (?:to be contacted by |contact by )?(e-?mail|phone|sms|text|chat|letter)s?\b", re.IGNORECASE
 )
+_THANKS = re.compile(r"\b(?:thanks|thank you|cheers|that was all|that is all)\b", re.IGNORECASE)
 _WHO_ARE_YOU = re.compile(
     r"\b(?:who are you|your name|who am i (?:talking|speaking|writing) (?:to|with))\b", re.IGNORECASE
 )
@@ -109,12 +111,18 @@ def _honest_answer(conversation: Conversation) -> list[str]:
     text = conversation.turn.customer or conversation.turn.owner
     if _WHO_ARE_YOU.search(text) and (name := persona_of(conversation).full_name):
         return [f"You are talking to {name}. How can I help you?"]
+    if _only_thanks(text):
+        return ["You are welcome. Write again whenever you need something."]
     if not content_words(text):
         return ["How can I help you?"]
     wish = stated_wish(text)
     if wish is not None:
         return [_wish_told(conversation, wish.record, wish.spoken)]
     return [_restated(text), *_known_about(text, conversation), _next_step(conversation)]
+
+
+def _only_thanks(text: str) -> bool:
+    return len(text) <= THANKS_CHARACTERS and "?" not in text and _THANKS.search(text) is not None
 
 
 def _wish_told(conversation: Conversation, record: str, spoken_wish: str) -> str:
