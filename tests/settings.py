@@ -9,7 +9,13 @@ os.environ["DATABASE_ROLE_PREFIX"] = PREFIX
 os.environ["DATABASE_URL"] = f"postgresql://{PREFIX}_login@/{PREFIX}?host=/nowhere"
 os.environ["DATABASE_OWNER_URL"] = f"postgresql://postgres@/{PREFIX}?host=/nowhere"
 os.environ["PRECEPTOR_HOME"] = "/nonexistent"
-for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "REDIS_URL", "AGENT_KEY", "CONSOLE_URL", "DEBUG"):
+# Only `make live-test` talks to the model the caller's environment names; everything else is kept from it.
+LIVE_MODEL = {
+    name: value
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "DEFAULT_MODEL")
+    if (value := os.environ.pop(name, ""))
+}
+for name in ("REDIS_URL", "AGENT_KEY", "CONSOLE_URL", "DEBUG"):
     os.environ.pop(name, None)
 
 from config.settings import *  # noqa: E402, F403  # the environment has to stand before the settings read it

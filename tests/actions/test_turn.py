@@ -1,27 +1,22 @@
-"""One turn against the stand-in model, through the vendor's SDK, inside the test's transaction."""
-
-from collections.abc import Iterator
+"""One turn: claim, model and tools, reply; what happens when the model or a worker fails."""
 
 import pytest
+from pytest_django import Settings
 
+from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import InboundEvent, Message
 from apps.governance.acting import acting
-from apps.llm.anthropic import AnthropicBackend
-from apps.llm.standin.running import running_standin
-from apps.memory.models import CustomerProfile
-from apps.runtime.models import ModelCall, Session, Turn
+from apps.llm.backend import JsonObject, Reply, Request, StopReason, Usage
+from apps.runtime.journal import claim
+from apps.runtime.models import ModelCall, Turn
+from apps.runtime.rules import ATTEMPTS_PER_TURN
 from apps.runtime.turn import answer
-from tests.factories import World, make_event, make_persona, make_skill, make_world
+from apps.tenants.actions import amend_agent
+from tests.actions.conversing import calls, fault, lease_runs_out, lines, reply, say, take, tell, tool, turn_of
+from tests.factories import World, make_persona, make_world
+from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def backend() -> Iterator[AnthropicBackend]:
-    with running_standin() as url:
-        client = AnthropicBackend("test", base_url=url)
-        yield client
-        client.close()
 
 
 @pytest.fixture
@@ -29,34 +24,252 @@ def world() -> World:
     return make_world()
 
 
-def take(world: World, event: InboundEvent, backend: AnthropicBackend) -> Turn:
-    answer(world.tenant.pk, event.conversation_id, backend=backend)
-    with acting(world.system):
-        event.refresh_from_db()
-        return Turn.objects.get(pk=event.turn_id)
+def test_messages_that_wait_together_are_answered_by_one_turn(world: World, standin: StandIn) -> None:
+    # R126, R127
+    first, second = tell(world, "Hello"), tell(world, "Are you there?")
+    standin.play(reply("Yes."))
+    turn = take(world, first, standin.backend)
+    assert turn_of(world, second) == turn
+    assert lines(world, turn.conversation_id) == [
+        ("customer", "Hello"),
+        ("customer", "Are you there?"),
+        ("agent", "Yes."),
+    ]
+    [body] = standin.requests()
+    assert len(body["messages"]) == 1
 
 
-def test_next_conversation_introduces_itself_by_the_persona(world: World, backend: AnthropicBackend) -> None:
-    # R032
+def test_an_operators_words_are_framed_as_the_operators(world: World, standin: StandIn) -> None:
+    # R127
+    event = tell(world, "Hello")
+    with acting(world.operator):
+        InboundEvent.objects.create(
+            tenant_id=world.tenant.pk,
+            conversation=event.conversation,
+            kind=InboundEvent.Kind.OPERATOR,
+            idempotency_key="o",
+            text="Offer him a refund.",
+            text_sha256="",
+        )
+    turn = take(world, event, standin.backend)
+    assert ("operator", "Offer him a refund.") in lines(world, turn.conversation_id)
+
+
+def test_no_turn_is_taken_where_nothing_waits(world: World, standin: StandIn) -> None:
+    turn = say(world, "Hello", standin)
+    answer(world.tenant.pk, turn.conversation_id, backend=standin.backend)
+    answer(world.tenant.pk, 10**9, backend=standin.backend)
+    assert len(standin.requests()) == 1
+    assert claim(10**9, actor=world.system) is None
+
+
+def test_a_running_turn_is_not_taken_twice(world: World, standin: StandIn) -> None:
+    # R126
+    event = tell(world, "Hello")
+    claimed = claim(event.conversation_id, actor=world.system)
+    assert claimed is not None
+    tell(world, "And this?")
+    answer(world.tenant.pk, event.conversation_id, backend=standin.backend)
+    assert standin.requests() == []
+    assert turn_of(world, event).status == Turn.Status.RUNNING
+
+
+def test_another_tenants_worker_finds_no_turn(world: World, standin: StandIn) -> None:
+    # R006, R116
+    event = tell(world, "Hello")
+    answer(make_world().tenant.pk, event.conversation_id, backend=standin.backend)
+    assert standin.requests() == []
+    assert say(world, "Hello?", standin).status == Turn.Status.DONE
+
+
+def test_a_worker_bound_to_an_agent_takes_no_other_agents_turns(
+    world: World, standin: StandIn, settings: Settings
+) -> None:
+    # R002, R011
+    event = tell(world, "Hello")
+    for key in (f"{world.tenant.key}/sales", "elsewhere/support"):
+        settings.AGENT_KEY = key
+        answer(world.tenant.pk, event.conversation_id, backend=standin.backend)
+        assert standin.requests() == []
+    settings.AGENT_KEY = f"{world.tenant.key}/support"
+    assert take(world, event, standin.backend).status == Turn.Status.DONE
+
+
+def test_every_model_call_is_kept_with_what_it_used(world: World, standin: StandIn) -> None:
+    # R127, R185
     make_persona(world)
-    turn = take(world, make_event(world, "Hello, I prefer email. Where is my parcel?"), backend)
-    assert turn.status == Turn.Status.DONE, turn.failure
-    with acting(world.system):
-        messages = list(Message.objects.filter(conversation=turn.conversation_id).values_list("sender", "text", "tool_calls"))
-        print(messages)
-        print(list(ModelCall.objects.values()))
-        assert "Ada" in turn.reply.text
-        assert CustomerProfile.objects.visible_to(world.system).get().preferences
-        print(Session.objects.get().parts.count())
+    standin.play(tool("list_skills"), reply("There are none."))
+    turn = say(world, "What can you do?", standin)
+    assert turn.session is not None
+    with acting(world.operator):
+        first, second = ModelCall.objects.filter(turn=turn)
+    assert (first.step, first.stop_reason, second.step, second.stop_reason) == (1, "tool_use", 2, "end_turn")
+    assert first.stand_in
+    assert first.cost_micro_usd is None
+    assert first.prefix_sha256 == turn.session.prefix_sha256
+    assert first.input_tokens + first.cache_write_5m_tokens + first.cache_write_1h_tokens > 0
 
 
-def test_approved_skill_is_fetched_and_counted(world: World, backend: AnthropicBackend) -> None:
-    # R096, R099
+def test_an_overloaded_model_postpones_the_turn_and_the_next_attempt_answers(world: World, standin: StandIn) -> None:
+    standin.play(fault("overloaded"), reply("Sorry for the wait."))
+    event = tell(world, "Hello")
+    turn = take(world, event, standin.backend)
+    assert (turn.status, turn.failure_code, turn.attempts) == (Turn.Status.RUNNING, "overloaded", 1)
+    answer(world.tenant.pk, event.conversation_id, backend=standin.backend)
+    assert turn_of(world, event).attempts == 1, "the lease still runs"
+    lease_runs_out(world, turn)
+    turn = take(world, event, standin.backend)
+    assert (turn.status, turn.attempts, turn.fence, turn.failure_code) == (Turn.Status.DONE, 2, 2, "")
+    assert lines(world, turn.conversation_id) == [("customer", "Hello"), ("agent", "Sorry for the wait.")]
+
+
+def test_a_turn_is_given_up_after_five_attempts(world: World, standin: StandIn) -> None:
+    standin.play(*[fault("server_error")] * ATTEMPTS_PER_TURN)
+    event = tell(world, "Hello")
+    for attempt in range(1, ATTEMPTS_PER_TURN + 1):
+        turn = take(world, event, standin.backend)
+        assert turn.attempts == attempt
+        lease_runs_out(world, turn)
+    assert (turn.status, turn.failure_code) == (Turn.Status.FAILED, "server_fault")
+    assert "given up after 5 attempts" in turn.failure
+    assert lines(world, turn.conversation_id) == []
+    assert say(world, "Hello again", standin).status == Turn.Status.DONE
+
+
+def test_a_turn_whose_workers_died_five_times_is_given_up(world: World, standin: StandIn) -> None:
+    event = tell(world, "Hello")
+    for _ in range(ATTEMPTS_PER_TURN):
+        claimed = claim(event.conversation_id, actor=world.system)
+        assert claimed is not None
+        lease_runs_out(world, claimed.turn)
+    assert take(world, event, standin.backend).failure_code == "attempts_spent"
+    assert standin.requests() == []
+
+
+@pytest.mark.parametrize(
+    ("step", "code"),
+    [
+        (fault("spend_limit"), "spend_limit_reached"),
+        (reply("I will not.", stop_reason="refusal"), "refusal"),
+        (reply("Too long.", stop_reason="model_context_window_exceeded"), "model_context_window_exceeded"),
+        (reply(""), "empty_reply"),
+    ],
+)
+def test_what_time_does_not_heal_ends_the_turn_with_its_reason(
+    world: World, standin: StandIn, step: dict[str, object], code: str
+) -> None:
+    standin.play(step)
+    turn = take(world, tell(world, "Hello"), standin.backend)
+    assert (turn.status, turn.failure_code, turn.reply_id) == (Turn.Status.FAILED, code, None)
+    assert turn.failure.endswith(".") or turn.failure
+    assert turn.finished_at is not None
+
+
+@pytest.mark.parametrize("kind", ["rate_limited", "cut_stream", "malformed", "server_error"])
+def test_what_time_heals_postpones_the_turn(world: World, standin: StandIn, kind: str) -> None:
+    standin.play(fault(kind))
+    turn = take(world, tell(world, "Hello"), standin.backend)
+    assert turn.status == Turn.Status.RUNNING
+    assert turn.failure_code
+
+
+def test_a_turn_that_takes_too_long_is_postponed(world: World, standin: StandIn, settings: Settings) -> None:
+    settings.TURN_DEADLINE_SECONDS = 0
+    turn = take(world, tell(world, "Hello"), standin.backend)
+    assert (turn.status, turn.failure_code) == (Turn.Status.RUNNING, "timed_out")
+
+
+def test_a_dead_workers_turn_is_taken_over_with_its_session(world: World, standin: StandIn) -> None:
     make_persona(world)
-    skill = make_skill(world, "approved", title="Issue a refund", body="## Procedure\n1. Call `update_customer_profile`.")
-    turn = take(world, make_event(world, "Can you issue a refund please? Please always call me."), backend)
-    assert turn.status == Turn.Status.DONE, turn.failure
+    standin.play(fault("overloaded"))
+    event = tell(world, "Hello")
+    turn = take(world, event, standin.backend)
+    lease_runs_out(world, turn)
+    later = tell(world, "Anybody?")
+    taken_over = take(world, event, standin.backend)
+    assert (taken_over.pk, taken_over.session_id, taken_over.fence) == (turn.pk, turn.session_id, 2)
     with acting(world.system):
-        print(list(Message.objects.filter(conversation=turn.conversation_id).values_list("sender", "text", "tool_calls")))
-        skill.refresh_from_db()
-        assert skill.use.use_count == 1
+        later.refresh_from_db()
+    assert later.turn_id is not None
+    assert later.turn_id != turn.pk, "what arrived after the prompt was built is the next turn's"
+
+
+class Overtaken:
+    """A model so slow that another worker answers in between."""
+
+    def __init__(self, world: World, standin: StandIn, conversation_id: int) -> None:
+        self.world, self.standin, self.conversation_id = world, standin, conversation_id
+
+    def complete(self, request: Request) -> Reply:
+        said = self.standin.backend.complete(request)
+        answer(self.world.tenant.pk, self.conversation_id, backend=self.standin.backend)
+        return said
+
+
+def test_a_worker_that_lost_its_turn_writes_nothing(world: World, standin: StandIn, settings: Settings) -> None:
+    settings.TURN_LEASE_SECONDS = 0
+    standin.play(reply("Too late."), reply("In time."))
+    event = tell(world, "Hello")
+    turn = take(world, event, Overtaken(world, standin, event.conversation_id))
+    assert (turn.status, turn.fence) == (Turn.Status.DONE, 2)
+    assert lines(world, turn.conversation_id) == [("customer", "Hello"), ("agent", "In time.")]
+    with acting(world.system):
+        assert Turn.objects.filter(conversation=turn.conversation_id).count() == 1
+
+
+def test_the_model_may_call_tools_until_its_steps_are_spent(world: World, standin: StandIn) -> None:
+    # R125
+    amend_agent(world.agent, actor=world.admin, max_steps=2)
+    standin.play(tool("list_skills"), reply("Two steps are enough."))
+    assert say(world, "Hello", standin).reply is not None
+    standin.play(tool("list_skills"), tool("list_skills"), reply("Three are not."))
+    turn = take(world, tell(world, "Again"), standin.backend)
+    assert (turn.status, turn.failure_code) == (Turn.Status.FAILED, "steps_spent")
+
+
+class Pausing:
+    """A model that stops once to go on, as the API may with tools of its own."""
+
+    def __init__(self) -> None:
+        self.reasons = [StopReason.PAUSE_TURN, StopReason.END_TURN]
+
+    def complete(self, request: Request) -> Reply:
+        reason = self.reasons.pop(0)
+        text = "Let me think." if self.reasons else "Done."
+        block: JsonObject = {"type": "text", "text": text}
+        return Reply("msg", request.model, reason, (block,), text, (), Usage(1, 1), stand_in=True)
+
+
+def test_a_pause_of_the_model_goes_on_and_counts_as_a_step(world: World) -> None:
+    turn = take(world, tell(world, "Hello"), Pausing())
+    assert lines(world, turn.conversation_id)[1:] == [("agent", "Let me think."), ("agent", "Done.")]
+    assert turn.reply is not None
+    assert turn.reply.text == "Done."
+
+
+def test_the_same_call_again_and_again_is_refused_and_said(world: World, standin: StandIn) -> None:
+    standin.play(*[tool("list_skills")] * 3, reply("I give up."))
+    made = calls(world, say(world, "Hello", standin))
+    assert [call["is_error"] for call in made] == [False, False, True]
+    assert "made this very call before" in made[-1]["result"]
+
+
+def test_a_turn_has_forty_tool_calls(world: World, standin: StandIn) -> None:
+    # R125
+    amend_agent(world.agent, actor=world.admin, max_steps=50)
+    standin.play(*[tool("get_skill", skill_id=number) for number in range(41)], reply("Enough."))
+    made = calls(world, say(world, "Hello", standin))
+    assert "More than 40 tool calls" in made[-1]["result"]
+    assert "More than 40 tool calls" not in made[-2]["result"]
+
+
+def test_a_message_after_the_end_opens_a_conversation_that_follows(world: World, standin: StandIn) -> None:
+    # R108
+    first = say(world, "Hello", standin)
+    with acting(world.bot):
+        resolve_conversation(first.conversation, actor=world.bot)
+    second = say(world, "One more thing", standin)
+    assert second.conversation_id != first.conversation_id
+    with acting(world.system):
+        assert second.conversation.follows_id == first.conversation_id
+        assert Message.objects.filter(conversation=second.conversation_id).count() == 2

@@ -1,5 +1,6 @@
 """Live servers for whole stories: a committing database, a broker, the stand-in model, and the product's own processes."""
 
+import json
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -125,6 +127,19 @@ def house(database: str, postgres: Postgres) -> Iterator[House]:
         house.stop()
     valkey.stop()
     shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def seeded(house: House) -> dict[str, Any]:
+    """The demo's tenant in the house, and its processes running."""
+    house.start_web()
+    house.start_worker()
+    house.start_beat()
+    seed = house.run("manage.py", "seed_demo", "--json")
+    assert seed.returncode == 0, seed.stderr
+    house.await_ready()
+    made: dict[str, Any] = json.loads(seed.stdout.splitlines()[-1])
+    return made
 
 
 def _environment(home: Path, database: str, postgres: Postgres, valkey: Valkey, standin_url: str) -> dict[str, str]:
