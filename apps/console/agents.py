@@ -1,0 +1,160 @@
+"""Agents, how they run, and the tokens they come in with."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+
+from apps.console.deeds import Amendment, Button, Creation, Values
+from apps.console.forms import TokenRequest
+from apps.console.governed_admin import GovernedAdmin
+from apps.console.history import url_of_subject
+from apps.console.panels import Panels
+from apps.console.requests import actor_of
+from apps.console.titles import moment
+from apps.governance.actors import Actor
+from apps.governance.policy import Act
+from apps.memory.models import AgentMemory
+from apps.personas.models import Persona
+from apps.skills.models import Skill
+from apps.tenants.actions import IssuedToken, amend_agent, create_agent, issue_token, revoke_token, rotate_token
+from apps.tenants.models import Agent, AgentToken
+
+
+def agent_panels(agent: Any, request: HttpRequest) -> dict[str, Any]:
+    """Everything the agent is made of."""
+    actor = actor_of(request)
+    return {
+        "persona": Persona.objects.visible_to(actor).filter(agent=agent).first(),
+        "memory": AgentMemory.objects.visible_to(actor).filter(agent=agent).first(),
+        "skill_count": Skill.objects.visible_to(actor).approved().for_agent(agent.pk).count(),
+        "tokens": AgentToken.objects.visible_to(actor).filter(agent=agent),
+        "now": timezone.now(),
+    }
+
+
+def token_panels(token: Any, request: HttpRequest) -> dict[str, Any]:
+    """Whether the token opens anything."""
+    del request
+    return {"standing": standing(token)}
+
+
+def standing(token: AgentToken) -> str:
+    """What a token is good for now."""
+    if token.revoked_at:
+        return "revoked"
+    return "expired" if token.expires_at and token.expires_at <= timezone.now() else "live"
+
+
+def _create(values: Values, actor: Actor) -> Agent:
+    return create_agent(values["key"], values["title"], actor=actor, learns=values["learns"])
+
+
+def _amend(agent: Agent, values: Values, actor: Actor, read_at: int | None) -> Agent:
+    return amend_agent(agent, actor=actor, read_at=read_at, **values)
+
+
+def _issue(agent: Agent, actor: Actor, said: Values) -> IssuedToken:
+    return issue_token(agent, actor=actor, name=said["name"], valid_days=said["valid_days"])
+
+
+def _rotate(token: AgentToken, actor: Actor, said: Values) -> IssuedToken:
+    del said
+    return rotate_token(token, actor=actor)
+
+
+def _revoke(token: AgentToken, actor: Actor, said: Values) -> AgentToken:
+    del said
+    return revoke_token(token, actor=actor)
+
+
+def _is_live(token: AgentToken) -> bool:
+    return standing(token) == "live"
+
+
+def _page_of_agent(token: AgentToken) -> str:
+    return url_of_subject("tenants.agent", token.agent_id)
+
+
+class AgentAdmin(GovernedAdmin):
+    """The agents of the tenant."""
+
+    list_display = ("key", "title", "model_used", "learns", "max_steps", "updated")
+    search_fields = ("key", "title")
+    search_help_text = "Search key or title"
+    empty = "No agent yet. Add one, give it a persona, and issue the token it comes in with."
+    add_fields = ("key", "title", "learns")
+    fields = ("title", "model", "contract", "learns", "session_idle_seconds", "max_steps")
+    change_form_template = "console/agent.html"
+    edit_label = "Edit how it runs"
+    creates = Creation(Act.AGENT_CREATE, _create, add_fields)
+    amends = (Amendment(Act.AGENT_AMEND, _amend),)
+    panels = Panels(agent_panels)
+    buttons = (
+        Button(
+            "issue",
+            "Issue a token",
+            Act.TOKEN_ISSUE,
+            _issue,
+            done="",
+            consequence="Whoever holds the token acts as agent {agent}. It is shown once.",
+            form=TokenRequest,
+            tone="primary",
+            answer_template="console/token_issued.html",
+        ),
+    )
+
+    @admin.display(description="Model")
+    def model_used(self, agent: Agent) -> str:
+        return agent.model or "the installation's default"
+
+
+class TokenAdmin(GovernedAdmin):
+    """Tokens: what they are for and whether they still open anything; never their secrets."""
+
+    list_display = ("name", "prefix", "agent", "state", "expires", "last_used")
+    list_filter = ("agent",)
+    list_select_related = ("agent",)
+    search_fields = ("name", "prefix")
+    search_help_text = "Search name or beginning"
+    empty = "No token yet. Issue one on an agent's page."
+    fields = ()
+    change_form_template = "console/token.html"
+    panels = Panels(token_panels)
+    buttons = (
+        Button(
+            "rotate",
+            "Rotate",
+            Act.TOKEN_ROTATE,
+            _rotate,
+            done="",
+            consequence="A new token is shown once; this one goes on for 24 hours, so that nothing stops in between.",
+            when=_is_live,
+            tone="primary",
+            answer_template="console/token_issued.html",
+        ),
+        Button(
+            "revoke",
+            "Revoke",
+            Act.TOKEN_REVOKE,
+            _revoke,
+            done="Revoked. The next request with this token is refused.",
+            consequence="The next request with this token is refused. There is no way back: issue another one.",
+            when=_is_live,
+            tone="danger",
+            leads_to=_page_of_agent,
+        ),
+    )
+
+    @admin.display(description="Expires", ordering="expires_at")
+    def expires(self, token: AgentToken) -> str:
+        return moment(token.expires_at)
+
+    @admin.display(description="Last used", ordering="last_used_at")
+    def last_used(self, token: AgentToken) -> str:
+        return moment(token.last_used_at)
+
+    @admin.display(description="State")
+    def state(self, token: AgentToken) -> str:
+        return standing(token)

@@ -1,0 +1,115 @@
+"""Conversations: the transcript, the sessions and turns behind it, and what was learned."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.deeds import Button, Tabs, Values
+from apps.console.forms import Resolution
+from apps.console.governed_admin import GovernedAdmin
+from apps.console.panels import Panels
+from apps.console.transcripts import transcript
+from apps.console.usage import Usage, total
+from apps.conversations.actions import abandon_conversation, resolve_conversation
+from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
+from apps.governance.policy import Act
+from apps.runtime.models import Turn
+
+TURNS_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class TakenTurn:
+    """A turn with what its model calls used."""
+
+    turn: Turn
+    usage: Usage
+
+
+def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, Any]:
+    """All that belongs to the conversation."""
+    del request
+    turns = list(_turns(conversation.turns.select_related("session").prefetch_related("calls")[:TURNS_SHOWN]))
+    return {
+        "lines": transcript(conversation),
+        "waiting": conversation.events.filter(turn_id__isnull=True),
+        "sessions": conversation.sessions.all(),
+        "turns": turns,
+        "stand_in": any(taken.usage.stand_in for taken in turns),
+        "extraction": getattr(conversation, "extraction", None),
+        "is_open": _is_open(conversation),
+    }
+
+
+def _turns(turns: Iterable[Turn]) -> Iterator[TakenTurn]:
+    for turn in turns:
+        yield TakenTurn(turn, total(turn.calls.all()))
+
+
+def _resolve(conversation: Conversation, actor: Actor, said: Values) -> Conversation:
+    outcome = Conversation.Outcome(said["outcome"])
+    return resolve_conversation(conversation, actor=actor, outcome=outcome, read_at=said["read_at"])
+
+
+def _abandon(conversation: Conversation, actor: Actor, said: Values) -> Conversation:
+    return abandon_conversation(conversation, actor=actor, read_at=said["read_at"])
+
+
+def _solved(conversation: Conversation) -> dict[str, str]:
+    del conversation
+    return {"outcome": Conversation.Outcome.SOLVED}
+
+
+def _is_open(conversation: Conversation) -> bool:
+    return bool(conversation.status == Conversation.Status.OPEN)
+
+
+class ConversationAdmin(GovernedAdmin):
+    """Every thread of every channel."""
+
+    list_display = ("thread", "agent", "status", "outcome", "end_user_key", "verdict", "updated")
+    list_filter = ("agent", "channel", "outcome", "origin")
+    list_select_related = ("agent", "extraction")
+    search_fields = ("conversation_key", "end_user_key")
+    search_help_text = "Search thread or customer"
+    tabs = Tabs("status", tuple(Conversation.Status.choices))
+    empty = "No conversation here. They begin with a message to /api/v1/messages/, or with an import of transcripts."
+    fields = ()
+    change_form_template = "console/conversation.html"
+    panels = Panels(conversation_panels)
+    buttons = (
+        Button(
+            "resolve",
+            "Resolve",
+            Act.CONVERSATION_RESOLVE,
+            _resolve,
+            done="Resolved. What can be learned from it appears under Extractions in a moment.",
+            consequence="The conversation ends, and the learning looks at it. A later message opens a new one.",
+            form=Resolution,
+            initial=_solved,
+            when=_is_open,
+            tone="primary",
+        ),
+        Button(
+            "abandon",
+            "Abandon",
+            Act.CONVERSATION_ABANDON,
+            _abandon,
+            done="Abandoned. Nothing is learned from it.",
+            consequence="The conversation ends, and nothing is learned from it. A later message opens a new one.",
+            when=_is_open,
+        ),
+    )
+
+    @admin.display(description="Thread", ordering="conversation_key")
+    def thread(self, conversation: Conversation) -> str:
+        return str(conversation)
+
+    @admin.display(description="Learned")
+    def verdict(self, conversation: Conversation) -> str:
+        extraction = getattr(conversation, "extraction", None)
+        return extraction.get_verdict_display() if extraction else "not looked at"

@@ -1,0 +1,143 @@
+"""Home: what waits for a person, what happened lately, and what the model cost."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Count, QuerySet, Sum
+from django.db.models.functions import TruncHour
+
+from apps.console.usage import Usage
+from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
+from apps.governance.models import Proposal
+from apps.learning.models import Extraction
+from apps.runtime.models import ModelCall
+from apps.skills.models import Skill
+from apps.tenants.models import Agent
+
+WAITING_SHOWN = 5
+LATEST_SHOWN = 8
+HOURS = 24
+BAR_WIDTH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """The prompt tokens of one hour as a bar of the chart; heights are in percent of the busiest hour."""
+
+    at: datetime
+    x: int
+    cached_tokens: int
+    other_tokens: int
+    cached_height: int
+    other_height: int
+
+    @property
+    def cached_y(self) -> int:
+        return 100 - self.cached_height
+
+    @property
+    def other_y(self) -> int:
+        return self.cached_y - self.other_height
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How often the learning came to a verdict."""
+
+    value: str
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Everything the home page shows."""
+
+    drafts: Sequence[Skill]
+    draft_count: int
+    proposals: Sequence[Proposal]
+    proposal_count: int
+    conversations: Sequence[Conversation]
+    open_count: int
+    verdicts: Sequence[Verdict]
+    usage: Usage
+    hours: Sequence[Hour]
+    has_agents: bool
+
+
+def overview(actor: Actor, now: datetime) -> Overview:
+    """The home page of one tenant, in a constant number of reads."""
+    drafts = Skill.objects.visible_to(actor).drafts()
+    proposals = Proposal.objects.visible_to(actor).open()
+    conversations = Conversation.objects.visible_to(actor)
+    calls = ModelCall.objects.filter(at__gte=now - timedelta(hours=HOURS))
+    return Overview(
+        drafts=list(drafts.select_related("agent")[:WAITING_SHOWN]),
+        draft_count=drafts.count(),
+        proposals=list(proposals.select_related("agent")[:WAITING_SHOWN]),
+        proposal_count=proposals.count(),
+        conversations=list(conversations.select_related("agent", "extraction").order_by("-updated_at")[:LATEST_SHOWN]),
+        open_count=conversations.open().count(),
+        verdicts=_verdicts(),
+        usage=_usage(calls),
+        hours=_hours(calls, now),
+        has_agents=Agent.objects.visible_to(actor).exists(),
+    )
+
+
+def _verdicts() -> list[Verdict]:
+    rows = Extraction.objects.order_by().values_list("verdict").annotate(count=Count("pk")).order_by("-count")
+    return [Verdict(value, Extraction.Verdict(value).label, count) for value, count in rows]
+
+
+def _usage(calls: QuerySet[ModelCall]) -> Usage:
+    sums = calls.aggregate(
+        calls=Count("pk"),
+        fresh=Sum("input_tokens", default=0),
+        read=Sum("cache_read_tokens", default=0),
+        written=Sum("cache_write_5m_tokens", default=0) + Sum("cache_write_1h_tokens", default=0),
+        output=Sum("output_tokens", default=0),
+        cost=Sum("cost_micro_usd", default=0),
+        priced=Count("cost_micro_usd"),
+    )
+    stand_in = calls.filter(stand_in=True).count()
+    return Usage(
+        calls=sums["calls"],
+        fresh_tokens=sums["fresh"],
+        cache_read_tokens=sums["read"],
+        cache_write_tokens=sums["written"],
+        output_tokens=sums["output"],
+        cost_micro_usd=sums["cost"],
+        unpriced=sums["calls"] - sums["priced"],
+        stand_in=stand_in,
+    )
+
+
+def _hours(calls: QuerySet[ModelCall], now: datetime) -> list[Hour]:
+    rows = (
+        calls.order_by()
+        .annotate(hour=TruncHour("at"))
+        .values_list("hour")
+        .annotate(
+            read=Sum("cache_read_tokens"),
+            other=Sum("input_tokens") + Sum("cache_write_5m_tokens") + Sum("cache_write_1h_tokens"),
+        )
+    )
+    return _bars({hour: (read, other) for hour, read, other in rows}, now)
+
+
+def _bars(by_hour: dict[datetime, tuple[int, int]], now: datetime) -> list[Hour]:
+    latest = now.replace(minute=0, second=0, microsecond=0)
+    hours = [latest - timedelta(hours=ago) for ago in reversed(range(HOURS))]
+    most = _most(by_hour.values())
+    return [
+        Hour(hour, at * BAR_WIDTH, read, other, round(100 * read / most), round(100 * other / most))
+        for at, hour in enumerate(hours)
+        for read, other in [by_hour.get(hour, (0, 0))]
+    ]
+
+
+def _most(tokens: Iterable[tuple[int, int]]) -> int:
+    return max((read + other for read, other in tokens), default=0) or 1

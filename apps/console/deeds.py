@@ -1,0 +1,128 @@
+"""What a page can do: a declaration names the act, the function behind it, and when its button is worth showing."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django import forms
+
+from apps.console.forms import Decision
+from apps.governance.actors import Actor
+from apps.governance.door import may
+from apps.governance.models import Governed
+from apps.governance.policy import POLICY, Act
+
+Values = Mapping[str, Any]
+
+
+def always(row: Any) -> bool:
+    """Whatever state the row is in."""
+    del row
+    return True
+
+
+def nothing(row: Any) -> dict[str, Any]:
+    """No value to begin with."""
+    del row
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """How a row is made from a form's values."""
+
+    act: Act
+    call: Callable[[Values, Actor], Governed]
+    takes: tuple[str, ...]
+
+    def is_open_to(self, actor: Actor) -> bool:
+        return may(actor, self.act)
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """How a row takes a form's values; `read_at` is the version they were typed over."""
+
+    act: Act
+    call: Callable[[Any, Values, Actor, int | None], Any]
+    when: Callable[[Any], bool] = always
+
+    def is_open_to(self, actor: Actor) -> bool:
+        return may(actor, self.act)
+
+    def writable(self, actor: Actor) -> frozenset[str]:
+        """The governed fields this actor may change by this act."""
+        return frozenset(name for name in POLICY[self.act].fields if may(actor, self.act, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A decision on a row's page: one form, one POST, one act.
+
+    `consequence` says what a yes means for customers; `folded` buttons open to their form first.
+    """
+
+    name: str
+    label: str
+    act: Act
+    call: Callable[[Any, Actor, Values], Any]
+    done: str
+    consequence: str = ""
+    form: type[Decision] = Decision
+    initial: Callable[[Any], dict[str, Any]] = nothing
+    when: Callable[[Any], bool] = always
+    tone: str = "plain"
+    folded: bool = True
+    leads_to: Callable[[Any], str] | None = None
+    answer_template: str = ""
+
+    def is_open_to(self, actor: Actor) -> bool:
+        return may(actor, self.act)
+
+    def unbound(self, row: Any) -> Decision:
+        """The form as the page shows it."""
+        return self.form(initial=self._initial(row), auto_id=f"{self.name}_%s", label_suffix="")
+
+    def bound(self, data: Values) -> Decision:
+        """The form as it was sent."""
+        return self.form(data=data, auto_id=f"{self.name}_%s", label_suffix="")
+
+    def shown_again(self, row: Any, refused: Decision) -> Decision:
+        """The refused form with what was typed, bound anew to what the page now shows."""
+        initial = self._initial(row)
+        hidden = {bound.name: initial[bound.name] for bound in refused.hidden_fields() if bound.name in initial}
+        refused.data = {**{name: refused.data.get(name) for name in refused.fields}, **hidden}
+        return refused
+
+    def _initial(self, row: Any) -> dict[str, Any]:
+        return {"read_at": row.version, **self.initial(row)}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A button on a page, with the form it sends."""
+
+    button: Button
+    form: forms.BaseForm
+    url: str
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tabs:
+    """The states a list is divided into; the first tab is what one comes for."""
+
+    field: str
+    choices: tuple[tuple[str, str], ...]
+    first: str = ""
+    all_label: str = "All"
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One tab as the list shows it."""
+
+    label: str
+    count: int
+    url: str
+    selected: bool = field(default=False)

@@ -1,0 +1,128 @@
+"""Forms of the console: they clean what was typed; the act decides."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django import forms
+from django.utils.html import format_html
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+
+from apps.console.refusals import explain
+from apps.conversations.models import Conversation
+from apps.governance.errors import GovernanceError
+from apps.personas.models import SECTIONS
+
+READ_AT = "read_at"
+
+
+class Prose(forms.CharField):
+    """A text whose every character counts: not stripped, and with the line ends it had before a browser sent it."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"strip": False, "widget": UnfoldAdminTextareaWidget(attrs={"rows": 6}), **kwargs})
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value) or "").replace("\r\n", "\n")
+
+
+class GovernedForm(forms.ModelForm):  # type: ignore[type-arg]  # one form for every noun
+    """The fields an act takes, with the version that was read when they were shown."""
+
+    read_at = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+    refusal: ClassVar[GovernanceError | None] = None
+    counts: ClassVar[Mapping[str, int]] = {}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        self.fields[READ_AT].initial = None if self.instance._state.adding else getattr(self.instance, "version", None)
+        for name in self.counts.keys() & self.fields.keys():
+            self._count(name, self.counts[name])
+
+    def _count(self, name: str, limit: int) -> None:
+        field = self.fields[name]
+        typed = self.data.get(name) if self.is_bound else self.get_initial_for_field(field, name)
+        length = len(str(typed or "").replace("\r\n", "\n"))
+        counted = '<span class="pc-count" data-counts="{}" data-limit="{}">{} of {} characters reach the model.</span>'
+        field.help_text = format_html("{} " + counted, field.help_text, f"id_{name}", limit, length, limit)
+
+    def clean(self) -> dict[str, Any]:
+        """Show the refusal of the act that was just tried, if it was refused."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.refusal:
+            explain(self, self.refusal)
+        return cleaned
+
+    @property
+    def governed_values(self) -> dict[str, Any]:
+        """What goes to the act."""
+        return {name: value for name, value in self.cleaned_data.items() if name != READ_AT}
+
+
+class Decision(forms.Form):
+    """A yes or a no to the version that stood on the page."""
+
+    read_at = forms.IntegerField(widget=forms.HiddenInput)
+
+
+class Approval(Decision):
+    """A yes to exactly these bytes."""
+
+    reviewed_sha256 = forms.CharField(widget=forms.HiddenInput)
+
+
+class ReasonedDecision(Decision):
+    """A decision whose reason stays with it."""
+
+    reason = Prose(
+        label="Why",
+        max_length=2000,
+        help_text="Kept in the history.",
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+    )
+
+
+class OptionalReason(ReasonedDecision):
+    """A decision that may go without a reason."""
+
+    reason = Prose(
+        label="Why (optional)",
+        required=False,
+        max_length=2000,
+        help_text="Kept in the history.",
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+    )
+
+
+class Resolution(Decision):
+    """How a conversation ended."""
+
+    outcome = forms.ChoiceField(choices=Conversation.Outcome.choices, widget=UnfoldAdminSelectWidget)
+
+
+class TokenRequest(Decision):
+    """What a token is for, and how long it lives."""
+
+    name = forms.CharField(max_length=80, label="What it is for", widget=UnfoldAdminTextInputWidget)
+    valid_days = forms.TypedChoiceField(
+        label="Valid for",
+        coerce=int,
+        choices=[(30, "30 days"), (90, "90 days"), (365, "365 days")],
+        initial=90,
+        widget=UnfoldAdminSelectWidget,
+    )
+
+
+class PatchDecision(Decision):
+    """The live sections as they shall read after a proposal."""
+
+    persona_version = forms.IntegerField(widget=forms.HiddenInput)
+    identity = Prose(required=False)
+    style = Prose(required=False)
+    avoid = Prose(required=False)
+    defaults = Prose(required=False)
+
+    @property
+    def sections(self) -> dict[str, str]:
+        """Only the sections."""
+        return {name: self.cleaned_data[name] for name in SECTIONS}

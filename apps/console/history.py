@@ -1,0 +1,60 @@
+"""What happened to a row: its change records, with the words before and after compared."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from django.apps import apps
+from django.db.models import Model, QuerySet
+from django.urls import NoReverseMatch, reverse
+
+from apps.console.diffs import FieldDiff, field_diffs
+from apps.console.people import People
+from apps.governance.models import ChangeRecord, ChangeText
+
+SHOWN_CHANGES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change as a page shows it."""
+
+    record: ChangeRecord
+    by: str
+    reason: str
+    fields: list[FieldDiff]
+
+
+def changes_of(row: Model, people: People) -> list[Change]:
+    """The latest changes of a row, the newest first."""
+    records = ChangeRecord.objects.filter(subject_type=row._meta.label_lower, subject_id=row.pk)
+    return list(_read(records.select_related("text")[:SHOWN_CHANGES], people))
+
+
+def change(record: ChangeRecord, people: People) -> Change:
+    """One record with its words compared."""
+    text: ChangeText | None = getattr(record, "text", None)
+    if text is None:
+        return Change(record, people[record.actor_label], "The words of this change were erased.", [])
+    before, after = (_in_order(values, record.subject_type) for values in (text.before, text.after))
+    return Change(record, people[record.actor_label], text.reason, field_diffs(before, after))
+
+
+def _in_order(values: Mapping[str, object], subject_type: str) -> dict[str, object]:
+    """The columns in the order of the noun's fields, without the tenant, which is the reader's own."""
+    known = [field.attname for field in apps.get_model(subject_type)._meta.concrete_fields]
+    rank = {name: at for at, name in enumerate(known)}
+    names = sorted((name for name in values if name != "tenant_id"), key=lambda name: rank.get(name, len(rank)))
+    return {name: values[name] for name in names}
+
+
+def url_of_subject(subject_type: str, subject_id: int) -> str:
+    """The page of whatever a record or a proposal is about; empty where the console has none."""
+    try:
+        return reverse(f"admin:{subject_type.replace('.', '_')}_change", args=[subject_id])
+    except NoReverseMatch:
+        return ""
+
+
+def _read(records: QuerySet[ChangeRecord], people: People) -> Iterator[Change]:
+    for record in records:
+        yield change(record, people)

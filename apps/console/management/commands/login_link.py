@@ -1,0 +1,28 @@
+"""Print a link that signs a person in once."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.console.login_links import LIFETIME_SECONDS, login_link_path
+from apps.tenants.models import User
+
+
+class Command(BaseCommand):
+    """`manage.py login_link USERNAME`: the link ends with its first use, or after fifteen minutes."""
+
+    help = "Print a one-time login link for a person."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("username")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        del args
+        username = options["username"]
+        user = User.objects.filter(username=username, is_active=True, is_service=False).first()
+        if user is None:
+            raise CommandError(f"There is no active person called {username}.")
+        self.stdout.write(f"{settings.ENV.console_url.rstrip('/')}{login_link_path(user)}")
+        self.stderr.write(f"The link works once, within {LIFETIME_SECONDS // 60} minutes.")

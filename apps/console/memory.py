@@ -1,0 +1,55 @@
+"""Agent memory: what an agent learned of its trade, slot 4."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.deeds import Amendment, Creation, Values
+from apps.console.governed_admin import GovernedAdmin
+from apps.console.markup import rendered
+from apps.console.panels import Panels
+from apps.governance.actors import Actor
+from apps.governance.policy import Act
+from apps.memory.actions import amend_memory, create_memory
+from apps.memory.models import AgentMemory
+from apps.prompt.budgets import SECTION_CHARACTERS
+
+
+def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:
+    """The body as it reads."""
+    del request
+    return {"body_html": rendered(memory.body), "author": memory.people[memory.updated_by]}
+
+
+def _create(values: Values, actor: Actor) -> AgentMemory:
+    return create_memory(values["agent"].pk, actor=actor, body=values["body"])
+
+
+def _amend(memory: AgentMemory, values: Values, actor: Actor, read_at: int | None) -> AgentMemory:
+    return amend_memory(memory, actor=actor, body=values["body"], read_at=read_at)
+
+
+class MemoryAdmin(GovernedAdmin):
+    """One memory per agent, written by the agent and corrected by people."""
+
+    list_display = ("agent", "beginning", "author", "whose_words", "version", "updated")
+    list_select_related = ("agent",)
+    search_fields = ("agent__key", "body")
+    search_help_text = "Search agent or text"
+    empty = "No agent remembers anything yet. Agents write here by themselves; you may write first."
+    add_fields = ("agent", "body")
+    fields = ("body",)
+    counts = dict.fromkeys(fields, SECTION_CHARACTERS)
+    change_form_template = "console/memory.html"
+    creates = Creation(Act.MEMORY_AMEND, _create, add_fields)
+    amends = (Amendment(Act.MEMORY_AMEND, _amend),)
+    panels = Panels(memory_panels)
+
+    @admin.display(description="Body")
+    def beginning(self, memory: AgentMemory) -> str:
+        return memory.body[:120] or "(empty)"
+
+    @admin.display(description="Last written by", ordering="updated_by")
+    def author(self, memory: Any) -> str:
+        return str(memory.people[memory.updated_by])

@@ -1,0 +1,84 @@
+"""From a login to an actor: console pages run as the member who opened them, database role and all.
+
+One transaction spans view and rendering, since lazy templates still read rows. It is rolled back where the answer is an
+error, so that a refused page leaves nothing behind.
+"""
+
+from collections.abc import Callable
+
+from django.contrib.auth.models import AnonymousUser
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import Resolver404, resolve, reverse
+
+from apps.console.refusals import status_of
+from apps.console.requests import ConsoleRequest
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import GovernanceError
+from apps.tenants.identity import memberships_of, person_actor
+from apps.tenants.models import User
+
+TENANT_KEY = "tenant_id"
+# These write people and sessions, which only the login role may, or show nothing of a tenant.
+OUTSIDE = frozenset(
+    {"login", "logout", "login_link", "password_change", "password_change_done", "jsi18n", "switch_tenant"}
+)
+# Unfold's Alpine evaluates expressions and sets styles; nothing is ever loaded from elsewhere.
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
+    " object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+
+View = Callable[[HttpRequest], HttpResponse]
+
+
+class OperatorMiddleware:
+    """Says who acts in a console request, and lets the request act."""
+
+    def __init__(self, get_response: View) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: ConsoleRequest) -> HttpResponse:
+        if not request.path_info.startswith(reverse("admin:index")):
+            return self.get_response(request)
+        request.actor = _member(request)
+        response = self._answered(request, request.actor)
+        response.headers.setdefault("Content-Security-Policy", POLICY)
+        return response
+
+    def process_exception(self, request: ConsoleRequest, exception: Exception) -> HttpResponse | None:
+        """A refusal no page caught becomes a page in its own words."""
+        if not isinstance(exception, GovernanceError):
+            return None
+        return render(request, "console/refused.html", {"refusal": exception}, status=status_of(exception))
+
+    def _answered(self, request: ConsoleRequest, actor: Actor | None) -> HttpResponse:
+        if actor is None or _stands_outside(request):
+            return self.get_response(request)
+        with acting(actor):
+            response = self.get_response(request)
+            if response.status_code >= 400:
+                transaction.set_rollback(True)
+        return response
+
+
+def _member(request: ConsoleRequest) -> Actor | None:
+    """The member behind a login: of the tenant chosen in this session, else of the oldest one."""
+    user: User | AnonymousUser = request.user
+    request.tenant_ids = ()
+    if not isinstance(user, User) or not user.is_active or user.is_service:
+        return None
+    roles = dict(memberships_of(user.pk))
+    request.tenant_ids = tuple(roles)
+    chosen = request.session.get(TENANT_KEY)
+    tenant_id = chosen if chosen in roles else next(iter(roles), None)
+    return person_actor(user.pk, tenant_id, roles[tenant_id]) if tenant_id is not None else None
+
+
+def _stands_outside(request: HttpRequest) -> bool:
+    try:
+        return resolve(request.path_info).url_name in OUTSIDE
+    except Resolver404:
+        return False

@@ -1,0 +1,116 @@
+"""What unfold asks for to draw the frame of every page: the way around, what waits, and whose books are open."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.http import HttpRequest
+from django.urls import reverse
+
+from apps.console.requests import actor_of
+from apps.governance.acting import acting_actor
+from apps.governance.models import Proposal
+from apps.skills.models import Skill
+from apps.tenants.models import Tenant
+
+SKILLS = "skills_skill_changelist"
+DRAFT = Skill.Status.DRAFT.value
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A page the sidebar leads to."""
+
+    title: str
+    icon: str
+    view: str
+    tab: str = ""
+
+
+GROUPS = (
+    ("", (Place("Home", "home", "index"),)),
+    (
+        "Review",
+        (
+            Place("Skill drafts", "rate_review", SKILLS, DRAFT),
+            Place("Proposals", "approval", "governance_proposal_changelist"),
+        ),
+    ),
+    (
+        "What happened",
+        (
+            Place("Conversations", "forum", "conversations_conversation_changelist"),
+            Place("Extractions", "school", "learning_extraction_changelist"),
+            Place("Sessions", "data_object", "runtime_session_changelist"),
+            Place("Changes", "history", "governance_changerecord_changelist"),
+        ),
+    ),
+    (
+        "What agents go by",
+        (
+            Place("Personas", "theater_comedy", "personas_persona_changelist"),
+            Place("Skills", "menu_book", SKILLS, Skill.Status.APPROVED.value),
+            Place("Memory", "psychology", "memory_agentmemory_changelist"),
+            Place("Customers", "group", "memory_customerprofile_changelist"),
+        ),
+    ),
+    (
+        "Set-up",
+        (
+            Place("Agents", "smart_toy", "tenants_agent_changelist"),
+            Place("Tokens", "key", "tenants_agenttoken_changelist"),
+        ),
+    ),
+)
+
+
+def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
+    """The groups of the sidebar, with what waits in the two queues."""
+    waiting = _waiting(request)
+    return [
+        {"title": title, "items": [_item(place, request, waiting.get(place.title, 0)) for place in places]}
+        for title, places in GROUPS
+    ]
+
+
+def tenant_name(request: HttpRequest) -> str:
+    """The tenant whose books are open, under the product's name."""
+    tenant = Tenant.objects.filter(pk=actor_of(request).tenant_id).first() if _may_read(request) else None
+    return tenant.name if tenant else ""
+
+
+def _item(place: Place, request: HttpRequest, waiting: int) -> dict[str, Any]:
+    url = reverse(f"admin:{place.view}")
+    item = {
+        "title": place.title,
+        "icon": place.icon,
+        "link": f"{url}?tab={place.tab}" if place.tab else url,
+        "active": _is_here(place, url, request),
+    }
+    return {**item, "badge": str(waiting), "badge_variant": "primary"} if waiting else item
+
+
+def _is_here(place: Place, url: str, request: HttpRequest) -> bool:
+    if place.view == "index":
+        return request.path == url
+    if not request.path.startswith(url):
+        return False
+    # Two places lead to the skills: the queue of drafts, and everything else.
+    on_drafts = request.GET.get("tab", DRAFT) == DRAFT and request.path == url
+    return place.view != SKILLS or on_drafts == (place.tab == DRAFT)
+
+
+def _waiting(request: HttpRequest) -> dict[str, int]:
+    if not _may_read(request):
+        return {}
+    actor = actor_of(request)
+    return {
+        "Skill drafts": Skill.objects.visible_to(actor).drafts().count(),
+        "Proposals": Proposal.objects.visible_to(actor).open().count(),
+    }
+
+
+def _may_read(request: HttpRequest) -> bool:
+    """Pages outside the wall, such as the one to change a password, and pages after a broken transaction count nothing."""
+    acting = acting_actor()
+    return acting is not None and acting == getattr(request, "actor", None) and not connection.needs_rollback

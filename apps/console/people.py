@@ -1,0 +1,20 @@
+"""Names for the labels rows carry: `operator:7` is a person, `agent:support` an agent."""
+
+from apps.governance.actors import Actor
+from apps.tenants.models import Membership
+
+
+class People(dict[str, str]):
+    """The name behind a label; a label nobody is known by reads as itself."""
+
+    def __missing__(self, label: str) -> str:
+        kind, _, key = label.partition(":")
+        if kind == "agent" and key:
+            return f"agent {key}"
+        return f"former member {key}" if kind == "operator" and key else label
+
+
+def people_of_tenant(actor: Actor) -> People:
+    """Every member of the actor's tenant by the label its acts carry."""
+    members = Membership.objects.visible_to(actor).select_related("user")
+    return People({f"operator:{member.user_id}": member.user.get_username() for member in members})

@@ -1,0 +1,108 @@
+"""Personas: the four live sections, what the model sees of them, and what the agent proposes."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.deeds import Amendment, Button, Creation, Tabs, Values
+from apps.console.forms import OptionalReason
+from apps.console.governed_admin import GovernedAdmin
+from apps.console.panels import Panels
+from apps.console.requests import actor_of
+from apps.governance.actors import Actor
+from apps.governance.models import Proposal
+from apps.governance.policy import Act
+from apps.personas.actions import activate_persona, amend_persona, archive_persona, create_persona
+from apps.personas.models import SECTIONS, Persona
+from apps.prompt import values as prompt
+from apps.prompt.assembly import assemble
+from apps.prompt.budgets import SECTION_CHARACTERS
+
+
+def persona_panels(persona: Any, request: HttpRequest) -> dict[str, Any]:
+    """Slot 1 as the next session will carry it, and the open proposal."""
+    return {
+        "preview": slot_one(persona),
+        "proposal": Proposal.objects.visible_to(actor_of(request)).open().about(persona).first(),
+    }
+
+
+def slot_one(persona: Persona) -> str:
+    """The text of slot 1; empty for an archived persona, whose agent speaks by the default prompt."""
+    if persona.status != Persona.Status.ACTIVE:
+        return ""
+    voice = prompt.Persona(**{name: getattr(persona, name) for name in SECTIONS})
+    parts = assemble(prompt.PromptInput(agent_key=persona.agent.key, persona=voice)).parts
+    return "".join(part.text for part in parts if part.slot is prompt.Slot.PERSONA)
+
+
+def _create(values: Values, actor: Actor) -> Persona:
+    return create_persona(values["agent"].pk, actor=actor, values={name: values[name] for name in SECTIONS})
+
+
+def _amend(persona: Persona, values: Values, actor: Actor, read_at: int | None) -> Persona:
+    return amend_persona(persona, actor=actor, values=values, read_at=read_at)
+
+
+def _archive(persona: Persona, actor: Actor, said: Values) -> Persona:
+    return archive_persona(persona, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _activate(persona: Persona, actor: Actor, said: Values) -> Persona:
+    return activate_persona(persona, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _is_active(persona: Persona) -> bool:
+    return bool(persona.status == Persona.Status.ACTIVE)
+
+
+def _is_archived(persona: Persona) -> bool:
+    return bool(persona.status == Persona.Status.ARCHIVED)
+
+
+class PersonaAdmin(GovernedAdmin):
+    """Identity and voice of each agent."""
+
+    list_display = ("agent", "status", "opening", "version", "updated")
+    list_select_related = ("agent",)
+    search_fields = ("agent__key", "identity")
+    search_help_text = "Search agent or identity"
+    tabs = Tabs("status", tuple(Persona.Status.choices), first=Persona.Status.ACTIVE)
+    empty = "No persona here. Until an agent has one it speaks by the default prompt; add one to give it a voice."
+    add_fields = ("agent", *SECTIONS)
+    fields = SECTIONS
+    counts = dict.fromkeys(SECTIONS, SECTION_CHARACTERS)
+    change_form_template = "console/persona.html"
+    saved = "Saved. The agent's next session speaks by it; sessions already open keep what they started with."
+    creates = Creation(Act.PERSONA_CREATE, _create, add_fields)
+    amends = (Amendment(Act.PERSONA_AMEND, _amend),)
+    panels = Panels(persona_panels)
+    buttons = (
+        Button(
+            "archive",
+            "Archive",
+            Act.PERSONA_ARCHIVE,
+            _archive,
+            done="Archived. The next session speaks by the default prompt.",
+            consequence="The next session of agent {agent} speaks by the default prompt.",
+            form=OptionalReason,
+            when=_is_active,
+            tone="danger",
+        ),
+        Button(
+            "activate",
+            "Activate",
+            Act.PERSONA_ACTIVATE,
+            _activate,
+            done="Active. The next session speaks by this persona again.",
+            consequence="The next session of agent {agent} speaks by this persona again.",
+            form=OptionalReason,
+            when=_is_archived,
+            tone="primary",
+        ),
+    )
+
+    @admin.display(description="Identity")
+    def opening(self, persona: Persona) -> str:
+        return persona.identity[:120] or "(empty)"

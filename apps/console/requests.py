@@ -1,0 +1,32 @@
+"""Who acts in a console request, and what is looked up once for the whole page."""
+
+from django.http import HttpRequest
+
+from apps.console.people import People, people_of_tenant
+from apps.governance.actors import Actor
+from apps.governance.errors import MissingActor
+
+
+class ConsoleRequest(HttpRequest):
+    """A request the middleware has looked at: `actor` says who acts, None that nobody may."""
+
+    actor: Actor | None
+    tenant_ids: tuple[int, ...]
+    people: People
+    refused: bool
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    """The member who acts; a page without one is a programming error."""
+    actor = getattr(request, "actor", None)
+    if not isinstance(actor, Actor):
+        raise MissingActor("This page needs a signed-in member of a tenant.")
+    return actor
+
+
+def people_of(request: HttpRequest) -> People:
+    """Names for the labels on this page, read once per request."""
+    if not hasattr(request, "people"):
+        request.people = people_of_tenant(actor_of(request))  # type: ignore[attr-defined]  # set by us, see ConsoleRequest
+    known: People = request.people  # type: ignore[attr-defined]  # set above
+    return known

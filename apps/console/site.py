@@ -1,0 +1,119 @@
+"""The admin site: who gets in, which pages there are, and home."""
+
+# ruff: noqa: ARG002  # Django calls these methods by its own signatures.
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils import timezone
+from unfold.forms import AuthenticationForm
+from unfold.sites import UnfoldAdminSite
+
+from apps.console.agents import AgentAdmin, TokenAdmin
+from apps.console.changes import ChangeRecordAdmin
+from apps.console.conversations import ConversationAdmin
+from apps.console.dashboard import overview
+from apps.console.extractions import ExtractionAdmin
+from apps.console.login_links import login_link
+from apps.console.memory import MemoryAdmin
+from apps.console.middleware import TENANT_KEY
+from apps.console.personas import PersonaAdmin
+from apps.console.profiles import ProfileAdmin
+from apps.console.proposals import ProposalAdmin
+from apps.console.requests import actor_of, people_of
+from apps.console.sessions import SessionAdmin
+from apps.console.skills import SkillAdmin
+from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.governance.models import ChangeRecord, Proposal
+from apps.learning.models import Extraction
+from apps.memory.models import AgentMemory, CustomerProfile
+from apps.personas.models import Persona
+from apps.runtime.models import Session
+from apps.skills.models import Skill
+from apps.tenants.identity import memberships_of, person_actor
+from apps.tenants.models import Agent, AgentToken, Tenant, User
+
+PAGES = {
+    Agent: AgentAdmin,
+    AgentMemory: MemoryAdmin,
+    AgentToken: TokenAdmin,
+    ChangeRecord: ChangeRecordAdmin,
+    Conversation: ConversationAdmin,
+    CustomerProfile: ProfileAdmin,
+    Extraction: ExtractionAdmin,
+    Persona: PersonaAdmin,
+    Proposal: ProposalAdmin,
+    Session: SessionAdmin,
+    Skill: SkillAdmin,
+}
+
+
+class MemberLogin(AuthenticationForm):
+    """A login for members of a tenant; being staff or superuser opens nothing."""
+
+    def confirm_login_allowed(self, user: AbstractBaseUser) -> None:
+        if not isinstance(user, User) or not user.is_active or user.is_service:
+            raise self.get_invalid_login_error()
+        if not memberships_of(user.pk):
+            raise forms.ValidationError("You belong to no tenant yet. Ask an admin of yours to add you.")
+
+
+class ConsoleSite(UnfoldAdminSite):
+    """The console. Whoever the middleware found an actor for is in; all else is the acts' business."""
+
+    login_form = MemberLogin
+    index_template = "console/home.html"
+    enable_nav_sidebar = True
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        return getattr(request, "actor", None) is not None
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        return [
+            path("login-link/<str:coded_id>/<str:token>/", login_link, name="login_link"),
+            path("tenant/", self.admin_view(self.switch_tenant), name="switch_tenant"),
+            *super().get_urls(),
+        ]
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        home = overview(actor_of(request), timezone.now())
+        shown = {"home": home, "people": people_of(request), "title": "Home", **(extra_context or {})}
+        page: TemplateResponse = super().index(request, shown)
+        return page
+
+    def app_index(self, request: HttpRequest, app_label: str, extra_context: Any = None) -> HttpResponse:
+        """The sidebar is the index; an app has no page of its own."""
+        return HttpResponseRedirect(reverse("admin:index"))
+
+    def switch_tenant(self, request: HttpRequest) -> HttpResponse:
+        """Which tenant's books are open; chosen by POST among the person's own."""
+        mine = _tenants_of(request)
+        if request.method == "POST":
+            chosen = next((tenant for tenant in mine if str(tenant.pk) == request.POST.get("tenant")), None)
+            if chosen is not None:
+                request.session[TENANT_KEY] = chosen.pk
+                messages.success(request, f"You now work for {chosen.name}.")
+            return HttpResponseRedirect(reverse("admin:index"), status=303)
+        context = {**self.each_context(request), "title": "Tenants", "tenants": mine, "actor": actor_of(request)}
+        return TemplateResponse(request, "console/tenants.html", context)
+
+
+def _tenants_of(request: HttpRequest) -> list[Tenant]:
+    """Each is read as the member one is there, because nobody sees two tenants at once."""
+    user_id = int(request.user.pk or 0)
+    found = []
+    for tenant_id, role in memberships_of(user_id):
+        with acting(person_actor(user_id, tenant_id, role)):
+            found.append(Tenant.objects.get(pk=tenant_id))
+    return found
+
+
+site = ConsoleSite(name="admin")
+for model, pages in PAGES.items():
+    site.register(model, pages)

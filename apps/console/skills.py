@@ -1,0 +1,212 @@
+"""Skills: the queue of drafts, the review page, and what is live."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+
+from apps.console.deeds import Amendment, Button, Creation, Tabs, Values
+from apps.console.forms import Approval, OptionalReason, ReasonedDecision
+from apps.console.governed_admin import GovernedAdmin
+from apps.console.markup import rendered
+from apps.console.panels import Panels
+from apps.console.requests import actor_of, people_of
+from apps.console.transcripts import Spoken, transcript
+from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
+from apps.governance.models import ChangeRecord, Proposal
+from apps.governance.policy import Act
+from apps.learning.models import Extraction
+from apps.prompt.sanitizer import sanitize
+from apps.prompt.values import Rule
+from apps.skills.actions import (
+    amend_skill,
+    approve_skill,
+    deprecate_skill,
+    discard_skill,
+    draft_skill,
+    revise_skill,
+)
+from apps.skills.models import Skill
+from apps.skills.rules import BODY_CHARACTERS
+
+FIELDS = ("title", "name", "description", "category", "body")
+SOURCES_SHOWN = 3
+FLAGS = {
+    Rule.ESCAPED: "A line looks like one of the prompt's own titles or separators.",
+    Rule.INVISIBLE: "It holds invisible or direction-changing characters.",
+    Rule.ROLE_CONTROL: "It tries to speak as another role or to override instructions.",
+    Rule.TRUNCATED: "It is longer than the model may be given.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A conversation the skill was learned from."""
+
+    conversation: Conversation
+    extraction: Extraction | None
+    lines: list[Spoken]
+
+
+def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
+    """What a reviewer needs beside the text: where it came from, and what is suspicious about it."""
+    record = _drafting(skill)
+    return {
+        "body_html": rendered(skill.body),
+        "flags": sorted(FLAGS[rule] for rule in _tripped(skill)),
+        "sources": list(_sources(skill, record, request)),
+        "evidence": record.evidence if record else {},
+        "drafter": people_of(request)[skill.drafted_by],
+        "approver": people_of(request)[skill.approved_by] if skill.approved_by else "",
+        "use": getattr(skill, "use", None),
+        "proposals": Proposal.objects.visible_to(actor_of(request)).open().about(skill),
+    }
+
+
+def _drafting(skill: Skill) -> ChangeRecord | None:
+    records = ChangeRecord.objects.filter(subject_type=skill._meta.label_lower, subject_id=skill.pk)
+    return records.filter(act=Act.SKILL_DRAFT).first()
+
+
+def _tripped(skill: Skill) -> set[Rule]:
+    texts = (skill.title, skill.description, skill.body)
+    return {rule for text in texts for rule in sanitize(text, BODY_CHARACTERS).notes}
+
+
+def _sources(skill: Skill, record: ChangeRecord | None, request: HttpRequest) -> Iterator[Source]:
+    extractions: QuerySet[Extraction] = skill.extractions.select_related("conversation__agent")
+    by_conversation = {extraction.conversation_id: extraction for extraction in extractions[:SOURCES_SHOWN]}
+    named = {record.evidence.get("conversation_id")} if record else set()
+    ids = {*by_conversation, *named} - {None}
+    for conversation in Conversation.objects.visible_to(actor_of(request)).filter(pk__in=ids).select_related("agent"):
+        yield Source(conversation, by_conversation.get(conversation.pk), transcript(conversation))
+
+
+def _draft(values: Values, actor: Actor) -> Skill:
+    agent, texts = values["agent"], {name: values[name] for name in FIELDS}
+    return draft_skill(agent.pk, actor=actor, values=texts)
+
+
+def _amend(skill: Skill, values: Values, actor: Actor, read_at: int | None) -> Skill:
+    return amend_skill(skill, actor=actor, values=values, read_at=read_at)
+
+
+def _revise(skill: Skill, values: Values, actor: Actor, read_at: int | None) -> Skill:
+    return revise_skill(skill, actor=actor, values=values, read_at=read_at)
+
+
+def _approve(skill: Skill, actor: Actor, said: Values) -> Skill:
+    return approve_skill(skill, actor=actor, reviewed_sha256=said["reviewed_sha256"], read_at=said["read_at"])
+
+
+def _deprecate(skill: Skill, actor: Actor, said: Values) -> Skill:
+    return deprecate_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _discard(skill: Skill, actor: Actor, said: Values) -> None:
+    discard_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _reviewed(skill: Skill) -> dict[str, Any]:
+    return {"reviewed_sha256": skill.content_sha256}
+
+
+def _is_draft(skill: Skill) -> bool:
+    return bool(skill.status == Skill.Status.DRAFT)
+
+
+def _is_approved(skill: Skill) -> bool:
+    return bool(skill.status == Skill.Status.APPROVED)
+
+
+def _queue(skill: Skill) -> str:
+    del skill
+    return reverse("admin:skills_skill_changelist")
+
+
+class SkillAdmin(GovernedAdmin):
+    """Drafts to review, and the runbooks customers are served by."""
+
+    list_display = ("title", "agent", "status", "category", "author", "whose_words", "uses", "updated")
+    list_filter = ("agent", "category")
+    list_select_related = ("agent", "use")
+    search_fields = ("name", "title", "description")
+    search_help_text = "Search name, title or one-liner"
+    tabs = Tabs("status", tuple(Skill.Status.choices), first=Skill.Status.DRAFT)
+    empty = (
+        "No skill here. Drafts appear when a conversation with tool calls is resolved as solved, or add one by hand."
+    )
+    add_fields = ("agent", *FIELDS)
+    fields = FIELDS
+    change_form_template = "console/skill.html"
+    edit_label = "Edit the text"
+    creates = Creation(Act.SKILL_DRAFT, _draft, add_fields)
+    amends = (
+        Amendment(Act.SKILL_AMEND, _amend, when=_is_draft),
+        Amendment(Act.SKILL_REVISE, _revise, when=_is_approved),
+    )
+    panels = Panels(review_panels)
+    buttons = (
+        Button(
+            "approve",
+            "Approve",
+            Act.SKILL_APPROVE,
+            _approve,
+            done="Approved. The next session of this agent lists the skill.",
+            consequence="If you approve, the next session of agent {agent} lists this skill;"
+            " sessions already open keep theirs.",
+            form=Approval,
+            initial=_reviewed,
+            when=_is_draft,
+            tone="primary",
+            folded=False,
+        ),
+        Button(
+            "reject",
+            "Reject",
+            Act.SKILL_DEPRECATE,
+            _deprecate,
+            done="Rejected. The draft is deprecated and reaches no customer.",
+            consequence="The draft becomes deprecated for good. It never reaches a customer.",
+            form=ReasonedDecision,
+            when=_is_draft,
+            tone="danger",
+        ),
+        Button(
+            "discard",
+            "Discard",
+            Act.SKILL_DISCARD,
+            _discard,
+            done="Discarded. The words stay in the history of changes.",
+            consequence="The draft is removed, and its name becomes free. Its words stay in the history of changes.",
+            form=OptionalReason,
+            when=_is_draft,
+            leads_to=_queue,
+        ),
+        Button(
+            "deprecate",
+            "Deprecate",
+            Act.SKILL_DEPRECATE,
+            _deprecate,
+            done="Deprecated. The next session of this agent no longer lists it.",
+            consequence="The next session of agent {agent} no longer lists this skill. There is no way back:"
+            " a fresh skill is needed.",
+            form=ReasonedDecision,
+            when=_is_approved,
+            tone="danger",
+        ),
+    )
+
+    @admin.display(description="Drafted by", ordering="drafted_by")
+    def author(self, skill: Any) -> str:
+        return str(skill.people[skill.drafted_by])
+
+    @admin.display(description="Times fetched", ordering="use__use_count")
+    def uses(self, skill: Skill) -> int:
+        use = getattr(skill, "use", None)
+        return use.use_count if use else 0

@@ -1,0 +1,1 @@
+"""Filters that show values on console pages; they look nothing up."""

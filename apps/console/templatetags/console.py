@@ -1,0 +1,67 @@
+"""Filters for console templates: values in, text out."""
+
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from apps.console.history import url_of_subject
+from apps.console.people import People
+from apps.console.titles import title_of
+
+register = template.Library()
+
+TONES = {
+    "draft": "waits",
+    "open": "waits",
+    "running": "waits",
+    "approved": "good",
+    "active": "good",
+    "applied": "good",
+    "resolved": "good",
+    "done": "good",
+    "live": "good",
+    "solved": "good",
+    "drafted": "good",
+    "rejected": "bad",
+    "failed": "bad",
+    "revoked": "bad",
+    "unsolved": "bad",
+}
+
+
+@register.filter
+def person(label: str, people: People) -> str:
+    """The name behind an actor's label."""
+    return people[label] if label else ""
+
+
+@register.filter
+def badge(value: str) -> SafeString:
+    """A state as a pill; its word says what its colour says."""
+    return format_html('<span class="pc-badge pc-{}">{}</span>', TONES.get(str(value), "plain"), value)
+
+
+@register.filter
+def short(digest: str) -> SafeString:
+    """The beginning of a hash, the whole of it on demand."""
+    return format_html('<code title="{}">{}</code>', digest, digest[:12])
+
+
+@register.filter
+def page(row: Any) -> str:
+    """The page of a row."""
+    return url_of_subject(row._meta.label_lower, row.pk)
+
+
+@register.filter
+def called(row: Any) -> str:
+    """What a row is called."""
+    return title_of(row)
+
+
+@register.filter
+def about(sentence: str, agent: Any) -> str:
+    """A button's consequence, with the agent it is about."""
+    return sentence.replace("{agent}", str(agent))

@@ -1,0 +1,47 @@
+"""A conversation as a reader sees it: who said what, and what each tool was asked and answered."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from apps.conversations.models import Conversation, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call and its result."""
+
+    name: str
+    arguments: str
+    result: str
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """One step of the transcript."""
+
+    position: int
+    sender: str
+    text: str
+    calls: tuple[Call, ...]
+    at: datetime
+    turn_id: int | None
+
+
+def transcript(conversation: Conversation) -> list[Spoken]:
+    """Every step. Tool results stand with their calls, so the rows that carry them to the model are left out."""
+    return [_spoken(message) for message in conversation.messages.exclude(sender=Message.Sender.TOOL)]
+
+
+def _spoken(message: Message) -> Spoken:
+    calls = tuple(_calls(message.tool_calls))
+    return Spoken(message.position, message.sender, message.text, calls, message.created_at, message.turn_id)
+
+
+def _calls(recorded: Iterable[Any]) -> Iterable[Call]:
+    for call in recorded:
+        arguments = json.dumps(call["arguments"], indent=2, ensure_ascii=False)
+        yield Call(call["name"], arguments, str(call["result"]), bool(call["is_error"]))

@@ -1,0 +1,51 @@
+"""What model calls used, added up for a page."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from apps.runtime.models import ModelCall
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens by billing class; a cost is unknown where no price is known."""
+
+    calls: int = 0
+    fresh_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+    cost_micro_usd: int = 0
+    unpriced: int = 0
+    stand_in: int = 0
+
+    @property
+    def prompt_tokens(self) -> int:
+        return self.fresh_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+    @property
+    def cached_percent(self) -> int | None:
+        """Which share of the prompts was read from the cache; None where no prompt was sent."""
+        return round(100 * self.cache_read_tokens / self.prompt_tokens) if self.prompt_tokens else None
+
+    @property
+    def cost(self) -> str:
+        """US dollars, said to be incomplete where a model has no price."""
+        if self.calls and self.unpriced == self.calls:
+            return "no price known"
+        return f"${self.cost_micro_usd / 1_000_000:.4f}" + (" and more" if self.unpriced else "")
+
+
+def total(calls: Iterable[ModelCall]) -> Usage:
+    """The sum of some calls."""
+    known = list(calls)
+    return Usage(
+        calls=len(known),
+        fresh_tokens=sum(call.input_tokens for call in known),
+        cache_read_tokens=sum(call.cache_read_tokens for call in known),
+        cache_write_tokens=sum(call.cache_write_5m_tokens + call.cache_write_1h_tokens for call in known),
+        output_tokens=sum(call.output_tokens for call in known),
+        cost_micro_usd=sum(call.cost_micro_usd or 0 for call in known),
+        unpriced=sum(call.cost_micro_usd is None for call in known),
+        stand_in=sum(call.stand_in for call in known),
+    )

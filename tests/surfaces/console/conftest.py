@@ -1,0 +1,29 @@
+"""A tenant, and a browser without JavaScript in which one of its members is signed in."""
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from tests.factories import World, make_world
+from tests.surfaces.console.browsing import signed_in
+
+
+@pytest.fixture(autouse=True)
+def no_collected_static_files(settings: Settings) -> None:
+    """Whitenoise warns when the folder that deployment fills is not there."""
+    settings.WHITENOISE_AUTOREFRESH = True
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    return make_world()
+
+
+@pytest.fixture
+def operator(world: World) -> Client:
+    return signed_in(world.operator_user)
+
+
+@pytest.fixture
+def admin(world: World) -> Client:
+    return signed_in(world.admin_user)

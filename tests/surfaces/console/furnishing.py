@@ -1,0 +1,100 @@
+"""A tenant with one row of everything, the journal's rows written as the worker writes them."""
+
+from django.db.models import Model
+from django.utils import timezone
+
+from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.learning.models import Extraction
+from apps.personas.actions import propose_patch
+from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn
+from apps.skills.actions import propose_deprecation, propose_revision
+from apps.skills.models import Skill
+from tests.factories import World, make_conversation, make_event, make_memory, make_persona, make_profile, make_skill
+
+
+def furnished(world: World) -> list[Model]:
+    """One row of every noun the console shows."""
+    persona, skill = make_persona(world), make_skill(world, "approved")
+    conversation = make_conversation(world)
+    with acting(world.system):
+        make_event(world)
+    turn = make_turn(world, conversation)
+    return [
+        persona,
+        skill,
+        conversation,
+        make_memory(world),
+        make_profile(world),
+        propose_patch(persona, actor=world.bot, text="Say sorry first."),
+        propose_revision(
+            skill, actor=world.bot, values={"body": "## Procedure\n1. Ask how they wish to be reached.\n"}
+        ),
+        propose_deprecation(skill, actor=world.bot, rationale="Nobody asks for it."),
+        make_extraction(world, make_conversation(world, "http:other"), make_skill(world)),
+        session_of(turn),
+        world.agent,
+    ]
+
+
+def session_of(turn: Turn) -> Session:
+    """The session a finished turn was taken in."""
+    assert turn.session is not None
+    return turn.session
+
+
+def make_turn(world: World, conversation: Conversation) -> Turn:
+    """A finished turn in a session of one slot, answered by the stand-in model."""
+    of = {"tenant": world.tenant}
+    with acting(world.system):
+        session = Session.objects.create(
+            **of, conversation=conversation, agent=world.agent, prefix_sha256="ab" * 32, tool_names=["get_skill"]
+        )
+        part, _ = SnapshotPart.objects.get_or_create(
+            **of, slot=1, sha256="cd" * 32, defaults={"text": "# Who you represent\n<b>Ada</b>"}
+        )
+        SessionPart.objects.create(**of, session=session, position=0, part=part)
+        turn = Turn.objects.create(
+            **of,
+            conversation=conversation,
+            session=session,
+            status=Turn.Status.RUNNING,
+            lease_until=timezone.now(),
+        )
+        reply = conversation.messages.filter(sender="agent").last()
+        Turn.objects.filter(pk=turn.pk).update(status=Turn.Status.DONE, finished_at=timezone.now(), reply=reply)
+        ModelCall.objects.create(
+            **of,
+            turn=turn,
+            fence=1,
+            step=0,
+            model="claude-sonnet-5-5",
+            stand_in=True,
+            stop_reason="end_turn",
+            prefix_sha256="ab" * 32,
+            input_tokens=100,
+            output_tokens=40,
+            cache_read_tokens=800,
+            cache_write_5m_tokens=100,
+            cache_write_1h_tokens=0,
+            cost_micro_usd=1234,
+        )
+
+        return Turn.objects.select_related("session").get(pk=turn.pk)
+
+
+def make_extraction(world: World, conversation: Conversation, skill: Skill) -> Extraction:
+    """A verdict that drafted this skill."""
+    with acting(world.system):
+        return Extraction.objects.create(
+            tenant=world.tenant,
+            agent=world.agent,
+            conversation=conversation,
+            verdict=Extraction.Verdict.DRAFTED,
+            reason="The agent solved it with a tool.",
+            skill=skill,
+            model="claude-sonnet-5-5",
+            stand_in=True,
+            input_tokens=900,
+            output_tokens=200,
+        )

@@ -1,0 +1,142 @@
+"""Who gets into the console, as whom, and how a one-time link works."""
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from apps.console.login_links import LIFETIME_SECONDS, LoginLinks, login_link_path
+from apps.governance.actors import Role
+from apps.skills.models import Skill
+from apps.tenants.actions import add_member
+from apps.tenants.models import User
+from tests.factories import PASSWORD, World, make_skill, make_user, make_world
+from tests.surfaces.console.browsing import form_values, list_of, page_of, signed_in, text_of
+
+HOME = reverse("admin:index")
+LOGIN = reverse("admin:login")
+
+
+def log_in(username: str, password: str = PASSWORD) -> tuple[Client, str]:
+    client = Client()
+    response = client.post(LOGIN, {"username": username, "password": password, "next": HOME}, follow=True)
+    return client, text_of(response)
+
+
+def test_member_signs_in_with_a_password(world: World) -> None:
+    client, page = log_in(world.operator_user.username)
+    assert "Skill drafts that wait" in page
+    assert client.get(HOME).status_code == 200
+
+
+def test_wrong_password_does_not_sign_in(world: World) -> None:
+    client, _ = log_in(world.operator_user.username, "wrong horse")
+    assert client.get(HOME).status_code == 302
+
+
+def test_somebody_without_a_tenant_is_told_so(world: World) -> None:
+    make_user("nobody@nowhere.example")
+    client, page = log_in("nobody@nowhere.example")
+    assert "You belong to no tenant yet." in page
+    assert client.get(HOME).status_code == 302
+
+
+def test_being_superuser_opens_nothing(world: World) -> None:
+    root = User.objects.create_superuser("root", "root@example.org", PASSWORD)
+    client = signed_in(root)
+    assert client.get(HOME)["Location"].startswith(LOGIN)
+    assert client.get(list_of(Skill))["Location"].startswith(LOGIN)
+
+
+def test_agents_service_user_cannot_sign_in(world: World) -> None:
+    # R016
+    service = User.objects.create_user("agent:0:stray", password=PASSWORD, is_service=True)
+    _, page = log_in(service.username)
+    assert "Please enter the correct username and password" in page
+    assert signed_in(service).get(HOME)["Location"].startswith(LOGIN)
+
+
+def test_agents_token_opens_no_page(world: World) -> None:
+    response = Client(headers={"Authorization": f"Bearer {world.token}"}).get(HOME)
+    assert response["Location"].startswith(LOGIN)
+
+
+def test_member_who_was_switched_off_is_out(world: World, operator: Client) -> None:
+    User.objects.filter(pk=world.operator_user.pk).update(is_active=False)
+    assert operator.get(HOME).status_code == 302
+
+
+def test_log_out_ends_the_session(operator: Client) -> None:
+    assert operator.post(reverse("admin:logout")).status_code == 200
+    assert operator.get(HOME).status_code == 302
+
+
+def test_password_is_changed_from_the_console(world: World, operator: Client) -> None:
+    path, fresh = reverse("admin:password_change"), "staple battery horse correct"
+    given = {"old_password": PASSWORD, "new_password1": fresh, "new_password2": fresh}
+    assert operator.post(path, given)["Location"] == reverse("admin:password_change_done")
+    assert "Skill drafts that wait" in log_in(world.operator_user.username, fresh)[1]
+
+
+def test_member_of_two_tenants_sees_one_at_a_time_and_switches(world: World, operator: Client) -> None:
+    other = make_world()
+    add_member(world.operator_user, actor=other.system, role=Role.OPERATOR)
+    mine, theirs = make_skill(world, title="Mine"), make_skill(other, title="Theirs")
+    assert "Mine" in text_of(operator.get(list_of(Skill)))
+    assert operator.get(page_of(theirs)).status_code == 302
+    path = reverse("admin:switch_tenant")
+    chosen = form_values(operator.get(path).content.decode(), path)
+    assert chosen["tenant"] == str(other.tenant.pk)
+    operator.post(path, chosen)
+    assert "Theirs" in text_of(operator.get(list_of(Skill)))
+    assert operator.get(page_of(mine)).status_code == 302
+
+
+def test_nobody_switches_to_a_tenant_that_is_not_theirs(operator: Client) -> None:
+    other = make_world()
+    theirs = make_skill(other)
+    operator.post(reverse("admin:switch_tenant"), {"tenant": other.tenant.pk})
+    assert operator.get(page_of(theirs)).status_code == 302
+
+
+def test_login_link_signs_in_once_and_only_by_post(world: World) -> None:
+    path = login_link_path(world.operator_user)
+    first, second = Client(), Client()
+    assert world.operator_user.username in text_of(first.get(path))
+    assert first.get(HOME).status_code == 302
+    assert first.post(path)["Location"] == HOME
+    assert first.get(HOME).status_code == 200
+    assert second.post(path).status_code == 410
+    assert "This link is used up" in text_of(second.get(path))
+    assert second.get(HOME).status_code == 302
+
+
+def test_login_link_ends_after_fifteen_minutes(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = login_link_path(world.operator_user)
+    later = LoginLinks()._now() + timedelta(seconds=LIFETIME_SECONDS + 2)
+    monkeypatch.setattr(LoginLinks, "_now", staticmethod(lambda: later))
+    assert Client().post(path).status_code == 410
+
+
+def test_login_link_of_a_stranger_or_a_service_user_is_spent(world: World) -> None:
+    good = login_link_path(world.operator_user)
+    assert Client().get(good.replace("/login-link/", "/login-link/x")).status_code == 410
+    service = User.objects.create_user("agent:0:other", is_service=True)
+    assert Client().get(login_link_path(service)).status_code == 410
+
+
+def test_login_link_command_prints_a_link_that_works(world: World) -> None:
+    out, err = StringIO(), StringIO()
+    call_command("login_link", world.operator_user.username, stdout=out, stderr=err)
+    assert "15 minutes" in err.getvalue()
+    origin, _, path = out.getvalue().strip().partition("/admin/")
+    assert origin == "http://127.0.0.1:8000"
+    assert Client().post(f"/admin/{path}")["Location"] == HOME
+
+
+def test_login_link_command_knows_only_people(world: World) -> None:
+    with pytest.raises(CommandError, match="no active person called nobody"):
+        call_command("login_link", "nobody")

@@ -1,0 +1,70 @@
+"""Every page opens for every member, empty and full, and shows one tenant only."""
+
+import pytest
+from django.db.models import Model
+from django.test import Client
+from django.urls import reverse
+
+from apps.console.site import PAGES
+from apps.governance.acting import acting
+from apps.governance.models import ChangeRecord, Proposal
+from apps.learning.models import Extraction
+from apps.tenants.models import AgentToken
+from tests.factories import (
+    World,
+    make_skill,
+    make_world,
+)
+from tests.surfaces.console.browsing import list_of, page_of, signed_in, text_of
+from tests.surfaces.console.furnishing import furnished
+
+
+@pytest.mark.parametrize("model", list(PAGES), ids=lambda model: model._meta.label)
+def test_empty_list_says_what_to_do_next(operator: Client, model: type[Model]) -> None:
+    response = operator.get(list_of(model))
+    assert response.status_code == 200
+    assert model in {ChangeRecord, AgentToken} or PAGES[model].empty in text_of(response) or model.__name__ == "Agent"
+
+
+def test_home_of_an_empty_tenant_says_what_to_do_next(operator: Client) -> None:
+    page = text_of(operator.get(reverse("admin:index")))
+    assert "Nothing waits. Resolve a conversation that was solved with a tool" in page
+    assert "No model was called." in page
+
+
+def test_every_page_opens_for_every_member(world: World, operator: Client, admin: Client) -> None:
+    rows = furnished(world)
+    with acting(world.operator):
+        rows += [ChangeRecord.objects.all()[0], AgentToken.objects.all()[0]]
+    for client in (operator, admin):
+        for row in rows:
+            assert client.get(page_of(row)).status_code == 200, row._meta.label
+        for model in PAGES:
+            assert client.get(list_of(model) + "?tab=all").status_code == 200, model._meta.label
+        assert client.get(reverse("admin:index")).status_code == 200
+
+
+def test_other_tenants_rows_are_not_there(world: World) -> None:
+    # R006
+    rows = furnished(world)
+    stranger = signed_in(make_world().admin_user)
+    for row in rows:
+        response = stranger.get(page_of(row), follow=True)
+        assert response.request["PATH_INFO"] == reverse("admin:index"), row._meta.label
+        assert "Perhaps it was deleted?" in text_of(response)
+    for model in {type(row) for row in rows}:
+        page = text_of(stranger.get(list_of(model) + "?tab=all"))
+        assert all(f"/{row.pk}/change/" not in page for row in rows if type(row) is model and model.__name__ != "Agent")
+
+
+def test_home_shows_what_waits_and_what_it_cost(world: World, operator: Client) -> None:
+    furnished(world)
+    draft = make_skill(world, title="Send a fresh invoice")
+    page = text_of(operator.get(reverse("admin:index")))
+    assert page_of(draft) in page
+    assert "Persona patch for agent support" in page
+    assert "Stand-in model in use." in page
+    assert "80 %" in page
+    with acting(world.operator):
+        assert Extraction.objects.get().get_verdict_display() in page
+        assert Proposal.objects.visible_to(world.operator).open().count() == 3
