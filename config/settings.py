@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from config.env import ROOT, Environment
-from config.unfold import UNFOLD as UNFOLD
+from config.unfold import UNFOLD  # noqa: F401  # unfold reads it from the settings
 
 warnings.filterwarnings("ignore", message="The 'django-fsm' package", category=UserWarning)
 

@@ -1,5 +1,6 @@
 """Two texts side by side, marked by signs and words as well as by colour."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,6 +54,8 @@ def field_diffs(before: Mapping[str, object], after: Mapping[str, object]) -> li
 
 def shown(value: object) -> str:
     """A recorded value as text; nothing and an empty text read the same."""
+    if isinstance(value, Mapping | list):
+        return json.dumps(value, indent=2, ensure_ascii=False) if value else ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else str(value)

@@ -1,0 +1,129 @@
+"""A real Chromium before a real server process, on a database that commits."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+from django.test import override_settings
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from pytest_django import DjangoDbBlocker
+
+from apps.launcher.postgres import Postgres
+from tests.conftest import clone_database, close_connections, point_to
+from tests.factories import World, make_world
+from tests.settings import PREFIX
+from tests.surfaces.console.furnishing import furnished
+
+ROOT = Path(__file__).resolve().parents[2]
+SCREENSHOTS = ROOT / "screenshots"
+DATABASE = f"{PREFIX}_browser"
+# Real hashing: the server process checks passwords as an installation does.
+HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
+
+
+@dataclass(frozen=True)
+class Console:
+    """The console of two tenants, one furnished and one empty."""
+
+    url: str
+    full: World
+    empty: World
+
+
+@pytest.fixture(scope="session")
+def console(postgres: Postgres, template_database: str, django_db_blocker: DjangoDbBlocker) -> Iterator[Console]:
+    """A server process on a clone of the template, with rows that are there for good."""
+    clone_database(postgres, template_database, DATABASE)
+    with django_db_blocker.unblock(), override_settings(PASSWORD_HASHERS=HASHERS):
+        full, empty = make_world("acme"), make_world("nova")
+        furnished(full)
+        port = _free_port()
+        server = _serve(postgres, port)
+        try:
+            yield Console(_answering(server, f"http://127.0.0.1:{port}"), full, empty)
+        finally:
+            server.terminate()
+            server.wait(timeout=20)
+            close_connections()
+            point_to(postgres, PREFIX)
+
+
+@pytest.fixture(scope="session")
+def chromium(console: Console) -> Iterator[Browser]:
+    """The system's Chromium; nothing is installed silently. It ends before the database does."""
+    del console
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        pytest.fail("Chromium is missing. On Debian or Ubuntu: apt-get install chromium")
+    # Playwright keeps an event loop running in this thread; Django takes that for asynchronous code.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+    os.environ.pop("DJANGO_ALLOW_ASYNC_UNSAFE")
+
+
+@pytest.fixture
+def page(chromium: Browser, console: Console) -> Iterator[Page]:
+    """A fresh window; whatever the browser complains about fails the test."""
+    context = chromium.new_context(viewport={"width": 1440, "height": 900}, base_url=console.url)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if is_complaint(message) else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    context.close()
+    assert complaints == []
+
+
+def is_complaint(message: ConsoleMessage) -> bool:
+    """An error, unless it only says that a page answered with a conflict."""
+    return message.type == "error" and "status of 409 (Conflict)" not in message.text
+
+
+def _serve(postgres: Postgres, port: int) -> "subprocess.Popen[bytes]":
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": postgres.url_for(f"{PREFIX}_login", database=DATABASE),
+        "DATABASE_OWNER_URL": "",
+        "CONSOLE_URL": f"http://127.0.0.1:{port}",
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "uvicorn",
+        "config.asgi:application",
+        "--port",
+        str(port),
+        "--log-level",
+        "warning",
+    ]
+    return subprocess.Popen(command, cwd=ROOT, env=environment)
+
+
+def _answering(server: "subprocess.Popen[bytes]", url: str) -> str:
+    for _ in range(300):
+        try:
+            urlopen(f"{url}/healthz", timeout=1).close()  # noqa: S310  # our own loopback server
+        except URLError:
+            assert server.poll() is None, "The server ended before it answered."
+            time.sleep(0.1)
+        else:
+            return url
+    raise AssertionError("The server did not answer within thirty seconds.")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

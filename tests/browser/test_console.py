@@ -1,0 +1,130 @@
+"""The console in a real browser: a decision by mouse, every page for every eye, and without JavaScript."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.db.models import Model
+from django.urls import reverse
+from playwright.sync_api import Browser, Page, expect
+
+from apps.console.site import PAGES
+from apps.governance.acting import acting
+from apps.governance.models import Proposal
+from apps.skills.actions import amend_skill
+from apps.skills.models import Skill
+from tests.browser.conftest import SCREENSHOTS, Console
+from tests.factories import PASSWORD, World, make_skill
+from tests.surfaces.console.browsing import list_of, page_of
+
+pytestmark = pytest.mark.browser
+
+# What is folded away is looked at too, menus excepted.
+UNFOLD = "document.querySelectorAll('#content details:not(.pc-filter)').forEach(folded => { folded.open = true })"
+
+
+def sign_in(page: Page, world: World, *, admin: bool = False) -> None:
+    page.goto("/")
+    user = world.admin_user if admin else world.operator_user
+    page.get_by_label("Username").fill(user.username)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Home")).to_be_visible()
+
+
+def flaws(page: Page, name: str) -> list[str]:
+    """What axe finds, one line each."""
+    found = Axe().run(page).response["violations"]
+    return [f"{name}: {flaw['id']}: {flaw['help']}: {flaw['nodes'][0]['html'][:200]}" for flaw in found]
+
+
+def paths(world: World) -> dict[str, str]:
+    """Home, every list on all its tabs, and the newest row of every noun."""
+    found = {"home": reverse("admin:index"), "password": reverse("admin:password_change")}
+    with acting(world.admin):
+        for model in PAGES:
+            name = model.__name__.lower()
+            found[f"{name}-list"] = f"{list_of(model)}?tab=all"
+            row: Model | None = model._default_manager.order_by("-pk").first()
+            if row is not None:
+                found[name] = page_of(row)
+        for proposal in Proposal.objects.visible_to(world.admin):
+            found[f"proposal-{proposal.kind}"] = page_of(proposal)
+    for noun in ("personas_persona", "skills_skill", "tenants_agent", "memory_agentmemory"):
+        found[f"{noun}-add"] = reverse(f"admin:{noun}_add")
+    return found
+
+
+def test_operator_signs_in_and_approves_a_draft(page: Page, console: Console) -> None:
+    draft = make_skill(console.full, title="Send a fresh invoice")
+    sign_in(page, console.full)
+    page.get_by_role("link", name="Send a fresh invoice").click()
+    expect(page.get_by_text("If you approve, the next session of agent support lists this skill")).to_be_visible()
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("Approved. The next session of this agent lists the skill.")).to_be_visible()
+    with acting(console.full.operator):
+        assert Skill.objects.get(pk=draft.pk).status == Skill.Status.APPROVED
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("filled", ["full", "empty"])
+def test_every_page_is_accessible(page: Page, console: Console, scheme: str, filled: str) -> None:
+    world = getattr(console, filled)
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # a literal, parametrised
+    page.emulate_media(reduced_motion="reduce")
+    page.goto("/admin/login/")
+    found = flaws(page, "login")
+    sign_in(page, world, admin=True)
+    for name, path in paths(world).items():
+        page.goto(path)
+        page.evaluate(UNFOLD)
+        page.screenshot(path=SCREENSHOTS / f"{filled}-{scheme}" / f"{name}.png", full_page=True)
+        found += flaws(page, name)
+    assert found == []
+
+
+def test_refusal_and_secret_are_accessible(page: Page, console: Console) -> None:
+    draft = make_skill(console.full, title="Moving target")
+    sign_in(page, console.full, admin=True)
+    page.goto(page_of(draft))
+    amend_skill(draft, actor=console.full.bot, values={"body": "Changed meanwhile."})
+    with page.expect_response(lambda response: response.status == 409):
+        page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("changed since you read it")).to_be_visible()
+    expect(page.get_by_text("Changed meanwhile.").first).to_be_visible()
+    found = flaws(page, "refused")
+    page.screenshot(path=SCREENSHOTS / "full-light" / "refused.png", full_page=True)
+    page.goto(page_of(console.full.agent))
+    page.locator("summary", has_text="Issue a token").click()
+    page.get_by_label("What it is for").fill("web shop")
+    page.get_by_role("button", name="Issue a token").click()
+    expect(page.get_by_label("Bearer token")).to_have_value(re.compile("^pcp_"))
+    found += flaws(page, "token issued")
+    page.screenshot(path=SCREENSHOTS / "full-light" / "token-issued.png", full_page=True)
+    assert found == []
+
+
+def test_narrow_window_reaches_the_menu_by_keyboard(page: Page, console: Console) -> None:
+    page.set_viewport_size({"width": 420, "height": 800})
+    sign_in(page, console.full)
+    page.screenshot(path=SCREENSHOTS / "narrow" / "home.png", full_page=True)
+    menu = page.get_by_role("button", name="Show or hide the menu")
+    menu.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name=re.compile("^Proposals")).first.click()
+    expect(page.get_by_role("heading", name="Proposals")).to_be_visible()
+    page.screenshot(path=SCREENSHOTS / "narrow" / "proposals.png", full_page=True)
+
+
+def test_draft_is_rejected_without_javascript(chromium: Browser, console: Console) -> None:
+    draft = make_skill(console.full, title="Never mind")
+    context = chromium.new_context(base_url=console.url, java_script_enabled=False)
+    page = context.new_page()
+    sign_in(page, console.full)
+    page.goto(page_of(draft))
+    page.screenshot(path=SCREENSHOTS / "plain" / "skill.png", full_page=True)
+    page.locator("summary", has_text="Reject").click()
+    page.get_by_label("Why", exact=True).fill("Nobody needs it.")
+    page.get_by_role("button", name="Reject").click()
+    expect(page.get_by_text("Rejected. The draft is deprecated")).to_be_visible()
+    context.close()
