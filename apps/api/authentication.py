@@ -64,7 +64,8 @@ def _person(request: Request) -> Actor | None:
 def _membership(user_id: int, tenant_key: str) -> tuple[int, Role]:
     memberships = memberships_of(user_id)
     if tenant_key:
-        wanted = tenant_id_named(tenant_key)
+        # The database cannot even be asked for a NUL; no key has one.
+        wanted = None if "\x00" in tenant_key else tenant_id_named(tenant_key)
         memberships = [(tenant_id, role) for tenant_id, role in memberships if tenant_id == wanted]
     if not memberships:
         raise PermissionDenied("You are not a member of this tenant. Ask one of its admins to add you.")

@@ -1,6 +1,7 @@
 """Lists in pages, newest first: a cursor stays right while rows arrive, and costs the same on every page."""
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, cast
 
 from django.core.exceptions import ValidationError as FieldRefusal
@@ -64,6 +65,9 @@ def _refuse_unlike(model: type[Model], name: str, position: str) -> None:
     if "\x00" in position:
         raise foreign
     try:
-        cast("Field[Any, Any]", model._meta.get_field(name)).to_python(position)
-    except FieldRefusal as refusal:
+        value = cast("Field[Any, Any]", model._meta.get_field(name)).to_python(position)
+    except (FieldRefusal, OverflowError) as refusal:
         raise foreign from refusal
+    # Ours are in UTC; PostgreSQL takes neither a date without an offset as a moment nor every offset Python knows.
+    if isinstance(value, datetime) and value.utcoffset() != timedelta(0):
+        raise foreign

@@ -5,11 +5,12 @@ from typing import Any, ClassVar
 
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.fields.json import KT
+from django.db.models.functions import JSONObject
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import CharField, ChoiceField
+from rest_framework.serializers import CharField, ChoiceField, IntegerField, Serializer
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Sent, Text
@@ -19,7 +20,7 @@ from apps.api.views import Rows, refuse_stale
 from apps.governance.actions import reject_proposal
 from apps.governance.actors import Actor
 from apps.governance.door import authorize
-from apps.governance.errors import NotPermitted
+from apps.governance.errors import Conflicting, NotPermitted
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
 from apps.personas.actions import (
@@ -33,6 +34,13 @@ from apps.personas.actions import (
 from apps.personas.models import SECTION_CHARACTERS, SECTIONS, Persona
 
 
+class WaitingProposal(Serializer[Any]):
+    """Which proposal stands in `proposed_patch`, and in which version: what whoever settles it has to name."""
+
+    id = IntegerField(read_only=True)
+    version = IntegerField(read_only=True)
+
+
 class PersonaRow(Shown[Persona]):
     """A persona with what its agent proposes."""
 
@@ -40,14 +48,28 @@ class PersonaRow(Shown[Persona]):
     proposed_patch = CharField(
         read_only=True, allow_null=True, help_text="The open proposal's text; null if none waits."
     )
+    proposed_patch_proposal = WaitingProposal(
+        read_only=True, allow_null=True, help_text="The id and version of that proposal; null if none waits."
+    )
 
     class Meta:
         model = Persona
-        fields = ("id", "agent_key", *SECTIONS, "status", "proposed_patch", *STAMPS, "ignored_fields")
+        fields = (
+            "id",
+            "agent_key",
+            *SECTIONS,
+            "status",
+            "proposed_patch",
+            "proposed_patch_proposal",
+            *STAMPS,
+            "ignored_fields",
+        )
         read_only_fields = fields
 
 
 SHOWN = frozenset(PersonaRow.Meta.fields)
+READ_PROPOSAL = ("proposal_id", "proposal_version")
+UNREAD = "A proposed patch waits. Say which one you read: send the id and version in `proposed_patch_proposal`."
 
 
 class NewPersona(Body):
@@ -72,6 +94,7 @@ class PersonaChange(Body):
         "status": (Act.PERSONA_ARCHIVE, Act.PERSONA_ACTIVATE),
     }
     whole = SECTIONS
+    about = Body.about | set(READ_PROPOSAL)
 
     identity = Text(required=False)
     style = Text(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
@@ -79,6 +102,8 @@ class PersonaChange(Body):
     defaults = Text(required=False)
     status = ChoiceField(Persona.Status.choices, required=False)
     proposed_patch = Text(required=False, allow_null=True, allow_blank=False, max_length=SECTION_CHARACTERS)
+    proposal_id = Number(required=False, help_text="With proposed_patch as null: the proposal that was read.")
+    proposal_version = Number(required=False, help_text="With proposed_patch as null: its version that was read.")
     version = Number(required=False)
     reason = Text(required=False)
 
@@ -97,8 +122,10 @@ class PersonaView(Rows[Persona]):
             .open()
             .filter(kind=Proposal.Kind.PERSONA_PATCH, target_type=Persona._meta.label_lower, target_id=OuterRef("pk"))
         )
-        text = Subquery(waiting.values(text=KT("content__text"))[:1])
-        return Persona.objects.visible_to(self.actor).select_related("agent").annotate(proposed_patch=text)
+        text = waiting.values(text=KT("content__text"))
+        named = waiting.values(named=JSONObject(id="pk", version="version"))
+        seen = Persona.objects.visible_to(self.actor).select_related("agent")
+        return seen.annotate(proposed_patch=Subquery(text[:1]), proposed_patch_proposal=Subquery(named[:1]))
 
     @extend_schema(request=NewPersona, responses={201: PersonaRow})
     def create(self, request: Request) -> Response:
@@ -153,11 +180,35 @@ def _settle(persona: Persona, sections: dict[str, Any], sent: Sent, actor: Actor
     reason = sent.values.get("reason", "")
     proposal = Proposal.objects.visible_to(actor).open().about(persona).first()
     if proposal is None:
+        _refuse_settled(sent)
         amend_persona(persona, actor=actor, values=sections, read_at=sent.read_at, reason=reason)
-    elif sections:
-        read_at = sent.read_at or persona.version
-        apply_patch(persona, actor=actor, proposal=proposal, values=sections, read_at=read_at)
+        return
+    read_at, proposal_read_at = sent.read_at or persona.version, _version_read(proposal, sent)
+    if sections:
+        apply_patch(
+            persona,
+            actor=actor,
+            proposal=proposal,
+            values=sections,
+            read_at=read_at,
+            proposal_read_at=proposal_read_at,
+        )
     elif reason.strip():
-        reject_proposal(proposal, actor=actor, reason=reason)
+        reject_proposal(proposal, actor=actor, reason=reason, read_at=proposal_read_at)
     else:
         raise ValidationError({"reason": ["Say why the proposed patch is declined, or send the sections it changes."]})
+
+
+def _version_read(proposal: Proposal, sent: Sent) -> int:
+    """The version the sender read; the id goes with it, for a proposal that followed counts from 1 again."""
+    missing = [name for name in READ_PROPOSAL if name not in sent.values]
+    if missing:
+        raise ValidationError(dict.fromkeys(missing, [UNREAD]))
+    if sent.values["proposal_id"] != proposal.pk:
+        raise Conflicting("Another proposed patch waits than the one you read. Read the persona again.")
+    return int(sent.values["proposal_version"])
+
+
+def _refuse_settled(sent: Sent) -> None:
+    if sent.only(*READ_PROPOSAL):
+        raise Conflicting("The proposed patch you read is settled already. Read the persona again.")

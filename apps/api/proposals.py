@@ -66,7 +66,7 @@ class ProposalMove(Body):
     avoid = Text(required=False)
     defaults = Text(required=False)
     target_version = Number(required=False, help_text="The persona's version that stood beside the proposal.")
-    version = Number(required=False, help_text="The proposal's version that was read.")
+    version = Number(required=False, help_text="The proposal's version that was read; applied needs it.")
     reason = Text(required=False)
 
 
@@ -109,11 +109,17 @@ def decide(proposal: Proposal, sent: Sent, *, actor: Actor) -> None:
     refuse_unreachable(proposal, "state", sent.values["to"])
     reason = sent.values.get("reason", "")
     if sent.values["to"] == Proposal.State.APPLIED:
+        _refuse_unread(sent)
         _APPLY[Proposal.Kind(proposal.kind)](proposal, sent, actor)
     elif reason.strip():
-        reject_proposal(proposal, actor=actor, reason=reason)
+        reject_proposal(proposal, actor=actor, reason=reason, read_at=sent.read_at)
     else:
         raise ValidationError({"reason": ["Say why; the reason stays with the proposal."]})
+
+
+def _refuse_unread(sent: Sent) -> None:
+    if sent.read_at is None:
+        raise ValidationError({"version": ["Say which text you read: send the version of the proposal you decide on."]})
 
 
 def _apply_patch(proposal: Proposal, sent: Sent, actor: Actor) -> None:
@@ -123,17 +129,33 @@ def _apply_patch(proposal: Proposal, sent: Sent, actor: Actor) -> None:
     sections = sent.only(*SECTIONS)
     if not sections:
         raise ValidationError(f"Send the sections as the patch changes them: any of {', '.join(SECTIONS)}.")
-    read_at = sent.values.get("target_version", persona.version)
-    apply_patch(persona, actor=actor, proposal=proposal, values=sections, read_at=read_at)
+    apply_patch(
+        persona,
+        actor=actor,
+        proposal=proposal,
+        values=sections,
+        read_at=sent.values.get("target_version", persona.version),
+        proposal_read_at=sent.values["version"],
+    )
 
 
 def _apply_revision(proposal: Proposal, sent: Sent, actor: Actor) -> None:
     skill = _skill(proposal, sent, actor)
-    apply_revision(skill, actor=actor, proposal=proposal, values=proposal.content)
+    apply_revision(
+        skill,
+        actor=actor,
+        proposal=proposal,
+        values=proposal.content,
+        read_at=skill.version,
+        proposal_read_at=sent.values["version"],
+    )
 
 
 def _apply_deprecation(proposal: Proposal, sent: Sent, actor: Actor) -> None:
-    apply_deprecation(_skill(proposal, sent, actor), actor=actor, proposal=proposal)
+    skill = _skill(proposal, sent, actor)
+    apply_deprecation(
+        skill, actor=actor, proposal=proposal, read_at=skill.version, proposal_read_at=sent.values["version"]
+    )
 
 
 def _skill(proposal: Proposal, sent: Sent, actor: Actor) -> Skill:

@@ -40,6 +40,8 @@ from apps.skills.rules import BODY_CHARACTERS, DESCRIPTION_CHARACTERS, NAME_CHAR
 
 TEXTS = ("name", "title", "description", "category", "body")
 LINE = ("id", "agent_key", "name", "title", "description", "category", "status", "content_sha256")
+SEARCH_WORDS = 10
+SEARCH_CHARACTERS = 200
 COUNTED = ("use_count", "last_used_at")
 APPROVAL = ("drafted_by", "approved_sha256", "approved_by", "approved_at")
 
@@ -117,12 +119,16 @@ class SkillFilters(AgentFilters):
     status = ChoiceFilter(choices=Skill.Status.choices)
     name = CharFilter()
     category = CharFilter()
-    search = CharFilter(method="said", help_text="Words in name, title or description.")
+    search = CharFilter(method="said", help_text=f"Up to {SEARCH_WORDS} words in name, title or description.")
 
     def said(self, queryset: QuerySet[Skill], name: str, value: str) -> QuerySet[Skill]:
         """Every word stands somewhere in what the index shows."""
-        del name
-        for word in value.split():
+        words = value.split()
+        if len(words) > SEARCH_WORDS or len(value) > SEARCH_CHARACTERS:
+            raise ValidationError(
+                {name: [f"Search for at most {SEARCH_WORDS} words and {SEARCH_CHARACTERS} characters."]}
+            )
+        for word in words:
             queryset = queryset.filter(
                 Q(name__icontains=word) | Q(title__icontains=word) | Q(description__icontains=word)
             )

@@ -79,8 +79,10 @@ class GovernedAdmin(ModelAdmin):
             rows = self.model._default_manager.visible_to(actor_of(request))  # see guard.py
         else:
             rows = self.model._default_manager.all()
-        ordered: QuerySet[Any] = rows.select_related(*(self.list_select_related or ()))
-        return ordered
+        # Without names Django would join every reference there is.
+        related = self.list_select_related or ()
+        joined: QuerySet[Any] = rows.select_related(*related) if related else rows
+        return joined
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         row = super().get_object(request, object_id, from_field)

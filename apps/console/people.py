@@ -16,5 +16,5 @@ class People(dict[str, str]):
 
 def people_of_tenant(actor: Actor) -> People:
     """Every member of the actor's tenant by the label its acts carry."""
-    members = Membership.objects.visible_to(actor).select_related("user")
-    return People({f"operator:{member.user_id}": member.user.get_username() for member in members})
+    members = Membership.objects.visible_to(actor).values_list("user_id", "user__username")
+    return People({f"operator:{user_id}": username for user_id, username in members})

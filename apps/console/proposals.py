@@ -82,7 +82,14 @@ def _patch(proposal: Proposal, actor: Actor, said: Values) -> Persona:
     open_one = _as_read(proposal, actor, said["read_at"])
     persona = Persona.objects.visible_to(actor).get(pk=proposal.target_id)
     sections = {name: said[name] for name in SECTIONS}
-    return apply_patch(persona, actor=actor, proposal=open_one, values=sections, read_at=said["persona_version"])
+    return apply_patch(
+        persona,
+        actor=actor,
+        proposal=open_one,
+        values=sections,
+        read_at=said["persona_version"],
+        proposal_read_at=said["read_at"],
+    )
 
 
 def _live_sections(proposal: Proposal) -> dict[str, Any]:
@@ -92,12 +99,17 @@ def _live_sections(proposal: Proposal) -> dict[str, Any]:
 
 def _revise(proposal: Proposal, actor: Actor, said: Values) -> Skill:
     open_one = _as_read(proposal, actor, said["read_at"])
-    return apply_revision(_skill(proposal, actor), actor=actor, proposal=open_one, values=open_one.content)
+    skill, read_at = _skill(proposal, actor), said["read_at"]
+    texts = open_one.content
+    return apply_revision(
+        skill, actor=actor, proposal=open_one, values=texts, read_at=skill.version, proposal_read_at=read_at
+    )
 
 
 def _deprecate(proposal: Proposal, actor: Actor, said: Values) -> Skill:
     open_one = _as_read(proposal, actor, said["read_at"])
-    return apply_deprecation(_skill(proposal, actor), actor=actor, proposal=open_one)
+    skill, read_at = _skill(proposal, actor), said["read_at"]
+    return apply_deprecation(skill, actor=actor, proposal=open_one, read_at=skill.version, proposal_read_at=read_at)
 
 
 def _reject(proposal: Proposal, actor: Actor, said: Values) -> Proposal:

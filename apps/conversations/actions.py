@@ -1,6 +1,6 @@
 """Acts on conversations. Receiving a message is a journal write: authorised here, recorded by the event itself."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from django.core.exceptions import ValidationError
@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.conversations.rules import Line, message_flaws
+from apps.conversations.rules import KEY_CHARACTERS, Line, message_flaws
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, governed
@@ -25,7 +25,7 @@ def open_conversation(
     with acting(actor):
         earlier = (
             Conversation.objects.visible_to(actor)
-            .filter(agent_id=agent_id, channel=channel, conversation_key=conversation_key)
+            .filter(agent_id=agent_id, channel=channel, conversation_key=conversation_key, end_user_key=end_user_key)
             .exclude(status=Conversation.Status.OPEN)
             .first()
         )
@@ -57,12 +57,18 @@ def receive_message(
     """Take what a customer wrote. The same key again is the same event; other words under it are refused (R126)."""
     authorize(actor, Act.MESSAGE_RECEIVE, actor.tenant_id)
     _refuse_flaws(text, end_user_key, channel)
+    _refuse_unstorable(
+        {"sender_name": sender_name, "conversation_key": conversation_key, "idempotency_key": idempotency_key}
+    )
     with acting(actor):
         thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
         known = _known_event(actor, thread, idempotency_key, text)
         if known:
+            _refuse_other_customer(known.conversation, end_user_key)
             return known
-        conversation = Conversation.objects.visible_to(actor).open().filter(**thread).first()
+        # Locked, so that it is not resolved between this look and the write.
+        rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
+        conversation = rows.open().filter(**thread).first()
         if conversation is None:
             conversation = _open_or_join(agent_id, actor, channel, conversation_key, end_user_key)
         _refuse_other_customer(conversation, end_user_key)
@@ -128,6 +134,19 @@ def append_messages(conversation: Conversation, lines: Sequence[Line], *, actor:
             )
             for position, line in enumerate(lines)
         )
+
+
+def _refuse_unstorable(named: Mapping[str, str]) -> None:
+    for name, value in named.items():
+        try:
+            plain_text(value)
+        except ValidationError as refusal:
+            raise Invalid(
+                f"The field {name} cannot be taken. {' '.join(refusal.messages)}", {name: refusal.messages}
+            ) from refusal
+        if len(value) > KEY_CHARACTERS:
+            flaw = f"This has {len(value)} characters; at most {KEY_CHARACTERS} are taken."
+            raise Invalid(f"The field {name} cannot be taken. {flaw}", {name: [flaw]})
 
 
 def _refuse_flaws(text: str, end_user_key: str, channel: str) -> None:

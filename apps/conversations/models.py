@@ -53,6 +53,8 @@ class Conversation(Governed):
     follows = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="followed_by")
     resolved_at = models.DateTimeField(null=True, blank=True)
 
+    named_by_customer = True
+
     objects = ConversationQuerySet.as_manager()
 
     class Meta(Governed.Meta):

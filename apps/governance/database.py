@@ -58,7 +58,8 @@ class RoleSQL(Operation):
 class Wall:
     """What each database role may do with a tenant's table, and which of the tenant's rows an agent reaches.
 
-    `states` maps each state to those it may move to; the first one named is the only one a row may be born in.
+    `agent_checks` is what a row that an agent writes must fulfil besides. `states` maps each state to those it may move to;
+    the first one named is the only one a row may be born in.
     """
 
     operator: str = "SELECT, INSERT, UPDATE"
@@ -66,6 +67,7 @@ class Wall:
     agent: str = "SELECT"
     tenant: str = "tenant_id = app_tenant()"
     agent_rows: str = ""
+    agent_checks: str = ""
     agent_updates: str = ""
     agent_deletes: str = ""
     crossing: str = ""
@@ -112,8 +114,9 @@ def _rights(table: str, wall: Wall) -> list[str]:
             lines.append(f"GRANT {rights} ON {table} TO @{role}@")
     if wall.agent_rows:
         rows = wall.agent_rows
+        checks = f"({rows}) AND ({wall.agent_checks})" if wall.agent_checks else rows
         lines.append(
-            f"CREATE POLICY {table}_agent ON {table} AS RESTRICTIVE TO @agent@ USING ({rows}) WITH CHECK ({rows})"
+            f"CREATE POLICY {table}_agent ON {table} AS RESTRICTIVE TO @agent@ USING ({rows}) WITH CHECK ({checks})"
         )
     for verb, rows in (("UPDATE", wall.agent_updates), ("DELETE", wall.agent_deletes)):
         if rows:

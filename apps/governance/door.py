@@ -10,7 +10,7 @@ records the change. Whatever raises inside leaves nothing behind.
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -102,6 +102,19 @@ def governed(
             return
         subject_id = _write(row, changed, adding, removes)
         _record(change, row, subject_id, after)
+
+
+def take_values(row: Governed, act: Act, values: Mapping[str, Any]) -> None:
+    """Let a row take what somebody sent, refusing whatever the act does not govern."""
+    refuse_foreign(act, values)
+    for name, value in values.items():
+        setattr(row, name, value)
+
+
+def refuse_foreign(act: Act, names: Iterable[str]) -> None:
+    """Refuse values that the act does not govern, whoever sends them."""
+    if foreign := sorted(set(names) - set(POLICY[act].fields)):
+        raise NotPermitted(f"{_what(act).capitalize()} does not change {', '.join(foreign)}.")
 
 
 def recorded_values(row: Governed) -> Values:
@@ -205,7 +218,7 @@ def _record(change: Change, row: Governed, subject_id: int, after: Values) -> No
         act=change.act.value,
         subject_type=row._meta.label_lower,
         subject_id=subject_id,
-        subject_label=str(row)[:200],
+        subject_label=str(subject_id) if row.named_by_customer else str(row)[:200],
         actor_role=change.actor.role.value,
         actor_label=change.actor.label,
         actor_user_id=change.actor.user_id,

@@ -19,4 +19,6 @@ def plain_text(value: str) -> None:
 
 def content_sha256(*parts: str) -> str:
     """The hash of texts in order, as the database's triggers compute it."""
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+    # Each part with its length: no separator, which a text could hold, decides where one ends and the next begins.
+    encoded = [part.encode() for part in parts]
+    return hashlib.sha256(b"".join(b"%d:%s" % (len(part), part) for part in encoded)).hexdigest()

@@ -18,7 +18,7 @@ from apps.learning.journal import Finding, conclude, verdict_on, write_verdict
 from apps.learning.models import Extraction
 from apps.learning.rules import Refused, Vetted, gate, vet
 from apps.llm.anthropic import backend_at
-from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock
+from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.extraction import (
     ExtractedSkill,
     Malformed,
@@ -36,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 Verdict = Extraction.Verdict
 MAX_TOKENS = 1024
+TRANSCRIPT_LINES = 300
 CALL_SECONDS = 60.0
 
 
@@ -68,7 +69,7 @@ def extract(conversation_id: int, *, actor: Actor, backend: Backend) -> Extracti
         lines = transcript(conversation)
     if known:
         return known
-    decided = _decide(conversation, lines, backend)
+    decided = _decided(conversation, lines, backend)
     if isinstance(decided, Finding):
         return conclude(conversation, decided, actor=actor)
     return _draft(conversation, decided, actor)
@@ -89,6 +90,16 @@ def transcript(conversation: Conversation) -> list[Line]:
         Line(sender, text, tuple(ToolCall(**call) for call in calls))
         for sender, text, calls in rows.values_list("sender", "text", "tool_calls")
     ]
+
+
+def _decided(conversation: Conversation, lines: Sequence[Line], backend: Backend) -> Finding | Worthwhile:
+    try:
+        return _decide(conversation, lines, backend)
+    except BackendError as error:
+        if error.who_acts is not WhoActs.DEVELOPER:
+            raise
+        # What is wrong with the request itself will be wrong the next time too.
+        return Finding(Verdict.FAILED, f"The model refused the request ({error.code}). {error}")
 
 
 def _decide(conversation: Conversation, lines: Sequence[Line], backend: Backend) -> Finding | Worthwhile:
@@ -140,7 +151,7 @@ def _request(conversation: Conversation, lines: Sequence[Line]) -> Request:
         model=conversation.agent.model or settings.DEFAULT_MODEL,
         max_tokens=MAX_TOKENS,
         system=(SystemBlock(EXTRACT_SKILL),),
-        messages=({"role": "user", "content": transcript_message(list(_shown(lines)))},),
+        messages=({"role": "user", "content": transcript_message(_shown(lines)[-TRANSCRIPT_LINES:])},),
         timeout_seconds=CALL_SECONDS,
         effort="low",
         output_schema=json.loads(canonical_json(extraction_schema)),

@@ -19,6 +19,7 @@ class Extraction(models.Model):
         KNOWN = "known", "A skill of that name exists"
         MALFORMED = "malformed", "The model's answer was unusable"
         REFUSED = "refused", "The draft broke a rule"
+        FAILED = "failed", "The model refused the request"
         SWITCHED_OFF = "switched-off", "Learning is off for this agent"
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")

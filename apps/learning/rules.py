@@ -1,7 +1,7 @@
 """What is worth learning from, and what a draft must look like; pure."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from apps.conversations.rules import Line
@@ -11,7 +11,7 @@ SECTIONS = ("When to Use", "Procedure", "Pitfalls", "Verification")
 
 # Bounded on purpose: a customer chooses the text these run over.
 _EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9.-]{1,190}\.[A-Za-z]{2,24}")
-_PHONE = re.compile(r"\+?\d(?:[ ()./-]?\d){7,15}")
+_PHONE = re.compile(r"\+?\d(?:[ ()./-]{0,3}\d){7,15}")
 _CODE = re.compile(r"\b(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{5,41}\b")
 
 
@@ -63,11 +63,20 @@ def vet(name: str, title: str, description: str, body: str, *, spoken: Iterable[
 
 def identifiers(spoken: Iterable[str]) -> frozenset[str]:
     """Codes with digits in them that were said in the conversation: order numbers, user ids, flight numbers."""
-    return frozenset(code for text in spoken for code in _CODE.findall(text))
+    return frozenset(code.lower() for text in spoken for code in _CODE.findall(text))
 
 
 def generalised(text: str, private: frozenset[str]) -> str:
     """The text without e-mail addresses, telephone numbers and the conversation's own codes."""
     text = _EMAIL.sub("[e-mail]", text)
-    text = _CODE.sub(lambda found: "[id]" if found.group() in private else found.group(), text)
+    text = _CODE.sub(lambda found: found.group() if private.isdisjoint(_runs(found.group())) else "[id]", text)
     return _PHONE.sub("[number]", text)
+
+
+def _runs(code: str) -> Iterator[str]:
+    """The code and every run of its parts: refund-w4711 holds w4711."""
+    joints = [place for place, character in enumerate(code) if character in "-_"]
+    for start in (0, *(place + 1 for place in joints)):
+        for end in (*joints, len(code)):
+            if end > start:
+                yield code[start:end].lower()

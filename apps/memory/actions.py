@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.door import governed
+from apps.governance.door import governed, take_values
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.memory.models import AGENT, AgentMemory, CustomerProfile
@@ -34,10 +34,12 @@ def amend_memory(
     return memory
 
 
-def create_profile(end_user_key: str, *, actor: Actor, values: Mapping[str, str]) -> CustomerProfile:
+def create_profile(
+    end_user_key: str, *, actor: Actor, values: Mapping[str, str], evidence: Mapping[str, Any] | None = None
+) -> CustomerProfile:
     """Start what is known of a customer. Every agent of the tenant sees it from its next session (R085)."""
     profile = CustomerProfile(tenant_id=actor.tenant_id, end_user_key=end_user_key)
-    return amend_profile(profile, actor=actor, values=values)
+    return amend_profile(profile, actor=actor, values=values, evidence=evidence)
 
 
 def amend_profile(
@@ -50,8 +52,7 @@ def amend_profile(
 ) -> CustomerProfile:
     """Write preferences or notes. Seeing the customer is part of it: `last_seen_at` moves too (R086)."""
     with governed(Act.PROFILE_AMEND, profile, actor=actor, read_at=read_at, evidence=evidence) as row:
-        for name, text in values.items():
-            setattr(row, name, text)
+        take_values(row, Act.PROFILE_AMEND, values)
         row.last_seen_at = timezone.now()
         row.updated_by = _author(actor)
         row.taint = Taint.OPERATOR if actor.is_person else Taint.CUSTOMER_DERIVED

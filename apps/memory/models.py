@@ -58,6 +58,8 @@ class CustomerProfile(Governed):
     last_seen_at = models.DateTimeField()
     updated_by = models.CharField(max_length=200, default=AGENT, editable=False)
 
+    named_by_customer = True
+
     objects = GovernedQuerySet["CustomerProfile"].as_manager()
 
     class Meta(Governed.Meta):

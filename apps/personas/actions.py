@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from apps.governance.acting import acting
 from apps.governance.actions import open_proposal, settle_proposal
 from apps.governance.actors import Actor
-from apps.governance.door import governed
+from apps.governance.door import governed, take_values
+from apps.governance.errors import Invalid
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
 from apps.governance.proposals import ProposedChange
@@ -30,8 +31,7 @@ def amend_persona(
 ) -> Persona:
     """Change the live sections. Sessions already open keep what they started with; every later one gets this (R031)."""
     with governed(Act.PERSONA_AMEND, persona, actor=actor, read_at=read_at, reason=reason) as row:
-        for name, text in values.items():
-            setattr(row, name, text)
+        take_values(row, Act.PERSONA_AMEND, values)
     return persona
 
 
@@ -53,6 +53,8 @@ def propose_patch(
     persona: Persona, *, actor: Actor, text: str, evidence: Mapping[str, object] | None = None
 ) -> Proposal:
     """Put a free-form change before an operator; the live persona stays as it is until then (R030)."""
+    if not text.strip():
+        raise Invalid("Say what to change and why; the proposal is empty.", {"text": ["This may not be blank."]})
     kind = Proposal.Kind.PERSONA_PATCH
     change = ProposedChange(kind, persona.agent_id, persona.sha256, {"text": text}, evidence=evidence or {})
     return open_proposal(persona, actor=actor, act=Act.PERSONA_PROPOSE, change=change)
@@ -65,10 +67,13 @@ def apply_patch(
     proposal: Proposal,
     values: Mapping[str, str],
     read_at: int,
+    proposal_read_at: int,
 ) -> Persona:
-    """Edit the live sections as a proposal asks and close it, in one commit (R030). `read_at` is the persona's version
-    that stood beside the proposal when the person decided."""
+    """Edit the live sections as a proposal asks and close it, in one commit (R030).
+
+    Both versions are those the person had before them: an agent may revise an open proposal at any time.
+    """
     with acting(actor):
         amend_persona(persona, actor=actor, values=values, read_at=read_at, reason=f"Applies proposal {proposal.pk}.")
-        settle_proposal(proposal, actor=actor)
+        settle_proposal(proposal, actor=actor, read_at=proposal_read_at)
     return persona

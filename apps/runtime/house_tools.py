@@ -4,23 +4,25 @@ None takes a customer argument: whom the agent serves stands in its actor, and P
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.errors import NotVisible
-from apps.llm.backend import JsonObject, Tool
+from apps.governance.errors import NotVisible, Stale
+from apps.llm.backend import Json, JsonObject, Tool
 from apps.memory.actions import amend_memory, amend_profile, create_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.memory.rules import joined_facts
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
-from apps.prompt.framing import canonical_json
+from apps.prompt.framing import canonical_json, fence
 from apps.skills.actions import count_use, draft_skill
 from apps.skills.models import Skill
 
 LISTED_SKILLS = 100
+MEMORY = "memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,9 @@ class Context:
     actor: Actor
     agent_id: int
     conversation: Conversation
+    snapshot_at: datetime
+    # What of the live state the model has been shown in this turn, newer than its frozen prompt.
+    shown: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,7 @@ class HouseTool:
 def _get_skill(context: Context, arguments: JsonObject) -> str:
     with acting(context.actor):
         # Only what a person approved reaches a customer, whatever id the model names.
-        skill = Skill.objects.visible_to(context.actor).approved().filter(pk=str(arguments["skill_id"])).first()
+        skill = Skill.objects.visible_to(context.actor).approved().filter(pk=_number(arguments["skill_id"])).first()
         if skill is None:
             raise NotVisible("There is no approved skill with this id. The index in your prompt lists those there are.")
         count_use(skill, actor=context.actor)
@@ -90,22 +95,40 @@ def _update_memory(context: Context, arguments: JsonObject) -> str:
         if memory is None:
             create_memory(context.agent_id, actor=context.actor, body=body, evidence=evidence)
         else:
-            amend_memory(memory, actor=context.actor, body=body, evidence=evidence)
+            _refuse_old_memory(memory, context)
+            amend_memory(memory, actor=context.actor, body=body, read_at=memory.version, evidence=evidence)
+    context.shown.add(MEMORY)
     return "Saved. It is read from the next session on."
+
+
+def _refuse_old_memory(memory: AgentMemory, context: Context) -> None:
+    """A whole body written from the frozen prompt would undo what was corrected since; the model gets to see that first."""
+    if memory.updated_at > context.snapshot_at and MEMORY not in context.shown:
+        context.shown.add(MEMORY)
+        raise Stale(
+            "The memory changed since this session began. It reads now, as data: "
+            f"{fence(memory.body)}\nGive the full new text once more, starting from this one.",
+            memory.version,
+        )
+
+
+def _number(value: Json) -> int:
+    # The schema takes 12.0 for a whole number; the database does not.
+    return int(str(value).removesuffix(".0"))
 
 
 def _update_customer_profile(context: Context, arguments: JsonObject) -> str:
     given = {name: str(text) for name, text in arguments.items()}
+    evidence = {"conversation_id": context.conversation.pk}
     if not context.actor.customer_key:
         raise NotVisible("This conversation names no customer, so there is no profile to write.")
     with acting(context.actor):
         rows = CustomerProfile.objects.visible_to(context.actor)
         profile = rows.filter(end_user_key=context.actor.customer_key).first()
         if profile is None:
-            create_profile(context.actor.customer_key, actor=context.actor, values=given)
+            create_profile(context.actor.customer_key, actor=context.actor, values=given, evidence=evidence)
         else:
             joined = {name: joined_facts(getattr(profile, name), text) for name, text in given.items()}
-            evidence = {"conversation_id": context.conversation.pk}
             amend_profile(profile, actor=context.actor, values=joined, evidence=evidence)
     return "Saved. It is read from the next session on."
 

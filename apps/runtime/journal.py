@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.governance.acting import acting
@@ -18,7 +19,7 @@ from apps.llm.prices import cost_micro_usd
 from apps.prompt.values import Assembled
 from apps.runtime.loop import Step, canonical_object
 from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn
-from apps.runtime.rules import ATTEMPTS_PER_TURN
+from apps.runtime.rules import CRASHES_PER_TURN, PATIENCE
 
 
 class FenceLost(Exception):
@@ -35,6 +36,12 @@ class Claim:
     conversation: Conversation
     events: tuple[InboundEvent, ...]
 
+    @property
+    def is_spent(self) -> bool:
+        """Its workers died too often, so the turn itself kills them; waiting for the model is no death. Or it is too old."""
+        dies = self.turn.attempts > CRASHES_PER_TURN and not self.turn.failure_code
+        return dies or timezone.now() - self.turn.started_at > PATIENCE
+
 
 def claim(conversation_id: int, *, actor: Actor) -> Claim | None:
     """Take the waiting events of a conversation, or a turn whose lease ran out; None if there is nothing to take."""
@@ -48,7 +55,12 @@ def claim(conversation_id: int, *, actor: Actor) -> Claim | None:
         events = InboundEvent.objects.filter(conversation=conversation)
         if turn.session_id is None:
             events.filter(turn_id=None).update(turn_id=turn.pk)
-        return Claim(turn, conversation, tuple(events.filter(turn_id=turn.pk)))
+        taken = tuple(events.filter(turn_id=turn.pk))
+        if not taken:
+            # Another worker answered them between our look and our claim; there is no turn to take.
+            transaction.set_rollback(True)
+            return None
+        return Claim(turn, conversation, taken)
 
 
 def _take_over(conversation: Conversation) -> Turn | None:
@@ -57,9 +69,6 @@ def _take_over(conversation: Conversation) -> Turn | None:
     )
     turn = expired.first()
     if turn is None:
-        return None
-    if turn.attempts >= ATTEMPTS_PER_TURN:
-        _fail(turn, "attempts_spent", f"The turn was given up after {turn.attempts} attempts. {turn.failure}".strip())
         return None
     Turn.objects.filter(pk=turn.pk).update(fence=turn.fence + 1, attempts=turn.attempts + 1, lease_until=_lease())
     turn.refresh_from_db()
@@ -105,12 +114,13 @@ def freeze(conversation: Conversation, assembled: Assembled, tool_names: list[st
 def enter_session(turn: Turn, session: Session, *, actor: Actor) -> None:
     """Note which session the turn runs in; a resumed turn keeps it."""
     with acting(actor):
-        _held(turn).update(session=session)
+        if not _held(turn).update(session=session):
+            raise FenceLost(f"Turn {turn.pk} was taken over.")
     turn.session = session
 
 
 def note_call(turn: Turn, step: int, reply: Reply, prefix_sha256: str, *, actor: Actor) -> None:
-    """Keep what one model call used, as it happened, whatever becomes of the turn."""
+    """Keep what one model call used, as it happened, whatever becomes of the turn; who lost the fence goes no further."""
     usage = asdict(reply.usage)
     with acting(actor):
         ModelCall.objects.create(
@@ -125,6 +135,9 @@ def note_call(turn: Turn, step: int, reply: Reply, prefix_sha256: str, *, actor:
             cost_micro_usd=None if reply.stand_in else cost_micro_usd(reply.model, reply.usage),
             **usage,
         )
+        is_held = _held(turn).exists()
+    if not is_held:
+        raise FenceLost(f"Turn {turn.pk} was taken over.")
 
 
 def history_of(conversation: Conversation, *, actor: Actor) -> list[JsonObject]:
@@ -147,23 +160,19 @@ def close(claimed: Claim, asked: JsonObject, steps: Sequence[Step], *, actor: Ac
     return reply
 
 
-def give_up(turn: Turn, code: str, sentence: str, *, actor: Actor) -> None:
-    """End a turn without a reply; people see it with its reason."""
+def give_up(claimed: Claim, asked: JsonObject, code: str, sentence: str, *, actor: Actor) -> None:
+    """End a turn without a reply. People see it with its reason; what the customer wrote stays in the conversation."""
     with acting(actor):
-        _fail(turn, code, sentence)
+        held = _held(claimed.turn)
+        if held.select_for_update(no_key=True).exists():
+            Message.objects.bulk_create(_numbered(claimed.conversation, _asked(claimed, asked)))
+            held.update(status=Turn.Status.FAILED, finished_at=Now(), failure=sentence, failure_code=code)
 
 
 def postpone(turn: Turn, code: str, sentence: str, seconds: float, *, actor: Actor) -> None:
     """Let the lease run out when the next attempt is due; the sweep finds it then."""
-    if turn.attempts >= ATTEMPTS_PER_TURN:
-        give_up(turn, code, f"{sentence} The turn was given up after {turn.attempts} attempts.", actor=actor)
-        return
     with acting(actor):
         _held(turn).update(lease_until=Now() + timedelta(seconds=seconds), failure=sentence, failure_code=code)
-
-
-def _fail(turn: Turn, code: str, sentence: str) -> None:
-    _held(turn).update(status=Turn.Status.FAILED, finished_at=Now(), failure=sentence, failure_code=code)
 
 
 def _held(turn: Turn) -> QuerySet[Turn]:

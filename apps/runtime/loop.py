@@ -87,16 +87,18 @@ class Loop:
             raise TurnFailed(
                 reply.stop_reason.value, f"The model stopped: {reply.stop_reason.value.replace('_', ' ')}."
             )
-        said = canonical_object({"role": "assistant", "content": list(reply.blocks)})
+        said = canonical_object({"role": "assistant", "content": _answerable(reply)})
         if reply.stop_reason is StopReason.TOOL_USE:
             calls = tuple(self._call(use) for use in reply.tool_uses)
-            return Step(reply.text, said, calls, _results(calls))
+            return Step(storable_text(reply.text), said, calls, _results(calls))
         if not reply.text.strip() and reply.stop_reason is not StopReason.PAUSE_TURN:
             raise TurnFailed("empty_reply", f"The model answered nothing ({reply.stop_reason.value}).")
-        return Step(reply.text, said)
+        return Step(storable_text(reply.text), said)
 
     def _call(self, use: ToolUse) -> ToolCall:
-        arguments = canonical_object(use.arguments)
+        # Ids and names come from the model like everything else.
+        use = ToolUse(storable_text(use.tool_use_id), storable_text(use.name), canonical_object(use.arguments))
+        arguments = use.arguments
         refusal = self._refusal(use, arguments)
         if refusal:
             return ToolCall(use.tool_use_id, use.name, dict(arguments), refusal, is_error=True)
@@ -147,13 +149,23 @@ def canonical_object(value: JsonObject) -> JsonObject:
     return ordered
 
 
+def storable_text(text: str) -> str:
+    """Text without what PostgreSQL cannot hold, NUL and half a surrogate pair; a model may write either."""
+    return text.replace("\x00", "").encode(errors="replace").decode()
+
+
+def _answerable(reply: Reply) -> list[Json]:
+    """The blocks that go back. A call cut off in the middle can never be answered, and would wedge the conversation."""
+    is_whole = reply.stop_reason in {StopReason.TOOL_USE, StopReason.PAUSE_TURN}
+    return [block for block in reply.blocks if is_whole or block.get("type") != "tool_use"]
+
+
 def _storable(value: Json) -> Json:
     match value:
         case str():
-            # jsonb holds neither NUL nor half a surrogate pair, and a model may write either.
-            return value.replace("\x00", "").encode(errors="replace").decode()
+            return storable_text(value)
         case dict():
-            return {key: _storable(item) for key, item in value.items()}
+            return {storable_text(key): _storable(item) for key, item in value.items()}
         case list():
             return [_storable(item) for item in value]
         case _:

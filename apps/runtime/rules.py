@@ -8,8 +8,10 @@ HISTORY_MESSAGES = 100
 HISTORY_STEP = 50
 TOOL_CALLS_PER_TURN = 40
 SAME_CALL_LIMIT = 3
-ATTEMPTS_PER_TURN = 5
-RETRY_SECONDS = (2, 5, 15, 60)
+# A turn whose worker dies again and again is given up; one whose model is away waits, for a day at most.
+CRASHES_PER_TURN = 5
+PATIENCE = timedelta(days=1)
+RETRY_SECONDS = (2, 5, 15, 60, 300)
 
 Wire = TypeVar("Wire", bound=Mapping[str, Any])
 

@@ -5,12 +5,13 @@ from functools import partial
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.llm.backend import Backend, BackendError, JsonObject, Reply
+from apps.llm.backend import Backend, BackendError, JsonObject, Reply, WhoActs
 from apps.prompt.framing import date_line, user_turn
 from apps.prompt.values import Event, EventKind
 from apps.runtime.house_tools import HOUSE_TOOLS, Context
@@ -40,37 +41,57 @@ def answer(tenant_id: int, conversation_id: int, *, backend: Backend) -> None:
 
 
 def _finished(claimed: Claim, agent: Agent, system: Actor, backend: Backend) -> bool:
+    asked = _asked(claimed, system)
+    if claimed.is_spent:
+        give_up(
+            claimed,
+            asked,
+            "attempts_spent",
+            "The workers that took this turn died, or it waited longer than a day.",
+            actor=system,
+        )
+        return True
     try:
-        _answer(claimed, agent, system, backend)
+        _answer(claimed, asked, agent, system, backend)
     except BackendError as error:
-        if error.is_worth_retrying:
-            seconds = retry_after(claimed.turn.attempts, error.retry_after_seconds)
-            postpone(claimed.turn, error.code, str(error), seconds, actor=system)
-        else:
-            give_up(claimed.turn, error.code, str(error), actor=system)
+        return _put_off(claimed, asked, error, system)
     except (TurnFailed, PrefixChanged) as error:
-        give_up(claimed.turn, error.code, str(error), actor=system)
+        give_up(claimed, asked, error.code, str(error), actor=system)
     except FenceLost:
         logger.warning("turn taken over by another worker", extra={"turn_id": claimed.turn.pk})
-    else:
+        return False
+    except (InterfaceError, OperationalError):
+        # The database itself is away; the lease brings the turn back.
+        raise
+    except Exception as error:  # noqa: BLE001  # the worker's edge: the text may quote a customer and stays out of logs
+        logger.error("turn failed", extra={"turn_id": claimed.turn.pk, "error": type(error).__name__})
+        give_up(claimed, asked, "unexpected", f"The worker met {type(error).__name__}.", actor=system)
+    return True
+
+
+def _put_off(claimed: Claim, asked: JsonObject, error: BackendError, system: Actor) -> bool:
+    """Wait where time or an operator can help; say whether the turn has ended."""
+    if error.who_acts is WhoActs.DEVELOPER:
+        give_up(claimed, asked, error.code, str(error), actor=system)
         return True
+    seconds = retry_after(claimed.turn.attempts, error.retry_after_seconds)
+    postpone(claimed.turn, error.code, str(error), seconds, actor=system)
     return False
 
 
-def _answer(claimed: Claim, agent: Agent, system: Actor, backend: Backend) -> None:
+def _answer(claimed: Claim, asked: JsonObject, agent: Agent, system: Actor, backend: Backend) -> None:
     conversation, turn = claimed.conversation, claimed.turn
     identity = agent_actor(agent.tenant_id, agent.pk, agent.service_user_id, agent.key).serving(
         conversation.end_user_key
     )
     frozen = session_of(conversation, agent, system=system, agent_actor=identity, now=timezone.now())
     enter_session(turn, frozen.session, actor=system)
-    asked = _asked(claimed, system)
     loop = Loop(
         backend=backend,
         model=agent.model or settings.DEFAULT_MODEL,
         system=system_blocks(frozen),
         tools=tuple(tool for tool in HOUSE_TOOLS if tool.name in frozen.session.tool_names),
-        context=Context(identity, agent.pk, conversation),
+        context=Context(identity, agent.pk, conversation, frozen.session.snapshot_at),
         max_steps=agent.max_steps,
         deadline_seconds=settings.TURN_DEADLINE_SECONDS,
         on_reply=partial(_note, turn, frozen, system),

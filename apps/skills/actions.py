@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actions import open_proposal, settle_proposal
 from apps.governance.actors import Actor
-from apps.governance.door import authorize, governed, invalid
+from apps.governance.door import authorize, governed, invalid, refuse_foreign, take_values
 from apps.governance.errors import NotPermitted, Stale
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
@@ -51,8 +51,8 @@ def amend_skill(
     """Edit a draft. An approved skill is revised or proposed instead, so that what customers get was always approved (Z-3)."""
     with governed(Act.SKILL_AMEND, skill, actor=actor, read_at=read_at, reason=reason) as row:
         _refuse_unless_draft(row)
-        for name, text in values.items():
-            setattr(row, name, text)
+        _refuse_another_author(row, actor)
+        take_values(row, Act.SKILL_AMEND, values)
     return skill
 
 
@@ -74,8 +74,7 @@ def revise_skill(
     with governed(Act.SKILL_REVISE, skill, actor=actor, read_at=read_at, reason=reason) as row:
         if row.status != Skill.Status.APPROVED:
             raise NotPermitted(f"Only an approved skill is revised; this one is {row.status}.")
-        for name, text in values.items():
-            setattr(row, name, text)
+        take_values(row, Act.SKILL_REVISE, values)
         _sign(row, actor)
     return skill
 
@@ -91,14 +90,14 @@ def discard_skill(skill: Skill, *, actor: Actor, read_at: int | None = None, rea
     """Remove a draft nobody reviewed; an agent only its own (Z-2). Its words stay in the change record."""
     with governed(Act.SKILL_DISCARD, skill, actor=actor, read_at=read_at, reason=reason, removes=True) as row:
         _refuse_unless_draft(row)
-        if not actor.is_person and row.drafted_by != actor.label:
-            raise NotPermitted("An agent may discard only a draft of its own. Ask an operator to deprecate this one.")
+        _refuse_another_author(row, actor)
 
 
 def propose_revision(
     skill: Skill, *, actor: Actor, values: Mapping[str, str], evidence: Mapping[str, Any] | None = None
 ) -> Proposal:
     """Bring a next version of an approved skill before a person; the live one is untouched until then (Z-3)."""
+    refuse_foreign(Act.SKILL_PROPOSE, values)
     _refuse_flaws(skill, values)
     kind = Proposal.Kind.SKILL_REVISION
     change = ProposedChange(kind, skill.agent_id, skill.content_sha256, values, evidence=evidence or {})
@@ -114,21 +113,30 @@ def propose_deprecation(
     return open_proposal(skill, actor=actor, act=Act.SKILL_PROPOSE, change=change)
 
 
-def apply_revision(skill: Skill, *, actor: Actor, proposal: Proposal, values: Mapping[str, str]) -> Skill:
-    """Make a proposed version the live one and close the proposal, in one commit."""
+def apply_revision(
+    skill: Skill,
+    *,
+    actor: Actor,
+    proposal: Proposal,
+    values: Mapping[str, str],
+    read_at: int,
+    proposal_read_at: int,
+) -> Skill:
+    """Make a proposed version the live one and close the proposal, in one commit. Both versions are those the person read."""
     with acting(actor):
-        _refuse_other_bytes(skill, proposal.base_sha256)
-        revise_skill(skill, actor=actor, values=values, reason=f"Applies proposal {proposal.pk}.")
-        settle_proposal(proposal, actor=actor)
+        _refuse_moved_base(skill, proposal)
+        reason = f"Applies proposal {proposal.pk}."
+        revise_skill(skill, actor=actor, values=values, read_at=read_at, reason=reason)
+        settle_proposal(proposal, actor=actor, read_at=proposal_read_at)
     return skill
 
 
-def apply_deprecation(skill: Skill, *, actor: Actor, proposal: Proposal) -> Skill:
-    """Retire a skill as proposed and close the proposal, in one commit."""
+def apply_deprecation(skill: Skill, *, actor: Actor, proposal: Proposal, read_at: int, proposal_read_at: int) -> Skill:
+    """Retire a skill as proposed and close the proposal, in one commit. Both versions are those the person read."""
     with acting(actor):
-        _refuse_other_bytes(skill, proposal.base_sha256)
-        deprecate_skill(skill, actor=actor, reason=f"Applies proposal {proposal.pk}.")
-        settle_proposal(proposal, actor=actor)
+        _refuse_moved_base(skill, proposal)
+        deprecate_skill(skill, actor=actor, read_at=read_at, reason=f"Applies proposal {proposal.pk}.")
+        settle_proposal(proposal, actor=actor, read_at=proposal_read_at)
     return skill
 
 
@@ -148,9 +156,22 @@ def _sign(row: Skill, actor: Actor) -> None:
     row.approved_at = timezone.now()
 
 
+def _refuse_moved_base(skill: Skill, proposal: Proposal) -> None:
+    # The skill in hand is the one whose version the door compares under its lock, so this look is not too early.
+    _refuse_other_bytes(skill, proposal.base_sha256)
+
+
 def _refuse_other_bytes(row: Skill, reviewed_sha256: str) -> None:
     if row.content_sha256 != reviewed_sha256:
         raise Stale("The skill changed since you read it. Read it again and decide on what stands there.", row.version)
+
+
+def _refuse_another_author(row: Skill, actor: Actor) -> None:
+    # Else an agent's words would go before the reviewer under a person's name.
+    if not actor.is_person and row.drafted_by != actor.label:
+        raise NotPermitted(
+            "An agent may change or discard only a draft of its own. Ask an operator to deprecate this one."
+        )
 
 
 def _refuse_flaws(skill: Skill, values: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
-from apps.governance.door import governed, invalid
+from apps.governance.door import governed, invalid, take_values
 from apps.governance.errors import Conflicting
 from apps.governance.policy import Act
 from apps.tenants.identity import token_digest
@@ -53,17 +53,19 @@ def create_agent(key: str, title: str, *, actor: Actor, learns: bool = True) -> 
     user = User(username=f"agent:{actor.tenant_id}:{key}", is_service=True)
     user.set_unusable_password()
     agent = Agent(tenant_id=actor.tenant_id, key=key, title=title, service_user=user, learns=learns)
-    with governed(Act.AGENT_CREATE, agent, actor=actor):
-        user.save(force_insert=True)
-        agent.service_user = user
+    try:
+        with governed(Act.AGENT_CREATE, agent, actor=actor):
+            user.save(force_insert=True)
+            agent.service_user = user
+    except IntegrityError as refusal:
+        raise Conflicting(f"There is an agent {key} in the tenant already. Choose another key.") from refusal
     return agent
 
 
 def amend_agent(agent: Agent, *, actor: Actor, read_at: int | None = None, **values: object) -> Agent:
     """Change how an agent runs. Sessions already open keep what they started with."""
     with governed(Act.AGENT_AMEND, agent, actor=actor, read_at=read_at) as row:
-        for name, value in values.items():
-            setattr(row, name, value)
+        take_values(row, Act.AGENT_AMEND, values)
     return agent
 
 
@@ -88,6 +90,8 @@ def rotate_token(token: AgentToken, *, actor: Actor, grace_hours: int = 24) -> I
     """Give the agent a new token; the old one goes on for `grace_hours`, so that nothing stops in between."""
     with acting(actor):
         with governed(Act.TOKEN_ROTATE, token, actor=actor) as row:
+            if row.revoked_at is not None:
+                raise Conflicting("This token is revoked. Issue a new one instead.")
             ends = timezone.now() + timedelta(hours=grace_hours)
             row.expires_at = min(row.expires_at or ends, ends)
         return issue_token(token.agent, actor=actor, name=token.name)

@@ -21,6 +21,7 @@ EVENTS = Wall(
     worker="SELECT, INSERT, UPDATE (turn_id)",
     agent="SELECT, INSERT",
     agent_rows=OF_VISIBLE_CONVERSATION,
+    agent_checks="kind = 'message' AND turn_id IS NULL",
     crossing="SELECT (id, tenant_id, conversation_id, turn_id)",
     versioned=False,
 )
@@ -34,7 +35,9 @@ MESSAGES = Wall(
 # An event never changes but for the turn that takes it.
 EVENTS_STAY = """
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OF tenant_id, conversation_id, kind, idempotency_key, sender_name, text,
-    text_sha256, received_at ON conversations_inboundevent FOR EACH ROW EXECUTE FUNCTION refuse_change()
+    text_sha256, received_at ON conversations_inboundevent FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER answered_once BEFORE UPDATE OF turn_id ON conversations_inboundevent FOR EACH ROW
+    WHEN (OLD.turn_id IS NOT NULL AND NEW.turn_id IS DISTINCT FROM OLD.turn_id) EXECUTE FUNCTION refuse_change()
 """
 
 

@@ -12,6 +12,7 @@ RECORDS = Wall(
     worker="SELECT, INSERT",
     agent="INSERT, SELECT (id)",
     agent_rows="agent_id = app_agent()",
+    agent_checks="actor_role = 'agent'",
     versioned=False,
     append_only=True,
 )
@@ -21,6 +22,7 @@ TEXTS = Wall(
 PROPOSALS = Wall(
     agent="SELECT, INSERT, UPDATE (target_label, base_sha256, content, rationale, evidence, support_count, proposed_by, taint)",
     agent_rows="agent_id = app_agent()",
+    agent_checks="taint <> 'operator'",
     agent_updates="state = 'open'",
     states={"open": ("applied", "rejected")},
     state_column="state",

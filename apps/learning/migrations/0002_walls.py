@@ -18,19 +18,26 @@ EXTRACTIONS = Wall(
 DUE_WORK = """
 CREATE FUNCTION due_work(batch integer) RETURNS TABLE (kind text, tenant_id bigint, row_id bigint)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
-    (SELECT DISTINCT 'turn', event.tenant_id, event.conversation_id FROM conversations_inboundevent AS event
-        WHERE event.turn_id IS NULL AND NOT EXISTS (
-            SELECT 1 FROM runtime_turn AS turn WHERE turn.conversation_id = event.conversation_id
-                AND turn.tenant_id = event.tenant_id AND turn.status = 'running' AND turn.lease_until > now())
-        LIMIT batch)
-    UNION
-    (SELECT 'turn', turn.tenant_id, turn.conversation_id FROM runtime_turn AS turn
-        WHERE turn.status = 'running' AND turn.lease_until <= now() LIMIT batch)
-    UNION
-    (SELECT 'extraction', thread.tenant_id, thread.id FROM conversations_conversation AS thread
-        WHERE thread.status = 'resolved' AND thread.origin = 'live' AND NOT EXISTS (
-            SELECT 1 FROM learning_extraction AS extraction WHERE extraction.conversation_id = thread.id)
-        LIMIT batch)
+    WITH waiting AS (
+        SELECT 'turn' AS kind, event.tenant_id, event.conversation_id AS row_id FROM conversations_inboundevent AS event
+            WHERE event.turn_id IS NULL AND NOT EXISTS (
+                SELECT 1 FROM runtime_turn AS turn WHERE turn.conversation_id = event.conversation_id
+                    AND turn.tenant_id = event.tenant_id AND turn.status = 'running' AND turn.lease_until > now())
+        UNION
+        SELECT 'turn', turn.tenant_id, turn.conversation_id FROM runtime_turn AS turn
+            WHERE turn.status = 'running' AND turn.lease_until <= now()
+        UNION
+        SELECT 'extraction', thread.tenant_id, thread.id FROM conversations_conversation AS thread
+            WHERE thread.status = 'resolved' AND thread.origin = 'live' AND NOT EXISTS (
+                SELECT 1 FROM learning_extraction AS extraction WHERE extraction.conversation_id = thread.id)
+    ), placed AS (
+        -- One tenant's thousand must not keep another's one waiting.
+        SELECT waiting.*, row_number() OVER (PARTITION BY waiting.kind, waiting.tenant_id ORDER BY waiting.row_id) AS place
+            FROM waiting
+    ), ranked AS (
+        SELECT placed.*, row_number() OVER (PARTITION BY placed.kind ORDER BY placed.place, placed.row_id) AS rank FROM placed
+    )
+    SELECT ranked.kind, ranked.tenant_id, ranked.row_id FROM ranked WHERE ranked.rank <= batch
 $$;
 REVOKE ALL ON FUNCTION due_work(integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION due_work(integer) TO @login@;

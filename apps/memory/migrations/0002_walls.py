@@ -10,11 +10,13 @@ MEMORIES = Wall(
     worker="SELECT, INSERT, UPDATE",
     agent="SELECT, INSERT, UPDATE (body, updated_by, taint)",
     agent_rows="agent_id = app_agent()",
+    agent_checks="taint <> 'operator'",
 )
 PROFILES = Wall(
     worker="SELECT, INSERT, UPDATE",
     agent="SELECT, INSERT, UPDATE (preferences, notes, last_seen_at, updated_by, taint)",
     agent_rows="app_customer() IS NULL OR end_user_key = app_customer()",
+    agent_checks="taint <> 'operator'",
 )
 
 

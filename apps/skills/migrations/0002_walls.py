@@ -11,14 +11,18 @@ SKILLS = Wall(
     worker="SELECT, INSERT",
     agent="SELECT, INSERT, DELETE, UPDATE (name, title, description, category, body)",
     agent_rows="agent_id = app_agent()",
-    agent_updates="status = 'draft'",
+    agent_updates="status = 'draft' AND starts_with(drafted_by, 'agent:')",
+    agent_checks="taint <> 'operator'",
     agent_deletes="status = 'draft' AND starts_with(drafted_by, 'agent:')",
     states={"draft": ("approved", "deprecated"), "approved": ("deprecated",)},
     extra=(
+        """CREATE POLICY skills_skill_operator_delete ON skills_skill AS RESTRICTIVE FOR DELETE TO @operator@
+    USING (status = 'draft')""",
         """CREATE FUNCTION stamp_skill_content() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    NEW.content_sha256 := encode(sha256(convert_to(
-        concat_ws(E'\\x1f', NEW.name, NEW.title, NEW.description, NEW.body), 'UTF8')), 'hex');
+    NEW.content_sha256 := encode(sha256(convert_to(concat(
+        octet_length(NEW.name), ':', NEW.name, octet_length(NEW.title), ':', NEW.title,
+        octet_length(NEW.description), ':', NEW.description, octet_length(NEW.body), ':', NEW.body), 'UTF8')), 'hex');
     IF TG_OP = 'INSERT' AND (NEW.approved_by <> '' OR NEW.approved_sha256 <> '') THEN
         RAISE EXCEPTION 'A skill is born unapproved.' USING ERRCODE = 'check_violation';
     END IF;

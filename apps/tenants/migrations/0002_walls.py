@@ -12,14 +12,16 @@ GRANT SELECT ON django_content_type, auth_permission, auth_group, tenants_rolete
     tenants_roletemplategroupobjectpermission TO @login@, @operator@, @worker@, @agent@;
 GRANT SELECT ON django_migrations TO @login@;
 GRANT USAGE ON SEQUENCE tenants_tenant_id_seq TO @login@;
-GRANT SELECT, INSERT, UPDATE, DELETE ON django_session TO @login@, @operator@;
-GRANT SELECT ON tenants_user_groups, tenants_user_user_permissions, auth_group_permissions TO @login@, @operator@
+GRANT SELECT, INSERT, UPDATE, DELETE ON django_session TO @login@;
+GRANT SELECT ON tenants_user_groups, tenants_user_user_permissions, auth_group_permissions TO @login@
 """
 PEOPLE = """
 ALTER TABLE tenants_user ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tenants_user FORCE ROW LEVEL SECURITY;
 GRANT SELECT, INSERT, UPDATE ON tenants_user TO @login@;
-GRANT SELECT, INSERT ON tenants_user TO @operator@, @worker@;
+GRANT INSERT ON tenants_user TO @operator@, @worker@;
+GRANT SELECT (id, username, first_name, last_name, email, is_active, is_staff, is_superuser, is_service)
+    ON tenants_user TO @operator@, @worker@;
 CREATE POLICY user_signs_in ON tenants_user TO @login@ USING (true) WITH CHECK (true);
 CREATE POLICY user_of_tenant ON tenants_user FOR SELECT TO @operator@, @worker@ USING (
     EXISTS (SELECT 1 FROM tenants_membership AS member WHERE member.user_id = tenants_user.id)
@@ -91,14 +93,20 @@ class Migration(migrations.Migration):
             "tenants_tenant",
             Wall(operator="SELECT", worker="SELECT, INSERT", tenant="id = app_tenant()", versioned=False),
         ),
-        RaiseWall("tenants_tenantsettings", Wall(operator="SELECT, UPDATE", worker="SELECT, INSERT")),
+        RaiseWall("tenants_tenantsettings", Wall(operator="SELECT", worker="SELECT, INSERT")),
         RaiseWall(
             "tenants_membership",
-            Wall(worker="SELECT, INSERT", agent="", crossing="SELECT (id, tenant_id, user_id, role)"),
+            Wall(
+                operator="SELECT, INSERT",
+                worker="SELECT, INSERT",
+                agent="",
+                crossing="SELECT (id, tenant_id, user_id, role)",
+            ),
         ),
         RaiseWall(
             "tenants_agent",
             Wall(
+                operator="SELECT, INSERT, UPDATE (title, model, contract, learns, session_idle_seconds, max_steps)",
                 worker="SELECT, INSERT",
                 agent_rows="id = app_agent()",
                 crossing="SELECT (id, tenant_id, key, service_user_id)",
@@ -106,7 +114,13 @@ class Migration(migrations.Migration):
         ),
         RaiseWall(
             "tenants_agenttoken",
-            Wall(worker="SELECT, INSERT, UPDATE", agent="", versioned=False, crossing="SELECT, UPDATE (last_used_at)"),
+            Wall(
+                operator="SELECT, INSERT, UPDATE (expires_at, revoked_at)",
+                worker="SELECT, INSERT, UPDATE (expires_at, revoked_at)",
+                agent="",
+                versioned=False,
+                crossing="SELECT, UPDATE (last_used_at)",
+            ),
         ),
         RoleSQL(SERVICE_USERS),
         RoleSQL(NAMED_TENANT),
