@@ -203,7 +203,7 @@ def _version_read(proposal: Proposal, sent: Sent) -> int:
     """The version the sender read; the id goes with it, for a proposal that followed counts from 1 again."""
     missing = [name for name in READ_PROPOSAL if name not in sent.values]
     if missing:
-        raise ValidationError(dict.fromkeys(missing, [UNREAD]))
+        raise ValidationError({name: [UNREAD] for name in missing})
     if sent.values["proposal_id"] != proposal.pk:
         raise Conflicting("Another proposed patch waits than the one you read. Read the persona again.")
     return int(sent.values["proposal_version"])

@@ -10,6 +10,8 @@ from psycopg import Error as PostgresError
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 
+Params = Sequence[int | str]
+
 NO_RIGHT = "42501"
 BROKEN_RULE = "23514"
 
@@ -28,7 +30,7 @@ class Outcome:
         return not self.sqlstate and self.rows > 0
 
 
-def attempt(actor: Actor | None, statement: str, params: Sequence[object] = ()) -> Outcome:
+def attempt(actor: Actor | None, statement: str, params: Params = ()) -> Outcome:
     """Run one statement as this actor's role, or as the login role itself, and undo it."""
     try:
         with transaction.atomic():
@@ -41,12 +43,12 @@ def attempt(actor: Actor | None, statement: str, params: Sequence[object] = ()) 
         return Outcome(sqlstate=str(cause.sqlstate))
 
 
-def _run_acting(actor: Actor, statement: str, params: Sequence[object]) -> Outcome:
+def _run_acting(actor: Actor, statement: str, params: Params) -> Outcome:
     with acting(actor):
         return _run(statement, params)
 
 
-def _run(statement: str, params: Sequence[object]) -> Outcome:
+def _run(statement: str, params: Params) -> Outcome:
     with connection.cursor() as cursor:
         cursor.execute(statement, params or None)
         found = tuple(cursor.fetchall()) if cursor.description else ()

@@ -58,6 +58,11 @@ def _nothing(world: World) -> None:
     del world
 
 
+def _new_tenant(world: World) -> Actor:
+    del world
+    return new_tenant_actor()
+
+
 def _archived(world: World) -> Any:
     return archive_persona(make_persona(world), actor=world.operator)
 
@@ -89,7 +94,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.MESSAGE_RECEIVE: lambda world: make_event(world).conversation,
     Act.PROPOSAL_REJECT: _proposal,
     Act.PROPOSAL_APPLY: _proposal,
-    Act.TENANT_CREATE: lambda world: new_tenant_actor(),
+    Act.TENANT_CREATE: _new_tenant,
     Act.AGENT_CREATE: _nothing,
     Act.AGENT_AMEND: lambda world: world.agent,
     Act.TOKEN_ISSUE: lambda world: world.agent,
@@ -98,3 +103,8 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.MEMBER_ADD: lambda world: make_user(f"new@{world.tenant.key}.example"),
     Act.GRANT_SYNC: _nothing,
 }
+
+# Acts on no governed row that stands already.
+MAKING: frozenset[Act] = frozenset(
+    {*(act for act, make in _SUBJECTS.items() if make is _nothing), Act.TENANT_CREATE, Act.MEMBER_ADD}
+)

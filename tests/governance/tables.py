@@ -35,7 +35,8 @@ class TenantTable:
 
 def all_tables() -> list[str]:
     """Every table of the schema."""
-    return [name for (name,) in _ask("SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND " + _OURS)]
+    rows = _ask("SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace")
+    return [str(name) for (name,) in rows]
 
 
 def tenant_tables() -> list[TenantTable]:
@@ -45,8 +46,11 @@ def tenant_tables() -> list[TenantTable]:
 
 def forced_tables() -> set[str]:
     """Tables whose row security holds for their owner too."""
-    rows = _ask("SELECT relname FROM pg_class WHERE relrowsecurity AND relforcerowsecurity AND " + _OURS)
-    return {name for (name,) in rows}
+    rows = _ask(
+        "SELECT relname FROM pg_class WHERE relrowsecurity AND relforcerowsecurity"
+        " AND relnamespace = 'public'::regnamespace"
+    )
+    return {str(name) for (name,) in rows}
 
 
 def may(role: str, right: str, table: str) -> bool:
@@ -85,10 +89,7 @@ def definer_functions() -> dict[str, set[str]]:
     return found
 
 
-_OURS = "relnamespace = 'public'::regnamespace"
-
-
-def _ask(statement: str, *params: object) -> list[tuple[object, ...]]:
+def _ask(statement: str, *params: str) -> list[tuple[object, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
-        return cursor.fetchall()
+        return list(cursor.fetchall())

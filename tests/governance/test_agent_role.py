@@ -29,7 +29,8 @@ class Case:
 
 
 PERSONA_CASES = [
-    Case(f"UPDATE personas_persona SET {column} = 'changed'") for column in ("identity", "style", "avoid", "defaults")
+    Case(f"UPDATE personas_persona SET {column} = 'changed'")  # noqa: S608  # names beside it
+    for column in ("identity", "style", "avoid", "defaults")
 ]
 CASES = {
     "R017 persona identity": PERSONA_CASES[0],

@@ -1,45 +1,61 @@
-"""Every way past the door: each is refused in Python, and by its words says where the door is."""
+"""Every way past the door: each is refused in Python, and the refusal says where the door is."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from django.db import transaction
 
 from apps.governance.acting import acting
 from apps.governance.errors import UngovernedWrite
+from apps.governance.guard import GovernedQuerySet, door_open
 from apps.governance.models import Governed
 from apps.skills.models import Skill
+from apps.tenants.models import AgentToken
 from tests.factories import World, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 
 
-def fresh(world: World) -> Skill:
-    return Skill(tenant_id=world.tenant.pk, agent_id=world.agent.pk, name="x", title="X", description="X", body="X")
+@dataclass(frozen=True)
+class Aim:
+    """What a write beside the door is aimed at."""
+
+    world: World
+    skill: Skill
+
+    @property
+    def rows(self) -> GovernedQuerySet[Skill]:
+        return Skill.objects.filter(pk=self.skill.pk)
+
+    @property
+    def key(self) -> dict[str, Any]:  # Any: whatever a query takes
+        return {"tenant": self.world.tenant, "agent": self.world.agent, "name": "fresh"}
+
+    @property
+    def tokens(self) -> Any:  # Any: a related manager is made at run time
+        return self.world.agent.tokens
 
 
-VALUES = {"name": "x", "title": "X", "description": "X", "body": "X"}
-PATHS: dict[str, Callable[[World, Skill], object]] = {
-    "save": lambda world, skill: skill.save(),
-    "save of a new row": lambda world, skill: fresh(world).save(),
-    "delete": lambda world, skill: skill.delete(),
-    "create": lambda world, skill: Skill.objects.create(tenant=world.tenant, agent=world.agent, **VALUES),
-    "bulk_create": lambda world, skill: Skill.objects.bulk_create([fresh(world)]),
-    "bulk_update": lambda world, skill: Skill.objects.bulk_update([skill], ["body"]),
-    "update": lambda world, skill: Skill.objects.filter(pk=skill.pk).update(body="x"),
-    "queryset delete": lambda world, skill: Skill.objects.filter(pk=skill.pk).delete(),
-    "get_or_create": lambda world, skill: Skill.objects.get_or_create(tenant=world.tenant, agent=world.agent, name="y"),
-    "update_or_create": lambda world, skill: Skill.objects.update_or_create(
-        defaults={"body": "x"}, tenant=world.tenant, agent=world.agent, name=skill.name
-    ),
-    "base manager update": lambda world, skill: Skill._base_manager.filter(pk=skill.pk).update(body="x"),
-    "default manager delete": lambda world, skill: Skill._default_manager.all().delete(),
-    "related update": lambda world, skill: world.agent.tokens.update(name="x"),
-    "related create": lambda world, skill: world.agent.tokens.create(tenant=world.tenant, name="x", digest="x"),
-    "related delete": lambda world, skill: world.agent.tokens.all().delete(),
-    "related add": lambda world, skill: world.agent.tokens.add(world.agent.tokens.model(name="x"), bulk=False),
-    "related add in bulk": lambda world, skill: world.agent.tokens.add(*world.agent.tokens.all()),
-    "raw delete": lambda world, skill: Skill.objects.filter(pk=skill.pk)._raw_delete("default"),
+TEXTS = {"title": "X", "description": "X", "body": "X"}
+PATHS: dict[str, Callable[[Aim], object]] = {
+    "save": lambda aim: aim.skill.save(),
+    "save of a new row": lambda aim: Skill(**aim.key, **TEXTS).save(),
+    "delete": lambda aim: aim.skill.delete(),
+    "create": lambda aim: Skill.objects.create(**aim.key, **TEXTS),
+    "bulk_create": lambda aim: Skill.objects.bulk_create([Skill(**aim.key, **TEXTS)]),
+    "bulk_update": lambda aim: Skill.objects.bulk_update([aim.skill], ["body"]),
+    "update": lambda aim: aim.rows.update(body="x"),
+    "queryset delete": lambda aim: aim.rows.delete(),
+    "get_or_create": lambda aim: Skill.objects.get_or_create(**aim.key, defaults=TEXTS),
+    "update_or_create": lambda aim: Skill.objects.update_or_create(**aim.key, defaults=TEXTS),
+    "base manager update": lambda aim: Skill._base_manager.filter(pk=aim.skill.pk).update(body="x"),
+    "related update": lambda aim: aim.tokens.update(revoked_at=None),
+    "related create": lambda aim: aim.tokens.create(tenant=aim.world.tenant, name="x", digest="x"),
+    "related add": lambda aim: aim.tokens.add(AgentToken(tenant=aim.world.tenant, name="x", digest="x"), bulk=False),
+    "related add in bulk": lambda aim: aim.tokens.add(*aim.tokens.all()),
+    "raw delete": lambda aim: aim.rows._raw_delete("default"),
 }
 
 
@@ -49,12 +65,21 @@ def test_a_write_beside_the_door_is_refused(path: str) -> None:
     world = make_world()
     skill = make_skill(world)
     with acting(world.admin):
-        with (
-            pytest.raises(UngovernedWrite, match="write it through a function of its actions.py"),
-            transaction.atomic(),
-        ):
-            PATHS[path](world, skill)
+        with pytest.raises(UngovernedWrite, match="write it through a function of its actions"), transaction.atomic():
+            PATHS[path](Aim(world, skill))
         assert Skill.objects.visible_to(world.admin).get().body == skill.body
+
+
+# PostgreSQL refuses every role to move a token to an agent, by whatever path.
+REFUSED_BELOW = {"related add in bulk"}
+
+
+@pytest.mark.parametrize("path", sorted(PATHS.keys() - REFUSED_BELOW))
+def test_the_same_write_passes_while_the_door_is_open(path: str) -> None:
+    world = make_world()
+    skill = make_skill(world)
+    with acting(world.admin), door_open():
+        PATHS[path](Aim(world, skill))
 
 
 def test_every_governed_model_is_guarded_on_all_its_managers() -> None:

@@ -68,7 +68,9 @@ MACHINES = {
 
 
 def states(machine: Machine) -> list[str]:
-    return [str(value) for value, _ in machine.model._meta.get_field(machine.column).flatchoices]
+    field = machine.model._meta.get_field(machine.column)
+    assert isinstance(field, FSMFieldMixin)
+    return [str(value) for value, _ in field.flatchoices]
 
 
 def lawful_moves(machine: Machine) -> set[tuple[str, str]]:

@@ -1,9 +1,12 @@
 """The test world itself stands."""
 
 import pytest
+from django.apps import apps
 
 from apps.governance.acting import acting
+from apps.governance.actors import Role
 from apps.governance.models import ChangeRecord
+from apps.tenants.models import RoleTemplate
 from tests.factories import (
     make_conversation,
     make_event,
@@ -13,6 +16,8 @@ from tests.factories import (
     make_skill,
     make_world,
 )
+from tests.governance.filled import fill
+from tests.standing_in import StandIn
 
 
 @pytest.mark.django_db
@@ -33,3 +38,16 @@ def test_every_factory_leaves_one_record_per_act() -> None:
             *("conversation.open", "conversation.open"),
         ]
     )
+
+
+@pytest.mark.django_db
+def test_every_row_says_in_words_what_it_is(standin: StandIn) -> None:
+    filled = fill(standin.backend)
+    with acting(filled.world.operator):
+        for model in apps.get_models():
+            if any(field.name == "tenant" for field in model._meta.fields):
+                row = model._default_manager.first()
+                assert row is not None, model
+                assert not str(row).startswith(f"{model.__name__} object"), model
+    assert str(filled.world.tenant) == filled.world.tenant.name
+    assert {str(template) for template in RoleTemplate.objects.all()} == {role.value for role in Role}

@@ -104,5 +104,6 @@ def fail_event(world: World, event: InboundEvent) -> Turn:
     """A turn that ends without a reply."""
     claimed = claim(event.conversation_id, actor=world.system)
     assert claimed is not None
-    give_up(claimed.turn, "overloaded", "The provider has no capacity just now.", actor=world.system)
+    asked: JsonObject = {"role": "user", "content": event.text}
+    give_up(claimed, asked, "overloaded", "The provider has no capacity just now.", actor=world.system)
     return claimed.turn

@@ -2,8 +2,11 @@
 
 import pytest
 
+from tests.committing import committing
 from tests.factories import World, make_world
 from tests.surfaces.api.asking import Asker, agent_of, person_of
+
+__all__ = ["bot", "committing", "operator", "other", "world"]
 
 
 @pytest.fixture

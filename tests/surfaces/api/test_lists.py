@@ -13,6 +13,7 @@ from apps.conversations.models import Conversation
 from apps.conversations.rules import Line
 from apps.governance.acting import acting
 from apps.learning.models import Extraction
+from apps.skills.actions import propose_revision
 from apps.tenants.actions import create_agent
 from tests.factories import World, make_conversation, make_event, make_profile, make_skill
 from tests.surfaces.api.asking import Asker, answer_event, person_of
@@ -42,6 +43,10 @@ def profiles(world: World, number: int) -> None:
     make_profile(world, f"http:{number}")
 
 
+def proposals(world: World, number: int) -> None:
+    propose_revision(make_skill(world, "approved"), actor=world.bot, values={"body": f"Way {number}."})
+
+
 def conversations(world: World, number: int) -> None:
     make_conversation(world)
 
@@ -64,6 +69,7 @@ MAKERS: list[Callable[[World, int], None]] = [
     memories,
     skills,
     profiles,
+    proposals,
     conversations,
     sessions,
     extractions,

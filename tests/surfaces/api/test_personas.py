@@ -1,13 +1,22 @@
 """Personas over REST: people write, the agent proposes (R015-R022, R025-R031)."""
 
+from typing import Any
+
 import pytest
 
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Proposal
+from apps.personas.models import Persona
 from tests.factories import World, make_persona
 from tests.surfaces.api.asking import Asker
 
 ADA = {"agent_key": "support", "identity": "You are Ada.", "avoid": "Never promise dates."}
+
+
+def clearing(asker: Asker, persona: Persona) -> dict[str, Any]:
+    """What settles the patch that waits, from somebody who has just read it."""
+    waiting = asker.get(f"personas/{persona.pk}/").body["proposed_patch_proposal"]
+    return {"proposed_patch": None, "proposal_id": waiting["id"], "proposal_version": waiting["version"]}
 
 
 def test_operator_writes_the_persona_of_an_agent(operator: Asker, bot: Asker) -> None:
@@ -67,7 +76,10 @@ def test_proposed_patch_leaves_the_live_persona_untouched(world: World, bot: Ask
     persona = make_persona(world)
     before = operator.get(f"personas/{persona.pk}/").body
     bot.patch(f"personas/{persona.pk}/", {"proposed_patch": "Say sorry first."})
-    assert operator.get(f"personas/{persona.pk}/").body == {**before, "proposed_patch": "Say sorry first."}
+    after = operator.get(f"personas/{persona.pk}/").body
+    [proposal] = operator.get("proposals/").body["results"]
+    waiting = {"id": proposal["id"], "version": proposal["version"]}
+    assert after == {**before, "proposed_patch": "Say sorry first.", "proposed_patch_proposal": waiting}
 
 
 def test_second_patch_revises_the_open_proposal(world: World, bot: Asker, operator: Asker) -> None:
@@ -109,9 +121,10 @@ def test_operator_applies_a_patch_by_editing_and_clearing(world: World, bot: Ask
     bot.patch(f"personas/{persona.pk}/", {"proposed_patch": "Never name a carrier."})
     answer = operator.patch(
         f"personas/{persona.pk}/",
-        {"avoid": "Never name a carrier.", "proposed_patch": None, "version": persona.version},
+        {"avoid": "Never name a carrier.", **clearing(operator, persona), "version": persona.version},
     )
     assert (answer.status, answer.body["avoid"], answer.body["proposed_patch"]) == (200, "Never name a carrier.", None)
+    assert answer.body["proposed_patch_proposal"] is None
     [proposal] = operator.get("proposals/").body["results"]
     assert (proposal["state"], proposal["decided_by"]) == ("applied", f"operator:{world.operator_user.pk}")
     with acting(world.operator):
@@ -122,11 +135,63 @@ def test_operator_applies_a_patch_by_editing_and_clearing(world: World, bot: Ask
 def test_operator_declines_a_patch_with_a_reason(world: World, bot: Asker, operator: Asker) -> None:
     persona = make_persona(world)
     bot.patch(f"personas/{persona.pk}/", {"proposed_patch": "Swear more."})
-    assert list(operator.patch(f"personas/{persona.pk}/", {"proposed_patch": None}).body["errors"]) == ["reason"]
-    answer = operator.patch(f"personas/{persona.pk}/", {"proposed_patch": None, "reason": "Not our voice."})
+    cleared = clearing(operator, persona)
+    assert list(operator.patch(f"personas/{persona.pk}/", cleared).body["errors"]) == ["reason"]
+    answer = operator.patch(f"personas/{persona.pk}/", {**cleared, "reason": "Not our voice."})
     assert (answer.status, answer.body["proposed_patch"]) == (200, None)
     [proposal] = operator.get("proposals/?state=rejected").body["results"]
     assert proposal["decision_reason"] == "Not our voice."
+
+
+DECISIONS = pytest.mark.parametrize("decision", [{"avoid": "Swearing."}, {"reason": "Not our voice."}])
+
+
+@DECISIONS
+@pytest.mark.parametrize("unsaid", ["proposal_id", "proposal_version"])
+def test_patch_nobody_says_they_read_is_neither_applied_nor_declined(
+    world: World, bot: Asker, operator: Asker, decision: dict[str, str], unsaid: str
+) -> None:
+    # R030
+    persona = make_persona(world)
+    before = bot.patch(f"personas/{persona.pk}/", {"proposed_patch": "Swear more."}).body
+    body = {**clearing(operator, persona), **decision}
+    del body[unsaid]
+    answer = operator.patch(f"personas/{persona.pk}/", body)
+    assert (answer.status, answer.code, list(answer.body["errors"])) == (400, "invalid", [unsaid])
+    assert "proposed_patch_proposal" in answer.body["detail"]
+    assert operator.get(f"personas/{persona.pk}/").body["proposed_patch"] == before["proposed_patch"]
+
+
+@DECISIONS
+def test_patch_its_agent_revised_meanwhile_is_neither_applied_nor_declined(
+    world: World, bot: Asker, operator: Asker, decision: dict[str, str]
+) -> None:
+    # R030
+    persona = make_persona(world)
+    bot.patch(f"personas/{persona.pk}/", {"proposed_patch": "Be brief."})
+    read = clearing(operator, persona)
+    before = bot.patch(f"personas/{persona.pk}/", {"proposed_patch": "Swear more."}).body
+    answer = operator.patch(f"personas/{persona.pk}/", {**read, **decision})
+    assert (answer.status, answer.code, answer.body["current_version"]) == (409, "stale", read["proposal_version"] + 1)
+    assert operator.get(f"personas/{persona.pk}/").body["avoid"] == persona.avoid
+    assert operator.get(f"personas/{persona.pk}/").body["proposed_patch"] == before["proposed_patch"]
+
+
+@DECISIONS
+def test_decision_on_a_settled_patch_is_not_taken_for_the_next_one(
+    world: World, bot: Asker, operator: Asker, decision: dict[str, str]
+) -> None:
+    # R030: the next one counts its versions from 1 again.
+    persona = make_persona(world)
+    bot.patch(f"personas/{persona.pk}/", {"proposed_patch": "Be brief."})
+    read = clearing(operator, persona)
+    operator.patch(f"personas/{persona.pk}/", {**read, "reason": "No."})
+    assert operator.patch(f"personas/{persona.pk}/", {**read, **decision}).code == "conflict"
+    bot.patch(f"personas/{persona.pk}/", {"proposed_patch": "Swear more."})
+    assert clearing(operator, persona)["proposal_version"] == read["proposal_version"]
+    assert operator.patch(f"personas/{persona.pk}/", {**read, **decision}).code == "conflict"
+    row = operator.get(f"personas/{persona.pk}/").body
+    assert (row["avoid"], row["proposed_patch"]) == (persona.avoid, "Swear more.")
 
 
 def test_clearing_where_nothing_waits_changes_nothing(world: World, operator: Asker) -> None:
@@ -169,7 +234,14 @@ def test_row_sent_back_as_it_was_read_is_taken(world: World, operator: Asker) ->
     read = operator.get(f"personas/{persona.pk}/").body
     answer = operator.put(f"personas/{persona.pk}/", {**read, "style": "Brief."})
     assert (answer.status, answer.body["style"]) == (200, "Brief.")
-    assert answer.body["ignored_fields"] == ["agent_key", "created_at", "id", "taint", "updated_at"]
+    assert answer.body["ignored_fields"] == [
+        "agent_key",
+        "created_at",
+        "id",
+        "proposed_patch_proposal",
+        "taint",
+        "updated_at",
+    ]
 
 
 def test_agent_may_put_with_the_one_field_it_writes(world: World, bot: Asker) -> None:

@@ -120,13 +120,46 @@ def test_method_that_is_not_offered_names_those_that_are(bot: Asker) -> None:
         "cursor=" + base64.b64encode(urlencode({"p": "x"}).encode()).decode(),
         "cursor=" + base64.b64encode(urlencode({"p": "1\x00"}).encode()).decode(),
         "cursor=" + base64.b64encode(b"p=\xff").decode(),
-        "ordering=updated_at&cursor=" + base64.b64encode(urlencode({"p": "yesterday"}).encode()).decode(),
         "ordering=name&cursor=" + base64.b64encode(urlencode({"p": "a\x00"}).encode()).decode(),
     ],
 )
 def test_filter_that_makes_no_sense_is_refused(world: World, bot: Asker, query: str) -> None:
     make_skill(world)
     assert_problem(bot.get(f"skills/?{query}"), 400, "invalid")
+
+
+def cursor_at(moment: str) -> str:
+    return urlencode({"ordering": "updated_at", "cursor": base64.b64encode(urlencode({"p": moment}).encode()).decode()})
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "yesterday",
+        "2026-01-01",
+        "2026-01-01 12:00:00",
+        "2026-13-45 12:00:00+00:00",
+        "0001-01-01 00:00:00+23:59",
+        "9999-12-31 23:59:59-23:59",
+        "2026-01-01 12:00:00+20:00",
+        "2026-01-01 12:00:00+99:99",
+        "99999-01-01 12:00:00+00:00",
+        "-infinity",
+    ],
+)
+def test_forged_cursor_at_no_moment_of_ours_is_refused(world: World, bot: Asker, moment: str) -> None:
+    make_skill(world)
+    answer = bot.get(f"skills/?{cursor_at(moment)}")
+    assert_problem(answer, 400, "invalid")
+    assert list(answer.body["errors"]) == ["cursor"]
+
+
+@pytest.mark.parametrize(
+    "moment", ["0001-01-01 00:00:00+00:00", "2026-01-01T12:00:00Z", "9999-12-31 23:59:59.999999+00:00"]
+)
+def test_cursor_at_any_moment_in_utc_is_answered(world: World, bot: Asker, moment: str) -> None:
+    make_skill(world)
+    assert bot.get(f"skills/?{cursor_at(moment)}").status == 200
 
 
 @pytest.mark.parametrize("wanted", ["x", "1.5", "9" * 5000, "1e999999", "%00"])

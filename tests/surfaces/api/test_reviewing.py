@@ -15,6 +15,12 @@ def decide(asker: Asker, proposal_id: int, to: str, **body: Any) -> Answer:
     return asker.post(f"proposals/{proposal_id}/transition/", {"to": to, **body})
 
 
+def read_and_apply(asker: Asker, proposal_id: int, **body: Any) -> Answer:
+    """As somebody does who has just read it."""
+    version = asker.get(f"proposals/{proposal_id}/").body["version"]
+    return decide(asker, proposal_id, "applied", version=version, **body)
+
+
 @pytest.fixture
 def patch_id(world: World, bot: Asker) -> int:
     """The open proposal of the agent for its persona."""
@@ -28,6 +34,12 @@ def revision_id(world: World, bot: Asker) -> int:
     """The open proposal of the agent for an approved skill."""
     skill = make_skill(world, "approved")
     return int(bot.patch(f"skills/{skill.pk}/", {"body": "A better way."}).body["id"])
+
+
+@pytest.fixture
+def deprecation_id(world: World) -> int:
+    """The open proposal of the agent to retire a skill."""
+    return propose_deprecation(make_skill(world, "approved"), actor=world.bot, rationale="Nobody needs it.").pk
 
 
 @pytest.mark.parametrize("to", ["applied", "rejected"])
@@ -51,25 +63,42 @@ def test_person_applies_a_patch_as_sections(operator: Asker, patch_id: int) -> N
 def test_patch_is_not_applied_to_a_persona_that_moved_on(operator: Asker, patch_id: int) -> None:
     target = operator.get(f"proposals/{patch_id}/").body["target_id"]
     operator.patch(f"personas/{target}/", {"style": "Brief."})
-    answer = decide(operator, patch_id, "applied", avoid="x", target_version=1)
+    answer = read_and_apply(operator, patch_id, avoid="x", target_version=1)
     assert (answer.status, answer.code, answer.body["current_version"]) == (409, "stale", 2)
     assert operator.get(f"proposals/{patch_id}/").body["state"] == "open"
 
 
 def test_patch_without_sections_applies_nothing(operator: Asker, patch_id: int) -> None:
-    assert decide(operator, patch_id, "applied").code == "invalid"
+    assert list(read_and_apply(operator, patch_id).body["errors"]) == ["body"]
 
 
-def test_decision_on_an_older_text_is_stale(world: World, bot: Asker, operator: Asker, patch_id: int) -> None:
+@pytest.mark.parametrize("to", ["applied", "rejected"])
+def test_decision_on_an_older_text_is_stale(bot: Asker, operator: Asker, patch_id: int, to: str) -> None:
+    # R030
     before = operator.get(f"proposals/{patch_id}/").body
     bot.patch(f"personas/{before['target_id']}/", {"proposed_patch": "Swapped."})
-    answer = decide(operator, patch_id, "applied", avoid="x", version=before["version"])
-    assert (answer.status, answer.code) == (409, "stale")
+    answer = decide(operator, patch_id, to, avoid="x", reason="x", version=before["version"])
+    assert (answer.status, answer.code, answer.body["current_version"]) == (409, "stale", before["version"] + 1)
+    assert operator.get(f"proposals/{patch_id}/").body["state"] == "open"
+
+
+@pytest.mark.parametrize("kind", ["patch_id", "revision_id", "deprecation_id"])
+def test_proposal_nobody_says_they_read_is_not_applied(
+    request: pytest.FixtureRequest, operator: Asker, kind: str
+) -> None:
+    # R030, Z-2, Z-3
+    proposal_id: int = request.getfixturevalue(kind)
+    sections = {"avoid": "x"} if kind == "patch_id" else {}
+    answer = decide(operator, proposal_id, "applied", **sections)
+    assert (answer.status, answer.code, list(answer.body["errors"])) == (400, "invalid", ["version"])
+    assert "send the version of the proposal" in answer.body["detail"]
+    assert operator.get(f"proposals/{proposal_id}/").body["state"] == "open"
+    assert read_and_apply(operator, proposal_id, **sections).body["state"] == "applied"
 
 
 def test_person_applies_a_revision(world: World, operator: Asker, revision_id: int) -> None:
     # Z-3
-    answer = decide(operator, revision_id, "applied")
+    answer = read_and_apply(operator, revision_id)
     assert (answer.status, answer.body["decided_by"]) == (200, f"operator:{world.operator_user.pk}")
     skill = operator.get(f"skills/{answer.body['target_id']}/").body
     assert (skill["body"], skill["status"]) == ("A better way.", "approved")
@@ -78,20 +107,19 @@ def test_person_applies_a_revision(world: World, operator: Asker, revision_id: i
 def test_revision_of_bytes_that_changed_is_stale(operator: Asker, revision_id: int) -> None:
     target = operator.get(f"proposals/{revision_id}/").body["target_id"]
     operator.patch(f"skills/{target}/", {"body": "By hand."})
-    assert decide(operator, revision_id, "applied").code == "stale"
+    assert read_and_apply(operator, revision_id).code == "stale"
     assert operator.get(f"skills/{target}/").body["body"] == "By hand."
 
 
 def test_revision_takes_no_sections_of_a_persona(operator: Asker, revision_id: int) -> None:
-    assert list(decide(operator, revision_id, "applied", avoid="x").body["errors"]) == ["avoid"]
+    assert list(read_and_apply(operator, revision_id, avoid="x").body["errors"]) == ["avoid"]
 
 
-def test_person_applies_a_deprecation(world: World, operator: Asker) -> None:
+def test_person_applies_a_deprecation(operator: Asker, deprecation_id: int) -> None:
     # Z-2
-    skill = make_skill(world, "approved")
-    proposal = propose_deprecation(skill, actor=world.bot, rationale="Nobody needs it.")
-    assert decide(operator, proposal.pk, "applied").body["state"] == "applied"
-    assert operator.get(f"skills/{skill.pk}/").body["status"] == "deprecated"
+    decided = read_and_apply(operator, deprecation_id).body
+    assert decided["state"] == "applied"
+    assert operator.get(f"skills/{decided['target_id']}/").body["status"] == "deprecated"
 
 
 def test_person_rejects_with_a_reason(operator: Asker, revision_id: int) -> None:

@@ -45,6 +45,22 @@ def test_lists_are_filtered_and_ordered(world: World, operator: Asker) -> None:
     assert names("agent_key=sales") == []
 
 
+def test_search_takes_ten_words_and_two_hundred_characters(world: World, operator: Asker) -> None:
+    words = [f"word{number}" for number in range(10)]
+    skill = make_skill(world, description=" ".join(words))
+    [row] = operator.get(f"skills/?search={'+'.join(words)}").body["results"]
+    assert row["id"] == skill.pk
+    assert operator.get(f"skills/?search={'a' * 200}").status == 200
+
+
+@pytest.mark.parametrize("search", ["+".join("abcdefghijk"), "a" * 201, "a+" * 5000])
+def test_search_for_more_words_than_anybody_types_is_refused(operator: Asker, search: str) -> None:
+    # Each word is three more conditions on every row.
+    answer = operator.get(f"skills/?search={search}")
+    assert (answer.status, answer.code) == (400, "invalid")
+    assert answer.body["errors"] == {"search": ["Search for at most 10 words and 200 characters."]}
+
+
 @pytest.mark.parametrize("ordering", ["", "&ordering=name", "&ordering=-updated_at"])
 def test_pages_hold_every_row_once(world: World, operator: Asker, ordering: str) -> None:
     wanted = {make_skill(world).pk for _ in range(7)}

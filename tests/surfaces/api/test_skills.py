@@ -223,11 +223,13 @@ def test_agent_cannot_delete_what_was_reviewed(world: World, bot: Asker, status:
     assert "Ask an operator to deprecate it." in answer.body["detail"]
 
 
-def test_agent_cannot_discard_a_draft_of_a_person(world: World, bot: Asker) -> None:
+def test_agent_can_neither_change_nor_discard_a_draft_of_a_person(world: World, bot: Asker) -> None:
     skill = make_skill(world, actor=world.operator)
-    answer = bot.delete(f"skills/{skill.pk}/")
-    assert (answer.status, answer.code) == (403, "not_permitted")
-    assert bot.get(f"skills/{skill.pk}/").status == 200
+    before = bot.get(f"skills/{skill.pk}/").body
+    for answer in (bot.delete(f"skills/{skill.pk}/"), bot.patch(f"skills/{skill.pk}/", {"body": "Mine."})):
+        assert (answer.status, answer.code) == (403, "not_permitted")
+        assert "only a draft of its own" in answer.body["detail"]
+    assert bot.get(f"skills/{skill.pk}/").body == before
 
 
 def test_operator_discards_drafts_and_deprecates_the_rest(world: World, operator: Asker) -> None:

@@ -1,35 +1,24 @@
 """Waiting for a reply that another process writes meanwhile, on a database where things are committed."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from threading import Thread
 from time import sleep
 
 import pytest
 from django.db import connection, connections
-from pytest_django import DjangoDbBlocker
 
 from apps.conversations.models import InboundEvent
 from apps.governance.acting import acting
-from apps.launcher.postgres import Postgres
-from tests.conftest import clone_database, close_connections, point_to
 from tests.factories import World, make_world
-from tests.settings import PREFIX
 from tests.surfaces.api.asking import agent_of, answer_event
 
 BODY = {"conversation_key": "thread-1", "end_user_key": "http:abc123", "text": "Where is my parcel?"}
 
 
 @pytest.fixture
-def committed(
-    postgres: Postgres, template_database: str, django_db_setup: None, django_db_blocker: DjangoDbBlocker
-) -> Iterator[World]:
+def committed(committing: str) -> World:
     """A tenant in a database of its own, where every transaction is real."""
-    clone_database(postgres, template_database, f"{PREFIX}_waiting")
-    with django_db_blocker.unblock():
-        yield make_world()
-        close_connections()
-    point_to(postgres, PREFIX)
+    return make_world()
 
 
 @dataclass

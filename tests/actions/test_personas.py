@@ -1,0 +1,144 @@
+"""Acts on personas: people write them, the agent proposes."""
+
+import pytest
+
+from apps.governance.acting import acting
+from apps.governance.actions import reject_proposal, settle_proposal
+from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, Stale
+from apps.governance.models import Proposal
+from apps.personas.actions import (
+    activate_persona,
+    amend_persona,
+    apply_patch,
+    archive_persona,
+    create_persona,
+    propose_patch,
+)
+from apps.personas.models import SECTION_CHARACTERS, Persona
+from tests.factories import World, make_persona, make_world
+
+pytestmark = pytest.mark.django_db
+
+
+FIRST = {"read_at": 1, "proposal_read_at": 1}
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def test_an_agent_has_one_persona(world: World) -> None:
+    # R026
+    make_persona(world)
+    with pytest.raises(Conflicting, match="This agent has a persona already"):
+        make_persona(world)
+    assert make_persona(make_world()).status == Persona.Status.ACTIVE
+
+
+def test_an_agent_creates_and_amends_no_persona(world: World) -> None:
+    # R017, R021
+    with pytest.raises(NotPermitted, match="An agent may not create a persona"):
+        create_persona(world.agent.pk, actor=world.bot, values={"identity": "I am the boss."})
+    persona = make_persona(world)
+    for act in (archive_persona, activate_persona):
+        with pytest.raises(NotPermitted):
+            act(persona, actor=world.bot)
+    with pytest.raises(NotPermitted):
+        amend_persona(persona, actor=world.bot, values={"avoid": ""})
+
+
+def test_a_persona_is_archived_and_brought_back(world: World) -> None:
+    # R027
+    persona = make_persona(world)
+    archive_persona(persona, actor=world.operator)
+    with pytest.raises(IllegalTransition, match="Cannot archive a persona that is archived"):
+        archive_persona(persona, actor=world.operator)
+    assert activate_persona(persona, actor=world.operator).status == Persona.Status.ACTIVE
+
+
+def test_an_open_proposal_leaves_the_persona_until_a_person_applies_it(world: World) -> None:
+    # R030
+    persona = make_persona(world)
+    proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
+    assert (persona.version, proposal.base_sha256, proposal.taint) == (1, persona.sha256, "agent")
+    apply_patch(persona, actor=world.operator, proposal=proposal, values={"style": "Hello first."}, **FIRST)
+    assert (persona.style, persona.version) == ("Hello first.", 2)
+    assert (proposal.state, proposal.decided_by) == (Proposal.State.APPLIED, world.operator.label)
+    assert proposal.decided_at is not None
+
+
+def test_applying_on_a_persona_that_changed_meanwhile_is_refused(world: World) -> None:
+    # R030
+    persona = make_persona(world)
+    proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
+    amend_persona(persona, actor=world.operator, values={"style": "Brief."})
+    with pytest.raises(Stale):
+        apply_patch(persona, actor=world.operator, proposal=proposal, values={"style": "Hello first."}, **FIRST)
+    assert waiting(world, persona) == ["Say hello first."]
+
+
+def test_applying_a_proposal_its_agent_revised_meanwhile_is_refused(world: World) -> None:
+    # R030
+    persona = make_persona(world)
+    proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
+    propose_patch(persona, actor=world.bot, text="Promise refunds.")
+    with pytest.raises(Stale):
+        apply_patch(persona, actor=world.operator, proposal=proposal, values={"style": "Hello first."}, **FIRST)
+    with acting(world.operator):
+        assert Persona.objects.visible_to(world.operator).get().style == "Warm and concise."
+
+
+def test_an_empty_proposal_is_refused(world: World) -> None:
+    # R030
+    with pytest.raises(Invalid, match="the proposal is empty"):
+        propose_patch(make_persona(world), actor=world.bot, text=" \n")
+
+
+def test_an_amendment_that_says_nothing_of_the_proposal_leaves_it_open(world: World) -> None:
+    # R022
+    persona = make_persona(world)
+    propose_patch(persona, actor=world.bot, text="Say hello first.")
+    amend_persona(persona, actor=world.operator, values={"style": "Brief."})
+    assert waiting(world, persona) == ["Say hello first."]
+
+
+def test_a_second_patch_revises_the_first(world: World) -> None:
+    # R022, R030
+    persona = make_persona(world)
+    first = propose_patch(persona, actor=world.bot, text="Say hello first.", evidence={"conversation_id": 1})
+    second = propose_patch(persona, actor=world.bot, text="Say goodbye last.")
+    assert (second.pk, second.support_count) == (first.pk, 2)
+    assert waiting(world, persona) == ["Say goodbye last."]
+    assert second.evidence == {"conversation_id": 1}
+
+
+def test_a_rejected_patch_keeps_its_reason_and_the_next_one_starts_anew(world: World) -> None:
+    # R030
+    persona = make_persona(world)
+    proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
+    with pytest.raises(NotPermitted):
+        reject_proposal(proposal, actor=world.bot, reason="Changed my mind.")
+    reject_proposal(proposal, actor=world.operator, reason="We greet nobody.")
+    assert (proposal.state, proposal.decision_reason) == (Proposal.State.REJECTED, "We greet nobody.")
+    with pytest.raises(IllegalTransition, match="Cannot apply a proposal that is rejected"):
+        settle_proposal(proposal, actor=world.operator)
+    assert propose_patch(persona, actor=world.bot, text="Please?").pk != proposal.pk
+
+
+def test_a_person_may_propose_too(world: World) -> None:
+    proposal = propose_patch(make_persona(world), actor=world.operator, text="Let us think about it.")
+    assert (proposal.taint, proposal.proposed_by) == ("operator", world.operator.label)
+
+
+def test_a_section_has_a_length(world: World) -> None:
+    # R025
+    persona = make_persona(world)
+    amend_persona(persona, actor=world.operator, values={"style": "x" * SECTION_CHARACTERS})
+    with pytest.raises(Invalid, match="style"):
+        amend_persona(persona, actor=world.operator, values={"style": "x" * (SECTION_CHARACTERS + 1)})
+
+
+def waiting(world: World, persona: Persona) -> list[str]:
+    with acting(world.operator):
+        return [row.content["text"] for row in Proposal.objects.visible_to(world.operator).open().about(persona)]

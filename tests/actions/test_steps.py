@@ -1,0 +1,63 @@
+"""How far a turn may go: steps, pauses, repeated calls, forty calls."""
+
+import pytest
+
+from apps.llm.backend import JsonObject, Reply, Request, StopReason, Usage
+from apps.runtime.models import Turn
+from apps.tenants.actions import amend_agent
+from tests.actions.conversing import calls, lines, reply, say, take, tell, tool
+from tests.factories import World, make_world
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def test_the_model_may_call_tools_until_its_steps_are_spent(world: World, standin: StandIn) -> None:
+    # R125
+    amend_agent(world.agent, actor=world.admin, max_steps=2)
+    standin.play(tool("list_skills"), reply("Two steps are enough."))
+    assert say(world, "Hello", standin).reply is not None
+    standin.play(tool("list_skills"), tool("list_skills"), reply("Three are not."))
+    turn = take(world, tell(world, "Again"), standin.backend)
+    assert (turn.status, turn.failure_code) == (Turn.Status.FAILED, "steps_spent")
+
+
+class Pausing:
+    """A model that stops once to go on, as the API may with tools of its own."""
+
+    def __init__(self) -> None:
+        self.reasons = [StopReason.PAUSE_TURN, StopReason.END_TURN]
+
+    def complete(self, request: Request) -> Reply:
+        reason = self.reasons.pop(0)
+        text = "Let me think." if self.reasons else "Done."
+        block: JsonObject = {"type": "text", "text": text}
+        return Reply("msg", request.model, reason, (block,), text, (), Usage(1, 1), stand_in=True)
+
+
+def test_a_pause_of_the_model_goes_on_and_counts_as_a_step(world: World) -> None:
+    turn = take(world, tell(world, "Hello"), Pausing())
+    assert lines(world, turn.conversation_id)[1:] == [("agent", "Let me think."), ("agent", "Done.")]
+    assert turn.reply is not None
+    assert turn.reply.text == "Done."
+
+
+def test_the_same_call_again_and_again_is_refused_and_said(world: World, standin: StandIn) -> None:
+    standin.play(*[tool("list_skills")] * 3, reply("I give up."))
+    made = calls(world, say(world, "Hello", standin))
+    assert [call["is_error"] for call in made] == [False, False, True]
+    assert "made this very call before" in made[-1]["result"]
+
+
+def test_a_turn_has_forty_tool_calls(world: World, standin: StandIn) -> None:
+    # R125
+    amend_agent(world.agent, actor=world.admin, max_steps=50)
+    standin.play(*[tool("get_skill", skill_id=number) for number in range(41)], reply("Enough."))
+    made = calls(world, say(world, "Hello", standin))
+    assert "More than 40 tool calls" in made[-1]["result"]
+    assert "More than 40 tool calls" not in made[-2]["result"]

@@ -1,0 +1,87 @@
+"""The console as a way in: one form per act."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from django.test import Client
+from django.urls import reverse
+
+from apps.governance.actors import Role
+from apps.governance.policy import Act
+from apps.personas.models import SECTIONS
+from tests.governance.scenes import Scene
+from tests.governance.surfaces import RUNBOOK, SYNCS
+from tests.surfaces.console.browsing import decision_of, page_of
+
+Form = tuple[str, dict[str, Any]]  # Any: whatever a form field takes
+
+TEXTS = ("name", "title", "description", "category", "body")
+OF_AGENTS = "an agent does this; a person changes the row itself"
+
+
+def decision(button: str, /, **typed: str) -> Callable[[Scene, Any], Form]:
+    return lambda _, row: (decision_of(row, button), typed)
+
+
+def edit(*fields: str, **typed: str) -> Callable[[Scene, Any], Form]:
+    def form(_: Scene, row: Any) -> Form:
+        shown = {name: getattr(row, name) for name in fields}
+        return page_of(row), {name: value for name, value in shown.items() if value is not None} | typed
+
+    return form
+
+
+def add(page: str, /, **typed: str) -> Callable[[Scene, Any], Form]:
+    return lambda scene, _: (reverse(f"admin:{page}_add"), {"agent": scene.world.agent.pk, **typed})
+
+
+class Console:
+    """The admin site: people by their session."""
+
+    name = "console"
+    roles = (Role.OPERATOR, Role.ADMIN)
+    not_offered: Mapping[Act, str] = {
+        Act.GRANT_SYNC: SYNCS,
+        Act.PERSONA_PROPOSE: OF_AGENTS,
+        Act.SKILL_PROPOSE: OF_AGENTS,
+        Act.SKILL_FETCH: OF_AGENTS,
+        Act.CONVERSATION_OPEN: "a message opens its conversation; nobody opens one empty",
+        Act.CONVERSATION_IMPORT: "transcripts come in by a command",
+        Act.MESSAGE_RECEIVE: "messages come in by REST",
+        Act.TENANT_CREATE: "tenants are made by a command",
+        Act.MEMBER_ADD: "members are added by a command",
+    }
+    not_for: Mapping[tuple[Act, Role], str] = {}
+
+    sent: ClassVar[Mapping[Act, Callable[[Scene, Any], Form]]] = {
+        Act.PERSONA_CREATE: add("personas_persona", identity="You are Ada."),
+        Act.PERSONA_AMEND: edit(*SECTIONS, style="Brief."),
+        Act.PERSONA_ARCHIVE: decision("archive"),
+        Act.PERSONA_ACTIVATE: decision("activate"),
+        Act.SKILL_DRAFT: add("skills_skill", name="greet", **RUNBOOK),
+        Act.SKILL_AMEND: edit(*TEXTS, body="New."),
+        Act.SKILL_REVISE: edit(*TEXTS, body="New."),
+        Act.SKILL_APPROVE: lambda _, row: (decision_of(row, "approve"), {"reviewed_sha256": row.content_sha256}),
+        Act.SKILL_DEPRECATE: decision("deprecate", reason="Nobody uses it."),
+        Act.SKILL_DISCARD: decision("discard"),
+        Act.MEMORY_AMEND: edit("body", body="New."),
+        Act.PROFILE_AMEND: edit("preferences", "notes", notes="New."),
+        Act.CONVERSATION_RESOLVE: decision("resolve", outcome="solved"),
+        Act.CONVERSATION_ABANDON: decision("abandon"),
+        Act.PROPOSAL_REJECT: decision("reject", reason="No."),
+        Act.PROPOSAL_APPLY: decision("apply", style="Hello first.", persona_version="1"),
+        Act.AGENT_CREATE: add("tenants_agent", key="sales", title="Sales", learns="on"),
+        Act.AGENT_AMEND: edit("model", "contract", "session_idle_seconds", "max_steps", title="Changed", learns="on"),
+        Act.TOKEN_ISSUE: decision("issue", name="matrix", valid_days="90"),
+        Act.TOKEN_REVOKE: decision("revoke"),
+        Act.TOKEN_ROTATE: decision("rotate"),
+    }
+
+    def perform(self, scene: Scene, role: Role) -> str:
+        """Send the form as it stands on the page."""
+        path, typed = self.sent[scene.act](scene, scene.subject)
+        client = Client()
+        client.force_login(scene.world.admin_user if role is Role.ADMIN else scene.world.operator_user)
+        answer = client.post(path, {"read_at": getattr(scene.subject, "version", ""), **typed})
+        codes = {403: "not_permitted", 404: "not_found"}
+        return "" if answer.status_code < 400 else codes.get(answer.status_code, f"status {answer.status_code}")

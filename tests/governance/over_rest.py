@@ -1,0 +1,100 @@
+"""REST as a way in: one request per act."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from django.test import Client
+
+from apps.governance.actors import Role
+from apps.governance.models import Proposal
+from apps.governance.policy import Act
+from tests.governance.scenes import Scene
+from tests.governance.surfaces import RUNBOOK, SYNCS
+
+Request = tuple[str, str, dict[str, object] | None]
+
+
+class Rest:
+    """`/api/v1/`: agents by their token, people by their session."""
+
+    name = "REST"
+    roles = (Role.OPERATOR, Role.ADMIN, Role.AGENT)
+    not_offered: Mapping[Act, str] = {
+        Act.GRANT_SYNC: SYNCS,
+        Act.CONVERSATION_OPEN: "a message opens its conversation; nobody opens one empty",
+        Act.CONVERSATION_IMPORT: "transcripts come in by a command",
+        Act.TENANT_CREATE: "tenants are made by a command",
+        Act.AGENT_CREATE: "agents are made in the console",
+        Act.AGENT_AMEND: "agents are changed in the console",
+        Act.TOKEN_ISSUE: "a token's secret is shown once, in the console",
+        Act.TOKEN_REVOKE: "tokens are revoked in the console",
+        Act.TOKEN_ROTATE: "tokens are rotated in the console",
+        Act.MEMBER_ADD: "members are added by a command",
+    }
+    not_for: Mapping[tuple[Act, Role], str] = {
+        (Act.SKILL_PROPOSE, Role.OPERATOR): "a person who edits an approved skill revises it",
+        (Act.SKILL_PROPOSE, Role.ADMIN): "a person who edits an approved skill revises it",
+        (Act.SKILL_FETCH, Role.OPERATOR): "a person who reads a skill does not use it",
+        (Act.SKILL_FETCH, Role.ADMIN): "a person who reads a skill does not use it",
+        (Act.SKILL_REVISE, Role.AGENT): "the same request of an agent proposes; SKILL_PROPOSE proves it",
+    }
+
+    requested: ClassVar[Mapping[Act, Callable[[Scene, Any], Request]]] = {
+        Act.PERSONA_CREATE: lambda scene, _: ("POST", "personas", {"agent_key": scene.world.agent.key, "style": "x"}),
+        Act.PERSONA_AMEND: lambda _, row: ("PATCH", f"personas/{row.pk}", {"style": "Brief."}),
+        Act.PERSONA_ARCHIVE: lambda _, row: ("DELETE", f"personas/{row.pk}", None),
+        Act.PERSONA_ACTIVATE: lambda _, row: ("PATCH", f"personas/{row.pk}", {"status": "active"}),
+        Act.PERSONA_PROPOSE: lambda _, row: ("PATCH", f"personas/{row.pk}", {"proposed_patch": "Say hello."}),
+        Act.SKILL_DRAFT: lambda scene, _: ("POST", "skills", {"agent_key": scene.world.agent.key, **RUNBOOK}),
+        Act.SKILL_AMEND: lambda _, row: ("PATCH", f"skills/{row.pk}", {"body": "New."}),
+        Act.SKILL_APPROVE: lambda _, row: (
+            "POST",
+            f"skills/{row.pk}/transition",
+            {"to": "approved", "reviewed_sha256": row.content_sha256},
+        ),
+        Act.SKILL_DEPRECATE: lambda _, row: ("POST", f"skills/{row.pk}/transition", {"to": "deprecated"}),
+        Act.SKILL_REVISE: lambda _, row: ("PATCH", f"skills/{row.pk}", {"body": "New."}),
+        Act.SKILL_PROPOSE: lambda _, row: ("PATCH", f"skills/{row.pk}", {"body": "New."}),
+        Act.SKILL_DISCARD: lambda _, row: ("DELETE", f"skills/{row.pk}", None),
+        Act.SKILL_FETCH: lambda _, row: ("GET", f"skills/{row.pk}", None),
+        Act.MEMORY_AMEND: lambda _, row: ("PATCH", f"memories/{row.pk}", {"body": "New."}),
+        Act.PROFILE_AMEND: lambda _, row: ("PATCH", f"profiles/{row.pk}", {"notes": "New."}),
+        Act.CONVERSATION_RESOLVE: lambda _, row: ("PATCH", f"conversations/{row.pk}", {"status": "resolved"}),
+        Act.CONVERSATION_ABANDON: lambda _, row: ("PATCH", f"conversations/{row.pk}", {"status": "abandoned"}),
+        Act.MESSAGE_RECEIVE: lambda scene, row: (
+            "POST",
+            "messages",
+            {
+                "agent_key": scene.world.agent.key,
+                "channel": row.channel,
+                "conversation_key": row.conversation_key,
+                "text": "Hello?",
+                "idempotency_key": "matrix",
+            },
+        ),
+        Act.PROPOSAL_REJECT: lambda _, row: (
+            "POST",
+            f"proposals/{row.pk}/transition",
+            {"to": "rejected", "reason": "No."},
+        ),
+        Act.PROPOSAL_APPLY: lambda _, row: (
+            "POST",
+            f"proposals/{row.pk}/transition",
+            {"to": Proposal.State.APPLIED.value, "style": "Hello first.", "version": row.version},
+        ),
+    }
+
+    def perform(self, scene: Scene, role: Role) -> str:
+        """Send it."""
+        method, path, body = self.requested[scene.act](scene, scene.subject)
+        content = "" if body is None else json.dumps(body)
+        answer = self._client(scene, role).generic(method, f"/api/v1/{path}", content, "application/json")
+        return "" if answer.status_code < 300 else str(answer.json()["code"])
+
+    def _client(self, scene: Scene, role: Role) -> Client:
+        if role is Role.AGENT:
+            return Client(headers={"Authorization": f"Bearer {scene.world.token}"})
+        client = Client()
+        client.force_login(scene.world.admin_user if role is Role.ADMIN else scene.world.operator_user)
+        return client

@@ -1,0 +1,36 @@
+"""The operations that raise the walls: written out as they were given, said in one line, unknown roles refused."""
+
+import pytest
+from django.apps import apps
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations.base import Operation
+
+from apps.governance.database import RaiseWall, RoleSQL, role_name, with_roles
+
+pytestmark = pytest.mark.django_db
+
+
+def operations() -> list[Operation]:
+    ours = {config.label for config in apps.get_app_configs() if config.name.startswith("apps.")}
+    found = MigrationLoader(None).disk_migrations
+    return [step for (label, _), migration in found.items() if label in ours for step in migration.operations]
+
+
+def test_every_operation_of_ours_is_written_out_as_it_was_given() -> None:
+    ours = [step for step in operations() if isinstance(step, RoleSQL)]
+    assert len(ours) > 40
+    for step in ours:
+        _, args, kwargs = step.deconstruct()
+        assert type(step)(*args, **kwargs).sql == step.sql
+        assert "\n" not in step.describe()
+
+
+def test_a_plan_names_the_tables_that_get_a_wall() -> None:
+    walls = {step.table: step.describe() for step in operations() if isinstance(step, RaiseWall)}
+    assert walls["skills_skill"] == "Raise the tenant wall around skills_skill"
+
+
+def test_a_role_nobody_defined_is_refused() -> None:
+    with pytest.raises(ValueError, match="no database role superuser"):
+        role_name("superuser")
+    assert with_roles("TO @agent@, @worker@") == f'TO "{role_name("agent")}", "{role_name("worker")}"'

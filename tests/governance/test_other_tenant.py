@@ -1,0 +1,154 @@
+"""Another tenant's rows are nobody's: every noun, every act, every surface."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db.models import Model
+from django.test import Client
+from pytest_django import Settings
+
+from apps.api.urls import router
+from apps.console.site import site
+from apps.governance.acting import acting
+from apps.governance.actors import Actor, Role
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+from apps.governance.policy import POLICY, Act
+from tests.factories import World, make_world
+from tests.governance.filled import Filled, fill
+from tests.governance.over_console import Console
+from tests.governance.over_rest import Rest
+from tests.governance.scenes import MAKING, set_scene
+from tests.governance.surfaces import Actions, Surface
+from tests.governance.test_matrix import CELLS, SURFACES
+from tests.standing_in import StandIn
+from tests.surfaces.console.browsing import list_of, page_of
+
+pytestmark = pytest.mark.django_db
+
+NOUNS = [model for model in apps.get_models() if any(field.name == "tenant" for field in model._meta.fields)]
+# Acts that name their row by a key of the actor's own tenant.
+OWN_BY_NAME = {Act.MESSAGE_RECEIVE: "a thread's key is looked up in the sender's own tenant"}
+
+
+@pytest.fixture(autouse=True)
+def no_collected_static_files(settings: Settings) -> None:
+    settings.WHITENOISE_AUTOREFRESH = True
+
+
+@pytest.fixture
+def filled(standin: StandIn) -> Filled:
+    return fill(standin.backend)
+
+
+@pytest.fixture
+def other() -> World:
+    return make_world()
+
+
+def actors(world: World) -> list[Actor]:
+    return [world.operator, world.admin, world.bot, world.system]
+
+
+def a_row_of(model: type[Model], world: World) -> Any:  # Any: a row of any noun
+    with acting(world.operator):
+        return model._default_manager.filter(tenant_id=world.tenant.pk).first()
+
+
+def readable(model: type[Model], actor: Actor) -> bool:
+    """Whether this role reads the noun at all in its own tenant; PostgreSQL answers."""
+    role = {Role.AGENT: "agent", Role.SYSTEM: "worker"}.get(actor.role, "operator")
+    return not (
+        role == "agent" and model.__name__ in {"AgentToken", "Membership", "Extraction", "ChangeRecord", "ChangeText"}
+    )
+
+
+@pytest.mark.parametrize("model", NOUNS, ids=lambda model: model.__name__)
+def test_no_noun_of_another_tenant_is_listed_or_read_by_its_id(
+    model: type[Model], filled: Filled, other: World
+) -> None:
+    # R006
+    row = a_row_of(model, filled.world)
+    assert row is not None, "the filled world has a row of every noun"
+    for actor in actors(other):
+        if not readable(model, actor):
+            continue
+        with acting(actor):
+            rows = model._default_manager.all()
+            assert not rows.filter(pk=row.pk).exists()
+            assert not rows.exclude(tenant_id=other.tenant.pk).exists()
+            if isinstance(rows, GovernedQuerySet):
+                assert not rows.visible_to(actor).filter(pk=row.pk).exists()
+
+
+def foreign_cells() -> list[Any]:  # Any: pytest's own parameter sets
+    return [cell for cell in CELLS if cell.values[1] not in {*OWN_BY_NAME, *MAKING}]
+
+
+@pytest.mark.parametrize(("surface", "act", "role"), foreign_cells())
+def test_no_act_reaches_a_row_of_another_tenant(surface: Surface, act: Act, role: Role) -> None:
+    # R006
+    scene = set_scene(act)
+    assert isinstance(scene.subject, Governed)
+    intruder = replace(scene, world=make_world())
+    refusal = surface.perform(intruder, role)
+    # The console leads back to its first page, as Django's admin does where nothing is.
+    expected = {"not_found", ""} if surface.name == Console.name else {"not_found"}
+    assert refusal in (expected if role in POLICY[act].allowed else expected | {"not_permitted", "nothing_permitted"})
+    with acting(scene.world.operator):
+        row = type(scene.subject)._default_manager.get(pk=scene.subject.pk)
+    assert row.version == scene.subject.version
+    with acting(intruder.world.operator):
+        assert not type(scene.subject)._default_manager.filter(pk=scene.subject.pk).exists()
+
+
+# Any: the router's stubs know no queryset.
+REST_NOUNS: dict[str, Any] = {prefix: view for prefix, view, _ in router.registry}
+
+
+@pytest.mark.parametrize("prefix", REST_NOUNS)
+def test_rest_lists_and_shows_nothing_of_another_tenant(prefix: str, filled: Filled, other: World) -> None:
+    # R006
+    model = REST_NOUNS[prefix].queryset.model
+    row = a_row_of(model, filled.world)
+    query = {"conversation_id": row.conversation_id} if prefix == "messages" else {}
+    own, foreign = Client(), Client()
+    own.force_login(filled.world.admin_user)
+    foreign.force_login(other.admin_user)
+    bot = Client(headers={"Authorization": f"Bearer {other.token}"})
+    assert own.get(f"/api/v1/{prefix}/{row.pk}").status_code == 200
+    assert row.pk in ids(own.get(f"/api/v1/{prefix}", query))
+    for client in (foreign, bot):
+        assert client.get(f"/api/v1/{prefix}/{row.pk}").status_code in {403, 404}
+        assert row.pk not in ids(client.get(f"/api/v1/{prefix}", query))
+    assert foreign.get(f"/api/v1/{prefix}/{row.pk}").status_code == 404
+
+
+def ids(response: Any) -> list[int]:  # Any: the test client's response
+    body = response.json()
+    return [line["id"] for line in body.get("results", [])]
+
+
+PAGES = [model for model in site._registry if model in NOUNS]
+
+
+@pytest.mark.parametrize("model", PAGES, ids=lambda model: model.__name__)
+def test_console_lists_and_shows_nothing_of_another_tenant(model: type[Model], filled: Filled, other: World) -> None:
+    # R006
+    row = a_row_of(model, filled.world)
+    own, foreign = Client(), Client()
+    own.force_login(filled.world.admin_user)
+    foreign.force_login(other.admin_user)
+    assert own.get(page_of(row)).status_code == 200
+    answer = foreign.get(page_of(row))
+    assert answer.status_code in {302, 404}
+    assert page_of(row) not in foreign.get(list_of(model)).content.decode()
+
+
+def test_every_noun_with_a_page_or_an_address_is_tested_here() -> None:
+    assert {view.queryset.model for view in REST_NOUNS.values()} <= set(NOUNS)
+    assert set(PAGES) <= set(NOUNS)
+    assert len(NOUNS) >= 18
+    assert {Actions.name, Rest.name, Console.name} == {surface.name for surface in SURFACES}

@@ -1,0 +1,74 @@
+"""What is worth learning from, and what is taken out of a draft."""
+
+import pytest
+
+from apps.conversations.rules import Line, ToolCall
+from apps.learning.rules import SECTIONS, Accepted, Refused, Vetted, gate, generalised, identifiers, vet
+
+TALK = [Line("customer", "Hi"), Line("agent", "Hi"), Line("customer", "Thanks")]
+WORK = Line("agent", "", (ToolCall("c", "look", {}),))
+BODY = "\n".join(f"## {section}\nx" for section in SECTIONS)
+
+
+@pytest.mark.parametrize("outcome", ["solved", "unknown"])
+def test_work_that_did_not_end_badly_goes_to_the_model(outcome: str) -> None:
+    # R110
+    assert gate([*TALK, WORK], outcome) == Accepted()
+
+
+@pytest.mark.parametrize(
+    ("lines", "outcome", "verdict", "reason"),
+    [
+        ([], "solved", "too-short", "0 messages"),
+        (TALK, "solved", "too-short", "3 messages"),
+        ([*TALK, Line("agent", "Bye")], "solved", "trivial", "without a tool"),
+        ([*TALK, WORK], "unsolved", "negative", "did not end well"),
+    ],
+)
+def test_what_can_teach_nothing_is_refused_with_its_reason(
+    lines: list[Line], outcome: str, verdict: str, reason: str
+) -> None:
+    # R110, R113
+    refused = gate(lines, outcome)
+    assert isinstance(refused, Refused)
+    assert refused.verdict == verdict
+    assert reason in refused.reason
+
+
+def test_a_runbook_has_four_sections() -> None:
+    # R104
+    assert vet("x", "X", "d", BODY, spoken=[]) == Vetted("x", "X", "d", BODY)
+    assert isinstance(vet("x", "X", "d", BODY.lower(), spoken=[]), Vetted)
+    for section in SECTIONS:
+        refused = vet("x", "X", "d", BODY.replace(f"## {section}", ""), spoken=[])
+        assert isinstance(refused, Refused)
+        assert section in refused.reason
+
+
+@pytest.mark.parametrize("name", ["refund-4711x", "4711x", "w-4711x-y"])
+def test_a_name_that_holds_a_code_of_the_conversation_is_refused(name: str) -> None:
+    # R115
+    assert isinstance(vet(name, "X", "d", BODY, spoken=["My order is 4711X."]), Refused)
+    assert isinstance(vet(name, "X", "d", BODY, spoken=["My order is another."]), Vetted)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Write to sam@example.org.", "Write to [e-mail]."),
+        ("Call +49 (170) 123-4567 now", "Call [number] now"),
+        ("Order W4711-X and w4711-x", "Order [id] and [id]"),
+        ("Order pre-W4711-X", "Order [id]"),
+        ("Step-12345 stays", "Step-12345 stays"),
+        ("Wait 30 days", "Wait 30 days"),
+        ("get_order_details2", "get_order_details2"),
+    ],
+)
+def test_what_identifies_anybody_is_taken_out(text: str, left: str) -> None:
+    # R115
+    assert generalised(text, identifiers(["It is W4711-X!", "2 of 3"])) == left
+
+
+def test_long_texts_of_a_customer_are_read_in_bounded_time() -> None:
+    hostile = "a-" * 20_000 + "@" * 100 + "1 " * 20_000
+    assert generalised(hostile, identifiers([hostile]))

@@ -1,0 +1,32 @@
+"""Keys and facts of what is remembered."""
+
+import re
+
+import pytest
+
+from apps.memory.rules import END_USER_KEY, joined_facts
+
+
+@pytest.mark.parametrize(
+    ("before", "fact", "after"),
+    [
+        ("", "Prefers letters.", "Prefers letters."),
+        ("Prefers letters.", "Prefers letters.", "Prefers letters."),
+        ("Prefers letters.", "Kind.\nPrefers letters.", "Prefers letters.\nKind."),
+        ("A.\n\n  B.  ", "\n C. \n", "A.\nB.\nC."),
+        ("A.", "", "A."),
+        ("", "", ""),
+    ],
+)
+def test_a_fact_is_said_once(before: str, fact: str, after: str) -> None:
+    # R088
+    assert joined_facts(before, fact) == after
+    assert joined_facts(after, fact) == after
+
+
+@pytest.mark.parametrize("key", ["slack:U12345", "http:abc123", "telegram:5871234", "x:a:b"])
+def test_an_end_user_is_a_channel_and_its_id(key: str) -> None:
+    # R009
+    assert re.match(END_USER_KEY, key)
+    for wrong in (f"{key} x", f" {key}", f"{key}\n", key.partition(":")[0], f":{key}"):
+        assert not re.match(END_USER_KEY, wrong)

@@ -1,0 +1,79 @@
+"""When a session is over, what is replayed, when to try again."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from apps.runtime.rules import HISTORY_MESSAGES, HISTORY_STEP, RETRY_SECONDS, history_window, is_stale, retry_after
+
+NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("silent_seconds", "idle_seconds", "stale"),
+    [(0, 1800, False), (1800, 1800, False), (1801, 1800, True), (0, 0, True), (1, 0, True)],
+)
+def test_a_session_ends_after_more_than_its_idle_time(silent_seconds: int, idle_seconds: int, stale: bool) -> None:
+    # R064
+    assert is_stale(NOW - timedelta(seconds=silent_seconds), NOW, idle_seconds) == stale
+
+
+def test_what_was_never_used_is_over() -> None:
+    assert is_stale(None, NOW, 1800)
+
+
+def turn(number: int) -> list[dict[str, object]]:
+    """A question, a tool call, its result, an answer."""
+    return [
+        {"role": "user", "content": [{"type": "text", "text": f"question {number}"}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": str(number)}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": str(number)}]},
+        {"role": "assistant", "content": "answer"},
+    ]
+
+
+def history(turns: int) -> list[dict[str, object]]:
+    return [message for number in range(turns) for message in turn(number)]
+
+
+def test_a_short_history_is_replayed_whole() -> None:
+    for turns in (0, 1, HISTORY_MESSAGES // 4):
+        assert history_window(history(turns)) == tuple(history(turns))
+
+
+def test_a_long_history_is_cut_in_steps_and_begins_with_a_question() -> None:
+    # R143: while a step lasts, the replayed prefix is the same.
+    messages = history(26)
+    window = history_window(messages)
+    assert window == tuple(messages[52:])
+    assert window[0] == messages[52]
+    for turns in range(26, 38):
+        assert history_window(history(turns))[0] == messages[52]
+        assert len(history_window(history(turns))) <= HISTORY_MESSAGES
+    assert history_window(history(38))[0] == history(38)[2 * HISTORY_STEP]
+
+
+def test_a_history_without_a_question_is_not_replayed() -> None:
+    results = [message for message in history(1) if message["role"] == "assistant" or "tool_result" in str(message)]
+    assert history_window(results) == ()
+    assert history_window([{"role": "user", "content": "plain"}]) == ({"role": "user", "content": "plain"},)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "asked", "seconds"),
+    [
+        (1, None, 2),
+        (2, None, 5),
+        (3, None, 15),
+        (4, None, 60),
+        (5, None, 300),
+        (9, None, 300),
+        (1, 7.5, 7.5),
+        (3, 1.0, 15),
+        (1, 9999.0, 60),
+    ],
+)
+def test_the_next_attempt_waits_longer_and_never_absurdly(attempts: int, asked: float | None, seconds: float) -> None:
+    assert retry_after(attempts, asked) == seconds
+    assert list(RETRY_SECONDS) == sorted(RETRY_SECONDS)
+    assert max(RETRY_SECONDS) <= 300

@@ -1,0 +1,54 @@
+"""The stand-in model for tests that need no process of their own: a thread, the vendor's SDK before it, scripts by HTTP."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from apps.llm.anthropic import AnthropicBackend
+from apps.llm.standin.running import running_standin
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A model that can be told what to do next, and asked what it was sent."""
+
+    url: str
+    backend: AnthropicBackend
+
+    def play(self, *steps: dict[str, object]) -> None:
+        """Do these next, in their order, instead of answering as always."""
+        self._call("POST", "/standin/script", json.dumps(steps).encode())
+
+    def requests(self) -> list[dict[str, Any]]:  # Any: bodies of the Messages API as they came
+        """The bodies of the calls so far, oldest first."""
+        return [json.loads(kept["body"]) for kept in json.loads(self._call("GET", "/standin/requests"))]
+
+    def forget(self) -> None:
+        """Neither requests nor script of another test."""
+        self._call("DELETE", "/standin/requests")
+        self.play()
+
+    def _call(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        with urlopen(Request(self.url + path, data=body, method=method)) as answer:  # noqa: S310  # loopback
+            content: bytes = answer.read()
+        return content
+
+
+@pytest.fixture(scope="session")
+def standing_in() -> Iterator[StandIn]:
+    """One server for the whole run."""
+    with running_standin() as url:
+        backend = AnthropicBackend("test", base_url=url)
+        yield StandIn(url, backend)
+        backend.close()
+
+
+@pytest.fixture
+def standin(standing_in: StandIn) -> StandIn:
+    """The server as if nobody had used it."""
+    standing_in.forget()
+    return standing_in
