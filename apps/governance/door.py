@@ -247,7 +247,7 @@ def _explained(row: Governed, refusal: Error) -> GovernanceError:
         if constraint.name == name:
             return Conflicting(str(constraint.get_violation_error_message()))
     if isinstance(cause, postgres.UniqueViolation):
-        return Conflicting(f"There is a {row._meta.verbose_name} like this already.")
+        return Conflicting(f"This exists already ({row._meta.verbose_name}). Change that one, or choose another name.")
     if isinstance(cause, postgres.ForeignKeyViolation):
         return Invalid(
             f"This {row._meta.verbose_name} refers to something that is not there or not of the right kind.", {}

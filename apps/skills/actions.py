@@ -49,9 +49,9 @@ def amend_skill(
     skill: Skill, *, actor: Actor, values: Mapping[str, str], read_at: int | None = None, reason: str = ""
 ) -> Skill:
     """Edit a draft. An approved skill is revised or proposed instead, so that what customers get was always approved (Z-3)."""
+    _refuse_another_author(skill, actor)
     with governed(Act.SKILL_AMEND, skill, actor=actor, read_at=read_at, reason=reason) as row:
         _refuse_unless_draft(row)
-        _refuse_another_author(row, actor)
         take_values(row, Act.SKILL_AMEND, values)
     return skill
 
@@ -88,9 +88,9 @@ def deprecate_skill(skill: Skill, *, actor: Actor, read_at: int | None = None, r
 
 def discard_skill(skill: Skill, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
     """Remove a draft nobody reviewed; an agent only its own (Z-2). Its words stay in the change record."""
+    _refuse_another_author(skill, actor)
     with governed(Act.SKILL_DISCARD, skill, actor=actor, read_at=read_at, reason=reason, removes=True) as row:
         _refuse_unless_draft(row)
-        _refuse_another_author(row, actor)
 
 
 def propose_revision(
@@ -167,7 +167,8 @@ def _refuse_other_bytes(row: Skill, reviewed_sha256: str) -> None:
 
 
 def _refuse_another_author(row: Skill, actor: Actor) -> None:
-    # Else an agent's words would go before the reviewer under a person's name.
+    # Else an agent's words would go before the reviewer under a person's name. Said before the door, whose lock the
+    # database already refuses; a draft never changes its author.
     if not actor.is_person and row.drafted_by != actor.label:
         raise NotPermitted(
             "An agent may change or discard only a draft of its own. Ask an operator to deprecate this one."

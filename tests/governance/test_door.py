@@ -235,7 +235,7 @@ def test_code_that_goes_round_the_state_machine_meets_the_databases_own(world: W
 def test_what_must_be_unique_beyond_the_tenant_is_a_conflict_in_words(world: World) -> None:
     # R015: one service user, one agent.
     twin = Agent(tenant_id=world.tenant.pk, key="twin", title="Twin", service_user_id=world.agent.service_user_id)
-    with pytest.raises(Conflicting, match="agent like this already"):  # noqa: SIM117
+    with pytest.raises(Conflicting, match="exists already"):  # noqa: SIM117
         with governed(Act.AGENT_CREATE, twin, actor=world.admin):
             pass
 

@@ -24,7 +24,7 @@ FLOORS = (
     Floor("prompt", ("apps/prompt/*",), 100.0),
     Floor("rules", ("apps/*/rules.py",), 100.0),
     Floor("governance", ("apps/governance/*",), 100.0),
-    Floor("everything", ("apps/*",), 80.0),
+    Floor("everything", ("apps/*",), 95.0),
 )
 
 
