@@ -28,6 +28,15 @@ class Case:
     by: str = "operator"
 
 
+EVENT = (
+    "INSERT INTO conversations_inboundevent (tenant_id, conversation_id, kind, idempotency_key, sender_name, text,"
+    " text_sha256, received_at, turn_id) VALUES ({{tenant}}, {{open}}, '{kind}', 'forged', '', 'x', 'x', now(), {turn})"
+)
+RECORD = (
+    "INSERT INTO governance_changerecord (tenant_id, act, subject_type, subject_id, subject_label, actor_role,"
+    " actor_label, agent_id, version_before, version_after, evidence, taint, text_sha256, at) VALUES"
+    " ({{tenant}}, 'skill.approve', 'skills.skill', 1, 'x', '{role}', 'x', {{agent}}, 1, 2, '{{{{}}}}', 'agent', 'x', now())"
+)
 PERSONA_CASES = [
     Case(f"UPDATE personas_persona SET {column} = 'changed'")  # noqa: S608  # names beside it
     for column in ("identity", "style", "avoid", "defaults")
@@ -88,6 +97,14 @@ CASES = {
     "R062 session forged": Case(
         "UPDATE runtime_session SET prefix_sha256 = ''", "SELECT 1 FROM runtime_session", by="agent"
     ),
+    "memory passed off as a person's": Case(
+        "UPDATE memory_agentmemory SET taint = 'operator'", "UPDATE memory_agentmemory SET taint = 'agent'", by="agent"
+    ),
+    "event passed off as the owner's": Case(EVENT.format(kind="operator", turn="NULL")),
+    "event nobody will answer": Case(
+        EVENT.format(kind="message", turn="1"), EVENT.format(kind="message", turn="NULL"), by="agent"
+    ),
+    "record in a person's name": Case(RECORD.format(role="operator"), RECORD.format(role="agent"), by="agent"),
     "verdict read": Case("SELECT id FROM learning_extraction"),
 }
 
@@ -115,6 +132,7 @@ def run_as(filled: Filled, name: str, statement: str) -> Outcome:
         "approved": filled.approved.pk,
         "open": filled.open.pk,
         "tenant": filled.world.tenant.pk,
+        "agent": filled.world.agent.pk,
     }
     return attempt({"operator": filled.world.operator, "agent": filled.world.bot}[name], statement.format(**ids))
 
