@@ -1,6 +1,7 @@
 """One-time login links: for the first login of an installation, and for whoever lost a password."""
 
 from django.contrib import messages
+from django.contrib.admin import AdminSite
 from django.contrib.auth import login
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.db import transaction
@@ -48,14 +49,14 @@ def login_link_path(user: User) -> str:
 @sensitive_variables("token")
 @never_cache
 @csrf_protect
-def login_link(request: HttpRequest, coded_id: str, token: str) -> HttpResponse:
+def login_link(request: HttpRequest, coded_id: str, token: str, site: AdminSite) -> HttpResponse:
     """Opening the link shows a button, so that no mail scanner uses it up; the button signs in."""
     with transaction.atomic():
         user = _person(coded_id)
         if user is None or not links.check_token(user, token):
-            return render(request, "console/login_link_spent.html", status=410)
+            return render(request, "console/login_link_spent.html", site.each_context(request), status=410)
         if request.method != "POST":
-            return render(request, "console/login_link.html", {"person": user})
+            return render(request, "console/login_link.html", {**site.each_context(request), "person": user})
         login(request, user, backend=BACKEND)
     messages.success(request, "You are signed in. The link is used up.")
     return HttpResponseRedirect(reverse("admin:index"), status=303)

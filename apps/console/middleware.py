@@ -13,14 +13,14 @@ from django.shortcuts import render
 from django.urls import Resolver404, resolve, reverse
 
 from apps.console.refusals import status_of
-from apps.console.requests import ConsoleRequest
+from apps.console.requests import TENANT_KEY, ConsoleRequest
+from apps.console.site import site
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.tenants.identity import memberships_of, person_actor
 from apps.tenants.models import User
 
-TENANT_KEY = "tenant_id"
 # These write people and sessions, which only the login role may, or show nothing of a tenant.
 OUTSIDE = frozenset(
     {"login", "logout", "login_link", "password_change", "password_change_done", "jsi18n", "switch_tenant"}
@@ -52,7 +52,8 @@ class OperatorMiddleware:
         """A refusal no page caught becomes a page in its own words."""
         if not isinstance(exception, GovernanceError):
             return None
-        return render(request, "console/refused.html", {"refusal": exception}, status=status_of(exception))
+        context = {**site.each_context(request), "refusal": exception}
+        return render(request, "console/refused.html", context, status=status_of(exception))
 
     def _answered(self, request: ConsoleRequest, actor: Actor | None) -> HttpResponse:
         if actor is None or _stands_outside(request):

@@ -6,6 +6,9 @@ from apps.console.people import People, people_of_tenant
 from apps.governance.actors import Actor
 from apps.governance.errors import MissingActor
 
+# Where the session keeps which of several tenants was chosen.
+TENANT_KEY = "tenant_id"
+
 
 class ConsoleRequest(HttpRequest):
     """A request the middleware has looked at: `actor` says who acts, None that nobody may."""

@@ -21,11 +21,10 @@ from apps.console.dashboard import overview
 from apps.console.extractions import ExtractionAdmin
 from apps.console.login_links import login_link
 from apps.console.memory import MemoryAdmin
-from apps.console.middleware import TENANT_KEY
 from apps.console.personas import PersonaAdmin
 from apps.console.profiles import ProfileAdmin
 from apps.console.proposals import ProposalAdmin
-from apps.console.requests import actor_of, people_of
+from apps.console.requests import TENANT_KEY, actor_of, people_of
 from apps.console.sessions import SessionAdmin
 from apps.console.skills import SkillAdmin
 from apps.conversations.models import Conversation
@@ -76,7 +75,7 @@ class ConsoleSite(UnfoldAdminSite):
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         return [
-            path("login-link/<str:coded_id>/<str:token>/", login_link, name="login_link"),
+            path("login-link/<str:coded_id>/<str:token>/", login_link, {"site": self}, name="login_link"),
             path("tenant/", self.admin_view(self.switch_tenant), name="switch_tenant"),
             *super().get_urls(),
         ]

@@ -140,3 +140,9 @@ def test_login_link_command_prints_a_link_that_works(world: World) -> None:
 def test_login_link_command_knows_only_people(world: World) -> None:
     with pytest.raises(CommandError, match="no active person called nobody"):
         call_command("login_link", "nobody")
+
+
+def test_a_page_outside_the_console_is_dressed_like_it(world: World, client: Client) -> None:
+    page = client.get(login_link_path(world.operator_user)).content.decode()
+    assert "/static/console/console.css" in page
+    assert "/static/console/icon.svg" in page
