@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from unfold.views import ChangeList
@@ -28,6 +29,9 @@ class TabbedList(ChangeList):
 
     def get_filters_params(self, params: Any = None) -> dict[str, Any]:
         """The tab is ours, not a look-up of Django's."""
+        if any("\x00" in value for values in self.filter_params.values() for value in values):
+            # No row holds a NUL, and PostgreSQL refuses to be asked for one.
+            raise IncorrectLookupParameters
         lookups: dict[str, Any] = super().get_filters_params(params)
         lookups.pop(TAB, None)
         return lookups

@@ -1,6 +1,6 @@
 """Acts on conversations. Receiving a message is a journal write: authorised here, recorded by the event itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from django.core.exceptions import ValidationError
@@ -57,9 +57,8 @@ def receive_message(
     """Take what a customer wrote. The same key again is the same event; other words under it are refused (R126)."""
     authorize(actor, Act.MESSAGE_RECEIVE, actor.tenant_id)
     _refuse_flaws(text, end_user_key, channel)
-    _refuse_unstorable(
-        {"sender_name": sender_name, "conversation_key": conversation_key, "idempotency_key": idempotency_key}
-    )
+    _refuse_unstorable(end_user_key=end_user_key, sender_name=sender_name, conversation_key=conversation_key)
+    _refuse_unstorable(idempotency_key=idempotency_key)
     with acting(actor):
         thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
         known = _known_event(actor, thread, idempotency_key, text)
@@ -136,7 +135,7 @@ def append_messages(conversation: Conversation, lines: Sequence[Line], *, actor:
         )
 
 
-def _refuse_unstorable(named: Mapping[str, str]) -> None:
+def _refuse_unstorable(**named: str) -> None:
     for name, value in named.items():
         try:
             plain_text(value)

@@ -11,10 +11,10 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
 from apps.governance.door import governed, invalid, take_values
-from apps.governance.errors import Conflicting
+from apps.governance.errors import Conflicting, Invalid
 from apps.governance.policy import Act
 from apps.tenants.identity import token_digest
-from apps.tenants.models import Agent, AgentToken, Membership, Tenant, TenantSettings, User
+from apps.tenants.models import Agent, AgentToken, Membership, Tenant, TenantSettings, User, slug_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ def add_member(user: User, *, actor: Actor, role: Role) -> Membership:
 
 def create_agent(key: str, title: str, *, actor: Actor, learns: bool = True) -> Agent:
     """Make an agent and its service user, which can never sign in and holds the role agent only."""
+    _refuse_no_slug(key)
     user = User(username=f"agent:{actor.tenant_id}:{key}", is_service=True)
     user.set_unusable_password()
     agent = Agent(tenant_id=actor.tenant_id, key=key, title=title, service_user=user, learns=learns)
@@ -102,6 +103,14 @@ def revoke_token(token: AgentToken, *, actor: Actor) -> AgentToken:
     with governed(Act.TOKEN_REVOKE, token, actor=actor) as row:
         row.revoked_at = row.revoked_at or timezone.now()
     return token
+
+
+def _refuse_no_slug(key: str) -> None:
+    # The service user is named by the key and written before the agent's own rules are asked.
+    try:
+        slug_rule(key)
+    except ValidationError as refusal:
+        raise Invalid(f"This key cannot be taken. {' '.join(refusal.messages)}", {"key": refusal.messages}) from refusal
 
 
 def _days_from_now(days: int | None) -> datetime | None:

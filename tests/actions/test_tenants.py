@@ -214,3 +214,11 @@ def test_a_person_acts_with_the_grants_of_its_role(world: World) -> None:
         actor = person_actor(world.operator_user.pk, world.tenant.pk, role)
         assert actor.grants == default_grants(role)
         assert actor.is_person
+
+
+@pytest.mark.parametrize("key", ["a\x00b", "Not A Slug", ""])
+def test_an_agent_key_that_is_no_slug_is_refused_before_anything_is_written(world: World, key: str) -> None:
+    with pytest.raises(Invalid, match="This key cannot be taken"):
+        create_agent(key, "Agent", actor=world.admin)
+    with acting(world.admin):
+        assert Agent.objects.visible_to(world.admin).count() == 1
