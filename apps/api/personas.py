@@ -16,10 +16,10 @@ from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import AgentFilters
 from apps.api.rows import STAMPS, Shown, agent_key
-from apps.api.views import Rows, refuse_stale
+from apps.api.views import Rows
 from apps.governance.actions import reject_proposal
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.door import authorize, refuse_stale
 from apps.governance.errors import Conflicting, NotPermitted
 from apps.governance.models import Proposal
 from apps.governance.policy import Act

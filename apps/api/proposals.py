@@ -14,10 +14,10 @@ from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, IdFilter
 from apps.api.moves import refuse_unreachable
 from apps.api.rows import STAMPS, Shown, agent_key
-from apps.api.views import Rows, refuse_stale
+from apps.api.views import Rows
 from apps.governance.actions import reject_proposal
 from apps.governance.actors import Actor
-from apps.governance.door import authorize
+from apps.governance.door import authorize, refuse_stale
 from apps.governance.errors import NotVisible
 from apps.governance.models import Proposal
 from apps.governance.policy import Act

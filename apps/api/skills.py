@@ -19,9 +19,9 @@ from apps.api.moves import refuse_unreachable
 from apps.api.pages import Ordering
 from apps.api.proposals import ProposalRow
 from apps.api.rows import STAMPS, Shown, agent_key
-from apps.api.views import Rows, refuse_stale
+from apps.api.views import Rows
 from apps.governance.actors import Actor
-from apps.governance.door import authorize, may
+from apps.governance.door import authorize, may, refuse_stale
 from apps.governance.errors import Conflicting, NotPermitted
 from apps.governance.models import Proposal
 from apps.governance.policy import Act

@@ -17,8 +17,7 @@ from apps.api.problems import NOT_FOUND
 from apps.api.schema import ProblemSchema
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.errors import NotPermitted, Stale
-from apps.governance.models import Governed
+from apps.governance.errors import NotPermitted
 
 Row = TypeVar("Row", bound=Model)
 Handler = Callable[..., Response]
@@ -113,13 +112,3 @@ class Rows(ActorView, GenericViewSet[Row]):
             raise ValidationError(
                 {name: [f"There is no such filter. There are: {', '.join(sorted(known))}."] for name in unknown}
             )
-
-
-def refuse_stale(row: Governed, read_at: int | None) -> None:
-    """For acts that take no version: whoever read another one decides anew."""
-    if read_at is not None and read_at != row.version:
-        raise Stale(
-            f"This {row._meta.verbose_name} changed since you read it: you saw version {read_at}, it is now at"
-            f" {row.version}. Read it again and decide on what stands there.",
-            row.version,
-        )

@@ -15,7 +15,7 @@ from apps.console.requests import actor_of
 from apps.console.titles import title_of
 from apps.governance.actions import reject_proposal
 from apps.governance.actors import Actor
-from apps.governance.errors import NotVisible, Stale
+from apps.governance.errors import NotVisible
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
 from apps.personas.actions import apply_patch
@@ -60,17 +60,6 @@ def _conversation(proposal: Proposal) -> str:
     return url_of_subject("conversations.conversation", conversation_id) if conversation_id else ""
 
 
-def _as_read(proposal: Proposal, actor: Actor, read_at: int) -> Proposal:
-    """The proposal that stood on the page. An agent may revise an open one at any time; its new words need a new look."""
-    rows = Proposal.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
-    row = rows.get(pk=proposal.pk)
-    if row.version != read_at:
-        raise Stale(
-            "The proposal changed since you read it. Read it again and decide on what stands there.", row.version
-        )
-    return row
-
-
 def _skill(proposal: Proposal, actor: Actor) -> Skill:
     skill = Skill.objects.visible_to(actor).filter(pk=proposal.target_id).first()
     if skill is None:
@@ -79,13 +68,12 @@ def _skill(proposal: Proposal, actor: Actor) -> Skill:
 
 
 def _patch(proposal: Proposal, actor: Actor, said: Values) -> Persona:
-    open_one = _as_read(proposal, actor, said["read_at"])
     persona = Persona.objects.visible_to(actor).get(pk=proposal.target_id)
     sections = {name: said[name] for name in SECTIONS}
     return apply_patch(
         persona,
         actor=actor,
-        proposal=open_one,
+        proposal=proposal,
         values=sections,
         read_at=said["persona_version"],
         proposal_read_at=said["read_at"],
@@ -98,18 +86,16 @@ def _live_sections(proposal: Proposal) -> dict[str, Any]:
 
 
 def _revise(proposal: Proposal, actor: Actor, said: Values) -> Skill:
-    open_one = _as_read(proposal, actor, said["read_at"])
     skill, read_at = _skill(proposal, actor), said["read_at"]
-    texts = open_one.content
+    texts = proposal.content
     return apply_revision(
-        skill, actor=actor, proposal=open_one, values=texts, read_at=skill.version, proposal_read_at=read_at
+        skill, actor=actor, proposal=proposal, values=texts, read_at=skill.version, proposal_read_at=read_at
     )
 
 
 def _deprecate(proposal: Proposal, actor: Actor, said: Values) -> Skill:
-    open_one = _as_read(proposal, actor, said["read_at"])
     skill, read_at = _skill(proposal, actor), said["read_at"]
-    return apply_deprecation(skill, actor=actor, proposal=open_one, read_at=skill.version, proposal_read_at=read_at)
+    return apply_deprecation(skill, actor=actor, proposal=proposal, read_at=skill.version, proposal_read_at=read_at)
 
 
 def _reject(proposal: Proposal, actor: Actor, said: Values) -> Proposal:

@@ -134,6 +134,11 @@ def _lock(row: Governed, read_at: int | None) -> None:
     if stored is None:
         raise NotVisible(f"There is no such {row._meta.verbose_name}, or it may no longer be changed by you.")
     _take_over(row, stored)
+    refuse_stale(row, read_at)
+
+
+def refuse_stale(row: Governed, read_at: int | None) -> None:
+    """Refuse who decided on another version than the one in hand; None decides on none."""
     if read_at is not None and read_at != row.version:
         raise Stale(
             f"This {row._meta.verbose_name} changed since you read it: you saw version {read_at}, it is now at {row.version}."

@@ -124,7 +124,8 @@ def apply_revision(
 ) -> Skill:
     """Make a proposed version the live one and close the proposal, in one commit. Both versions are those the person read."""
     with acting(actor):
-        _refuse_moved_base(skill, proposal)
+        # Not too early: the door compares the version of this very skill under its lock.
+        _refuse_other_bytes(skill, proposal.base_sha256)
         reason = f"Applies proposal {proposal.pk}."
         revise_skill(skill, actor=actor, values=values, read_at=read_at, reason=reason)
         settle_proposal(proposal, actor=actor, read_at=proposal_read_at)
@@ -134,7 +135,8 @@ def apply_revision(
 def apply_deprecation(skill: Skill, *, actor: Actor, proposal: Proposal, read_at: int, proposal_read_at: int) -> Skill:
     """Retire a skill as proposed and close the proposal, in one commit. Both versions are those the person read."""
     with acting(actor):
-        _refuse_moved_base(skill, proposal)
+        # Not too early: the door compares the version of this very skill under its lock.
+        _refuse_other_bytes(skill, proposal.base_sha256)
         deprecate_skill(skill, actor=actor, read_at=read_at, reason=f"Applies proposal {proposal.pk}.")
         settle_proposal(proposal, actor=actor, read_at=proposal_read_at)
     return skill
@@ -154,11 +156,6 @@ def _sign(row: Skill, actor: Actor) -> None:
     row.approved_sha256 = row.sha256
     row.approved_by = actor.label
     row.approved_at = timezone.now()
-
-
-def _refuse_moved_base(skill: Skill, proposal: Proposal) -> None:
-    # The skill in hand is the one whose version the door compares under its lock, so this look is not too early.
-    _refuse_other_bytes(skill, proposal.base_sha256)
 
 
 def _refuse_other_bytes(row: Skill, reviewed_sha256: str) -> None:
