@@ -14,7 +14,10 @@ ARGS ?=
 LINT := "ruff format --check ." "ruff check ." lint-imports mypy \
 	$(if $(TEMPLATES),"djlint --check --lint --quiet $(TEMPLATES)" "djade --target-version 5.2 --check $(TEMPLATES)")
 
-.PHONY: help demo test lint browser-test live-test manage clean
+# The long proofs, and the same with short seeds.
+PROOFS := benchmarks.assembly benchmarks.sanitizer benchmarks.prompt_cache tests.proof_containment
+
+.PHONY: help demo test lint browser-test live-test proof proof-quick manage clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +41,12 @@ browser-test: $(DEV) ## tests in a real Chromium (says how to get one when it is
 live-test: $(DEV) ## the story against a real model endpoint; costs money and needs ANTHROPIC_API_KEY
 	@test -n "$$ANTHROPIC_API_KEY" || { echo "Set ANTHROPIC_API_KEY: these tests talk to a real model."; exit 1; }
 	$(PY) -m pytest -m live $(ARGS)
+
+proof: $(DEV) ## the long proofs and benchmarks, whole (about half an hour); fails where a promise is broken
+	@status=0; for each in $(PROOFS); do echo "== $$each"; $(PY) -m $$each || status=1; done; exit $$status
+
+proof-quick: $(DEV) ## the same with short seeds, as .ci/run does it
+	@status=0; for each in $(PROOFS); do echo "== $$each"; $(PY) -m $$each --quick || status=1; done; exit $$status
 
 manage: $(RUNTIME) ## run a command beside the databases: make manage ARGS="shell"
 	@$(PY) -m apps.launcher run -- $(PY) manage.py $(ARGS)

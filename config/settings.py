@@ -167,6 +167,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENUM_NAME_OVERRIDES": {
         "PersonaStatus": "apps.personas.models.Persona.Status",
+        "RuleStatus": "apps.personas.models.StandingRule.Status",
         "SkillStatus": "apps.skills.models.Skill.Status",
         "ConversationStatus": "apps.conversations.models.Conversation.Status",
         "ConversationOutcome": "apps.conversations.models.Conversation.Outcome",

@@ -7,15 +7,15 @@ from apps.conversations.actions import append_messages, open_conversation, recei
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import Line, ToolCall
 from apps.governance.actors import Actor, Role
-from apps.memory.actions import create_memory, create_profile
-from apps.memory.models import AgentMemory, CustomerProfile
-from apps.personas.actions import create_persona
-from apps.personas.models import Persona
+from apps.memory.actions import create_block, create_memory, create_profile
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.personas.actions import add_rule, create_identity_card, create_overlay, create_persona
+from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.skills.actions import approve_skill, deprecate_skill, draft_skill
 from apps.skills.models import Skill
-from apps.tenants.actions import add_member, create_agent, create_tenant, issue_token
+from apps.tenants.actions import add_member, allow_invokable, create_agent, create_tenant, issue_token
 from apps.tenants.identity import agent_actor, new_tenant_actor, person_actor
-from apps.tenants.models import Agent, Tenant, User
+from apps.tenants.models import Agent, InvokableAgent, Tenant, User
 
 _numbers = count(1)
 
@@ -72,8 +72,36 @@ def make_persona(world: World, **values: str) -> Persona:
         "style": "Warm and concise.",
         "avoid": "Never promise refund dates.",
         "defaults": "Assume the customer is on the Pro plan.",
+        "goals": "Settle the matter in one conversation.",
     }
     return create_persona(world.agent.pk, actor=world.operator, values=given | values)
+
+
+def make_overlay(world: World, text: str = "Be a little more formal with banks.") -> PersonaOverlay:
+    """What the operator adds to the persona."""
+    return create_overlay(world.agent.pk, actor=world.operator, text=text)
+
+
+def make_identity_card(world: World, **values: str) -> IdentityCard:
+    """Whom the agent represents; with a `line_key`, who is in charge of that line."""
+    given = {
+        "business_name": "Acme",
+        "assigned_name": "Grace Hopper",
+        "assigned_title": "Head of support",
+        "hours": "Monday to Friday, 9:00 to 18:00",
+        "timezone": "Europe/Madrid",
+        "signature": "Grace, Acme",
+        "locale": "en-GB",
+    }
+    return create_identity_card(world.agent.pk, actor=world.operator, values=given | values)
+
+
+def make_rule(
+    world: World, text: str = "Never name a competitor.", *, of_agent: bool = True, position: int = 0
+) -> StandingRule:
+    """An active rule of the agent, or of the whole organisation."""
+    agent_id = world.agent.pk if of_agent else None
+    return add_rule(agent_id, actor=world.operator, text=text, position=position)
 
 
 def make_skill(world: World, status: str = "draft", actor: Actor | None = None, **values: str) -> Skill:
@@ -96,19 +124,39 @@ def make_memory(world: World, body: str = "Most customers are in the EU.") -> Ag
     return create_memory(world.agent.pk, actor=world.bot, body=body)
 
 
+def make_block(world: World, label: str = "BusinessFacts", **values: object) -> MemoryBlock:
+    """A block of the agent's memory, made by the operator."""
+    given = {"label": label, "body": "We ship to the EU only.", "pinned": True}
+    return create_block(world.agent.pk, actor=world.operator, values=given | values)
+
+
+def make_neighbour(world: World, key: str = "billing") -> Agent:
+    """Another agent of the tenant."""
+    return create_agent(key, key.title(), actor=world.admin)
+
+
+def make_invokable(world: World, key: str = "billing", role_hint: str = "Knows every invoice.") -> InvokableAgent:
+    """A neighbour that the agent may ask."""
+    return allow_invokable(world.agent.pk, make_neighbour(world, key).pk, actor=world.operator, role_hint=role_hint)
+
+
 def make_profile(world: World, end_user_key: str = "http:abc123", **values: str) -> CustomerProfile:
     """A customer's profile, written by the agent."""
     return create_profile(end_user_key, actor=world.bot, values={"preferences": "Prefers email."} | values)
 
 
-def make_event(world: World, text: str = "Hello, can I get a refund?", **given: str) -> InboundEvent:
+def make_event(
+    world: World, text: str = "Hello, can I get a refund?", off_the_record: bool | None = None, **given: str
+) -> InboundEvent:
     """A message that waits for a turn."""
     values = {"channel": "http", "conversation_key": f"thread-{next(_numbers)}", "end_user_key": "http:abc123"} | given
     key = values.pop("idempotency_key", f"key-{next(_numbers)}")
-    return receive_message(world.agent.pk, actor=world.bot, text=text, idempotency_key=key, **values)
+    return receive_message(
+        world.agent.pk, actor=world.bot, text=text, idempotency_key=key, off_the_record=off_the_record, **values
+    )
 
 
-def make_conversation(world: World, end_user_key: str = "http:abc123") -> Conversation:
+def make_conversation(world: World, end_user_key: str = "http:abc123", *, off_the_record: bool = False) -> Conversation:
     """An open conversation with a transcript of four messages and a tool call."""
     conversation = open_conversation(
         world.agent.pk,
@@ -116,6 +164,7 @@ def make_conversation(world: World, end_user_key: str = "http:abc123") -> Conver
         channel="http",
         conversation_key=f"thread-{next(_numbers)}",
         end_user_key=end_user_key,
+        off_the_record=off_the_record,
     )
     call = ToolCall("call-1", "update_customer_profile", {"preferences": "Prefers email."}, "Saved.")
     lines = [

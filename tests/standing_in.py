@@ -27,6 +27,10 @@ class StandIn:
         """The bodies of the calls so far, oldest first."""
         return [json.loads(kept["body"]) for kept in json.loads(self._call("GET", "/standin/requests"))]
 
+    def advance(self, seconds: int) -> None:
+        """Let time pass for the model's cache, and for nothing else."""
+        self._call("POST", "/standin/clock", json.dumps({"advance_seconds": seconds}).encode())
+
     def forget(self) -> None:
         """Neither requests nor script of another test."""
         self._call("DELETE", "/standin/requests")

@@ -26,6 +26,11 @@ class AgentRow(Shown[Agent]):
             "contract",
             "learns",
             "session_idle_seconds",
+            "max_session_age_seconds",
+            "flavour",
+            "context_tier",
+            "skill_index",
+            "tells_time",
             "max_steps",
             *STAMPS,
         )

@@ -61,6 +61,16 @@ class Number(serializers.IntegerField):
         return super().to_internal_value(data)
 
 
+class YesNo(serializers.BooleanField):
+    """True or false, written as one."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        """Refuse a word or a number; REST framework would read them as one."""
+        if not isinstance(data, bool):
+            raise ValidationError("This is true or false: send it without quotes.")
+        return data
+
+
 @dataclass(frozen=True, slots=True)
 class Sent:
     """What is left of a body for this actor, and the names of what was stripped."""

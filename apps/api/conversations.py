@@ -35,6 +35,7 @@ class ConversationRow(Shown[Conversation]):
             "status",
             "outcome",
             "origin",
+            "off_the_record",
             "follows_id",
             "resolved_at",
             *STAMPS,

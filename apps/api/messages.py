@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.agents import agent_id_named
-from apps.api.bodies import Body, Sent, Text
+from apps.api.bodies import Body, Sent, Text, YesNo
 from apps.api.filters import FilterSet, IdFilter
 from apps.api.pages import InOrder
 from apps.api.refusals import TurnFailed
@@ -20,7 +20,7 @@ from apps.api.rows import Shown
 from apps.api.views import ActorView, Rows
 from apps.conversations.actions import receive_message
 from apps.conversations.models import InboundEvent, Message
-from apps.conversations.rules import EVENT_CHARACTERS
+from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.runtime.kick import kick_turn
@@ -51,6 +51,15 @@ class NewMessage(Body):
     conversation_key = Text(max_length=200, allow_blank=False)
     end_user_key = Text(required=False, max_length=200)
     sender_name = Text(required=False, max_length=120)
+    line = Text(
+        required=False,
+        source="line_key",
+        max_length=LINE_CHARACTERS,
+        help_text="Which line of the channel it came in on.",
+    )
+    off_the_record = YesNo(
+        required=False, help_text="Settled by the message that opens the conversation: nothing is learned from it."
+    )
     text = Text(help_text=f"At most {EVENT_CHARACTERS} characters.")
     idempotency_key = Text(required=False, max_length=200, help_text=f"Where the header {KEY_HEADER} cannot be sent.")
 

@@ -82,6 +82,7 @@ class NewPersona(Body):
     style = Text(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
     avoid = Text(required=False)
     defaults = Text(required=False)
+    goals = Text(required=False)
 
 
 class PersonaChange(Body):
@@ -100,6 +101,7 @@ class PersonaChange(Body):
     style = Text(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
     avoid = Text(required=False)
     defaults = Text(required=False)
+    goals = Text(required=False)
     status = ChoiceField(Persona.Status.choices, required=False)
     proposed_patch = Text(required=False, allow_null=True, allow_blank=False, max_length=SECTION_CHARACTERS)
     proposal_id = Number(required=False, help_text="With proposed_patch as null: the proposal that was read.")

@@ -65,6 +65,7 @@ class ProposalMove(Body):
     style = Text(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
     avoid = Text(required=False)
     defaults = Text(required=False)
+    goals = Text(required=False)
     target_version = Number(required=False, help_text="The persona's version that stood beside the proposal.")
     version = Number(required=False, help_text="The proposal's version that was read; applied needs it.")
     reason = Text(required=False)

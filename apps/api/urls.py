@@ -5,23 +5,31 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 from rest_framework.routers import SimpleRouter
 
 from apps.api.agents import AgentView
+from apps.api.blocks import BlockView
 from apps.api.conversations import ConversationView
 from apps.api.extractions import ExtractionView
+from apps.api.identity_cards import IdentityCardView
 from apps.api.memories import MemoryView
 from apps.api.messages import EventView, MessageView
+from apps.api.overlays import OverlayView
 from apps.api.personas import PersonaView
 from apps.api.profiles import ProfileView
 from apps.api.proposals import ProposalView
 from apps.api.sessions import SessionView
 from apps.api.skills import SkillView
+from apps.api.standing_rules import RuleView
 from apps.api.views import Nowhere
 
 router = SimpleRouter()
 router.trailing_slash = "/?"
 router.register("agents", AgentView, "agent")
 router.register("personas", PersonaView, "persona")
+router.register("overlays", OverlayView, "overlay")
+router.register("identity-cards", IdentityCardView, "identity-card")
+router.register("rules", RuleView, "rule")
 router.register("skills", SkillView, "skill")
 router.register("memories", MemoryView, "memory")
+router.register("memory-blocks", BlockView, "memory-block")
 router.register("profiles", ProfileView, "profile")
 router.register("conversations", ConversationView, "conversation")
 router.register("messages", MessageView, "message")

@@ -15,11 +15,11 @@ from apps.console.requests import actor_of
 from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
-from apps.memory.models import AgentMemory
-from apps.personas.models import Persona
+from apps.memory.models import AgentMemory, MemoryBlock
+from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.skills.models import Skill
 from apps.tenants.actions import IssuedToken, amend_agent, create_agent, issue_token, revoke_token, rotate_token
-from apps.tenants.models import Agent, AgentToken
+from apps.tenants.models import Agent, AgentToken, InvokableAgent
 
 
 def agent_panels(agent: Any, request: HttpRequest) -> dict[str, Any]:
@@ -27,8 +27,13 @@ def agent_panels(agent: Any, request: HttpRequest) -> dict[str, Any]:
     actor = actor_of(request)
     return {
         "persona": Persona.objects.visible_to(actor).filter(agent=agent).first(),
+        "overlay": PersonaOverlay.objects.visible_to(actor).filter(agent=agent).first(),
+        "cards": IdentityCard.objects.visible_to(actor).filter(agent=agent),
+        "rule_count": StandingRule.objects.visible_to(actor).active().filter(agent=agent).count(),
         "memory": AgentMemory.objects.visible_to(actor).filter(agent=agent).first(),
         "skill_count": Skill.objects.visible_to(actor).approved().for_agent(agent.pk).count(),
+        "blocks": MemoryBlock.objects.visible_to(actor).filter(agent=agent),
+        "invokables": InvokableAgent.objects.visible_to(actor).filter(agent=agent).select_related("callee"),
         "tokens": AgentToken.objects.visible_to(actor).filter(agent=agent),
         "now": timezone.now(),
     }
@@ -85,7 +90,19 @@ class AgentAdmin(GovernedAdmin):
     search_help_text = "Search key or title"
     empty = "No agent yet. Add one, give it a persona, and issue the token it comes in with."
     add_fields = ("key", "title", "learns")
-    fields = ("title", "model", "contract", "learns", "session_idle_seconds", "max_steps")
+    fields = (
+        "title",
+        "flavour",
+        "model",
+        "contract",
+        "learns",
+        "tells_time",
+        "context_tier",
+        "skill_index",
+        "session_idle_seconds",
+        "max_session_age_seconds",
+        "max_steps",
+    )
     change_form_template = "console/agent.html"
     edit_label = "Edit how it runs"
     creates = Creation(Act.AGENT_CREATE, _create, add_fields)

@@ -72,7 +72,7 @@ class ConversationAdmin(GovernedAdmin):
     """Every thread of every channel."""
 
     list_display = ("thread", "agent", "status", "outcome", "end_user_key", "verdict", "updated")
-    list_filter = ("agent", "channel", "outcome", "origin")
+    list_filter = ("agent", "channel", "outcome", "origin", "off_the_record")
     list_select_related = ("agent", "extraction")
     search_fields = ("conversation_key", "end_user_key")
     search_help_text = "Search thread or customer"
@@ -88,7 +88,8 @@ class ConversationAdmin(GovernedAdmin):
             Act.CONVERSATION_RESOLVE,
             _resolve,
             done="Resolved. What can be learned from it appears under Extractions in a moment.",
-            consequence="The conversation ends, and the learning looks at it. A later message opens a new one.",
+            consequence="The conversation ends, and the learning looks at it, unless it is off the record."
+            " A later message opens a new one.",
             form=Resolution,
             initial=_solved,
             when=_is_open,

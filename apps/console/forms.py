@@ -121,6 +121,7 @@ class PatchDecision(Decision):
     style = Prose(required=False)
     avoid = Prose(required=False)
     defaults = Prose(required=False)
+    goals = Prose(required=False)
 
     @property
     def sections(self) -> dict[str, str]:

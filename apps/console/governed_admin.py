@@ -35,6 +35,8 @@ class GovernedAdmin(ModelAdmin):
     tabs: ClassVar[Tabs | None] = None
     panels: ClassVar[Panels] = NO_PANELS
     counts: ClassVar[Mapping[str, int]] = {}
+    # A noun with one row per tenant has no list: its address leads to the row.
+    has_one_row: ClassVar[bool] = False
     empty: ClassVar[str] = "Nothing here yet."
     add_fields: ClassVar[tuple[str, ...]] = ()
     edit_label: ClassVar[str] = ""
@@ -94,6 +96,9 @@ class GovernedAdmin(ModelAdmin):
         return TabbedList
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        only = self.get_queryset(request).first() if self.has_one_row else None
+        if only is not None:
+            return HttpResponseRedirect(self.url_of(only))
         response: HttpResponse = super().changelist_view(request, extra_context)
         listed = (getattr(response, "context_data", None) or {}).get("cl")
         if listed:

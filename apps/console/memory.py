@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.deeds import Amendment, Creation, Values
+from apps.console.flags import flags
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.markup import rendered
 from apps.console.panels import Panels
@@ -19,7 +20,11 @@ from apps.prompt.budgets import SECTION_CHARACTERS
 def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:
     """The body as it reads."""
     del request
-    return {"body_html": rendered(memory.body), "author": memory.people[memory.updated_by]}
+    return {
+        "body_html": rendered(memory.body),
+        "author": memory.people[memory.updated_by],
+        "flags": flags({"body": memory.body}),
+    }
 
 
 def _create(values: Values, actor: Actor) -> AgentMemory:

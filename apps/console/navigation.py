@@ -49,8 +49,12 @@ GROUPS = (
         "What agents go by",
         (
             Place("Personas", "theater_comedy", "personas_persona_changelist"),
+            Place("Overlays", "layers", "personas_personaoverlay_changelist"),
+            Place("Identity cards", "badge", "personas_identitycard_changelist"),
+            Place("Rules", "gavel", "personas_standingrule_changelist"),
             Place("Skills", "menu_book", SKILLS, Skill.Status.APPROVED.value),
             Place("Memory", "psychology", "memory_agentmemory_changelist"),
+            Place("Memory blocks", "view_agenda", "memory_memoryblock_changelist"),
             Place("Customers", "group", "memory_customerprofile_changelist"),
         ),
     ),
@@ -58,7 +62,9 @@ GROUPS = (
         "Set-up",
         (
             Place("Agents", "smart_toy", "tenants_agent_changelist"),
+            Place("Who may ask whom", "hub", "tenants_invokableagent_changelist"),
             Place("Tokens", "key", "tenants_agenttoken_changelist"),
+            Place("Settings", "settings", "tenants_tenantsettings_changelist"),
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Personas: the four live sections, what the model sees of them, and what the agent proposes."""
+"""Personas: the live sections, what the model sees of them, and what the agent proposes."""
 
 from typing import Any
 
@@ -9,32 +9,24 @@ from apps.console.deeds import Amendment, Button, Creation, Tabs, Values
 from apps.console.forms import OptionalReason
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
+from apps.console.previews import slot_text
 from apps.console.requests import actor_of
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
 from apps.personas.actions import activate_persona, amend_persona, archive_persona, create_persona
 from apps.personas.models import SECTIONS, Persona
-from apps.prompt import values as prompt
-from apps.prompt.assembly import assemble
 from apps.prompt.budgets import SECTION_CHARACTERS
+from apps.prompt.values import Slot
 
 
 def persona_panels(persona: Any, request: HttpRequest) -> dict[str, Any]:
     """Slot 1 as the next session will carry it, and the open proposal."""
+    actor = actor_of(request)
     return {
-        "preview": slot_one(persona),
-        "proposal": Proposal.objects.visible_to(actor_of(request)).open().about(persona).first(),
+        "preview": slot_text(persona.agent, Slot.PERSONA, actor),
+        "proposal": Proposal.objects.visible_to(actor).open().about(persona).first(),
     }
-
-
-def slot_one(persona: Persona) -> str:
-    """The text of slot 1; empty for an archived persona, whose agent speaks by the default prompt."""
-    if persona.status != Persona.Status.ACTIVE:
-        return ""
-    voice = prompt.Persona(**{name: getattr(persona, name) for name in SECTIONS})
-    parts = assemble(prompt.PromptInput(agent_key=persona.agent.key, persona=voice)).parts
-    return "".join(part.text for part in parts if part.slot is prompt.Slot.PERSONA)
 
 
 def _create(values: Values, actor: Actor) -> Persona:

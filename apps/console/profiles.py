@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.deeds import Amendment, Creation, Values
+from apps.console.flags import flags
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.requests import actor_of
@@ -27,6 +28,7 @@ def customer_panels(profile: Any, request: HttpRequest) -> dict[str, Any]:
     return {
         "conversations": theirs.select_related("agent")[:CONVERSATIONS_SHOWN],
         "author": profile.people[profile.updated_by],
+        "flags": flags({name: getattr(profile, name) for name in TEXTS}),
     }
 
 

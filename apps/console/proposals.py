@@ -7,6 +7,7 @@ from django.http import HttpRequest
 
 from apps.console.deeds import Button, Tabs, Values
 from apps.console.diffs import field_diffs
+from apps.console.flags import flags
 from apps.console.forms import Decision, PatchDecision, ReasonedDecision
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.history import url_of_subject
@@ -39,6 +40,7 @@ def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
         "decider": proposal.people[proposal.decided_by] if proposal.decided_by else "",
         "is_open": proposal.state == Proposal.State.OPEN,
         "conversation_url": _conversation(proposal),
+        "flags": flags({name: text for name, text in proposal.content.items() if isinstance(text, str)}),
     }
 
 

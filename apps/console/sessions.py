@@ -1,5 +1,6 @@
 """Sessions: the frozen prompt, slot by slot, exactly as the model was given it."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,34 +10,74 @@ from django.http import HttpRequest
 
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
+from apps.console.people import people_of_tenant
+from apps.console.requests import actor_of
 from apps.console.titles import moment
-from apps.prompt.values import Slot
+from apps.prompt.segments import decode_segments
+from apps.prompt.values import Slot, Source
 from apps.prompt.wording import SLOT_TITLES
-from apps.runtime.models import Session
+from apps.runtime.models import ModelCall, Session, SnapshotPart
+
+CALLS_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose words stand in a slot, and how many bytes of it."""
+
+    record: str
+    version: int
+    author: str
+    approver: str
+    taint: str
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """One slot's text, with its size and hash."""
+    """One slot's text, with its size and hash, and whose words it is made of."""
 
     slot: int
     title: str
     text: str
     sha256: str
     size: int
+    owners: tuple[Owner, ...]
 
 
 def session_panels(session: Any, request: HttpRequest) -> dict[str, Any]:
-    """The parts in the order they are sent."""
-    del request
-    return {"parts": list(_parts(session)), "turn_count": session.turns.count()}
+    """The parts in the order they are sent, and what became of them in the prompt cache."""
+    calls = ModelCall.objects.filter(tenant_id=session.tenant_id, turn__session=session).order_by("id")
+    parts = [place.part for place in session.parts.select_related("part")]
+    tools = [session.tools] if session.tools else []
+    return {
+        "parts": [_shown(part) for part in (*tools, *parts)],
+        "turn_count": session.turns.count(),
+        "calls": list(calls[:CALLS_SHOWN]),
+        "people": people_of_tenant(actor_of(request)),
+    }
 
 
-def _parts(session: Session) -> Iterator[ShownPart]:
-    for place in session.parts.select_related("part"):
-        part = place.part
-        title = SLOT_TITLES.get(Slot(part.slot), Slot(part.slot).name.capitalize())
-        yield ShownPart(part.slot, title, part.text, part.sha256, len(part.text.encode()))
+def _shown(stored: SnapshotPart) -> ShownPart:
+    slot = Slot(stored.slot)
+    title = SLOT_TITLES.get(slot, slot.name.capitalize())
+    size = len(stored.text.encode())
+    return ShownPart(slot.value, title, stored.text, stored.sha256, size, tuple(_owners(slot, stored)))
+
+
+def _owners(slot: Slot, stored: SnapshotPart) -> Iterator[Owner]:
+    """The most of them first; the product's own words are one."""
+    if stored.segments is None:
+        return
+    sizes: Counter[Source | None] = Counter()
+    for span in decode_segments(slot, stored.text, stored.segments).spans():
+        sizes[span.segment.source] += span.end - span.start
+    for source, size in sizes.most_common():
+        if source is None:
+            yield Owner("Preceptor's own words", 0, "", "", "", size)
+        else:
+            record = f"{source.record_type.partition('.')[2]} {source.record_id} {source.field}".strip()
+            yield Owner(record, source.version, source.author, source.approver, source.taint, size)
 
 
 class SessionAdmin(GovernedAdmin):

@@ -15,28 +15,34 @@ from unfold.forms import AuthenticationForm
 from unfold.sites import UnfoldAdminSite
 
 from apps.console.agents import AgentAdmin, TokenAdmin
+from apps.console.blocks import BlockAdmin
 from apps.console.changes import ChangeRecordAdmin
 from apps.console.conversations import ConversationAdmin
 from apps.console.dashboard import overview
 from apps.console.extractions import ExtractionAdmin
+from apps.console.identity_cards import IdentityCardAdmin
+from apps.console.invokables import InvokableAdmin
 from apps.console.login_links import login_link
 from apps.console.memory import MemoryAdmin
+from apps.console.overlays import OverlayAdmin
 from apps.console.personas import PersonaAdmin
 from apps.console.profiles import ProfileAdmin
 from apps.console.proposals import ProposalAdmin
 from apps.console.requests import TENANT_KEY, actor_of, people_of
 from apps.console.sessions import SessionAdmin
+from apps.console.settings import SettingsAdmin
 from apps.console.skills import SkillAdmin
+from apps.console.standing_rules import RuleAdmin
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.learning.models import Extraction
-from apps.memory.models import AgentMemory, CustomerProfile
-from apps.personas.models import Persona
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.runtime.models import Session
 from apps.skills.models import Skill
 from apps.tenants.identity import memberships_of, person_actor
-from apps.tenants.models import Agent, AgentToken, Tenant, User
+from apps.tenants.models import Agent, AgentToken, InvokableAgent, Tenant, TenantSettings, User
 
 PAGES = {
     Agent: AgentAdmin,
@@ -46,10 +52,16 @@ PAGES = {
     Conversation: ConversationAdmin,
     CustomerProfile: ProfileAdmin,
     Extraction: ExtractionAdmin,
+    InvokableAgent: InvokableAdmin,
+    MemoryBlock: BlockAdmin,
+    IdentityCard: IdentityCardAdmin,
     Persona: PersonaAdmin,
+    PersonaOverlay: OverlayAdmin,
     Proposal: ProposalAdmin,
     Session: SessionAdmin,
     Skill: SkillAdmin,
+    TenantSettings: SettingsAdmin,
+    StandingRule: RuleAdmin,
 }
 
 

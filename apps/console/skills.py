@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.console.deeds import Amendment, Button, Creation, Tabs, Values
+from apps.console.flags import flags
 from apps.console.forms import Approval, OptionalReason, ReasonedDecision
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.markup import rendered
@@ -21,8 +22,6 @@ from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord, Proposal
 from apps.governance.policy import Act
 from apps.learning.models import Extraction
-from apps.prompt.sanitizer import sanitize
-from apps.prompt.values import Rule
 from apps.skills.actions import (
     amend_skill,
     approve_skill,
@@ -32,16 +31,10 @@ from apps.skills.actions import (
     revise_skill,
 )
 from apps.skills.models import Skill
-from apps.skills.rules import BODY_CHARACTERS
 
 FIELDS = ("title", "name", "description", "category", "body")
+FLAGGED = ("title", "description", "body")
 SOURCES_SHOWN = 3
-FLAGS = {
-    Rule.ESCAPED: "A line looks like one of the prompt's own titles or separators.",
-    Rule.INVISIBLE: "It holds invisible or direction-changing characters.",
-    Rule.ROLE_CONTROL: "It tries to speak as another role or to override instructions.",
-    Rule.TRUNCATED: "It is longer than the model may be given.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +51,7 @@ def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
     record = _drafting(skill)
     return {
         "body_html": rendered(skill.body),
-        "flags": sorted(FLAGS[rule] for rule in _tripped(skill)),
+        "flags": flags({name: getattr(skill, name) for name in FLAGGED}),
         "sources": list(_sources(skill, record, request)),
         "evidence": record.evidence if record else {},
         "drafter": people_of(request)[skill.drafted_by],
@@ -71,11 +64,6 @@ def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
 def _drafting(skill: Skill) -> ChangeRecord | None:
     records = ChangeRecord.objects.filter(subject_type=skill._meta.label_lower, subject_id=skill.pk)
     return records.filter(act=Act.SKILL_DRAFT).first()
-
-
-def _tripped(skill: Skill) -> set[Rule]:
-    texts = (skill.title, skill.description, skill.body)
-    return {rule for text in texts for rule in sanitize(text, BODY_CHARACTERS).notes}
 
 
 def _sources(skill: Skill, record: ChangeRecord | None, request: HttpRequest) -> Iterator[Source]:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import TypedDict
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.conversations.rules import KEY_CHARACTERS, Line, message_flaws
+from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, Line, message_flaws
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, governed
@@ -18,24 +19,43 @@ from apps.governance.policy import Act
 from apps.governance.text import content_sha256, plain_text
 
 
+class Thread(TypedDict):
+    """What tells one thread of an agent from another."""
+
+    agent_id: int
+    channel: str
+    conversation_key: str
+
+
+class Sent(TypedDict):
+    """What arrived, as it was sent."""
+
+    text: str
+    idempotency_key: str
+    sender_name: str
+    line_key: str
+
+
 def open_conversation(
-    agent_id: int, *, actor: Actor, channel: str, conversation_key: str, end_user_key: str = ""
+    agent_id: int,
+    *,
+    actor: Actor,
+    channel: str,
+    conversation_key: str,
+    end_user_key: str = "",
+    off_the_record: bool = False,
 ) -> Conversation:
-    """Begin a thread; if an earlier one of the same customer's thread has ended, this follows it (Z-15)."""
-    with acting(actor):
-        earlier = (
-            Conversation.objects.visible_to(actor)
-            .filter(agent_id=agent_id, channel=channel, conversation_key=conversation_key, end_user_key=end_user_key)
-            .exclude(status=Conversation.Status.OPEN)
-            .first()
-        )
+    """Begin a thread; if an earlier one of the same customer's thread has ended, this follows it (Z-15).
+
+    Off the record is settled here for good: nothing is learned from such a conversation (R178).
+    """
+    thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
     conversation = Conversation(
         tenant_id=actor.tenant_id,
-        agent_id=agent_id,
-        channel=channel,
-        conversation_key=conversation_key,
+        **thread,
         end_user_key=end_user_key,
-        follows=earlier,
+        off_the_record=off_the_record,
+        follows=_ended_before(thread, actor, end_user_key),
         taint=Taint.CUSTOMER_DERIVED,
     )
     with governed(Act.CONVERSATION_OPEN, conversation, actor=actor):
@@ -53,25 +73,20 @@ def receive_message(
     idempotency_key: str,
     end_user_key: str = "",
     sender_name: str = "",
+    line_key: str = "",
+    off_the_record: bool | None = None,
 ) -> InboundEvent:
-    """Take what a customer wrote. The same key again is the same event; other words under it are refused (R126)."""
+    """Take what a customer wrote. The same key again is the same event; other words under it are refused (R126).
+
+    Only the message that opens a conversation says whether it is off the record; a later one may leave it out or agree.
+    """
     authorize(actor, Act.MESSAGE_RECEIVE, actor.tenant_id)
+    thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
+    sent: Sent = {"text": text, "idempotency_key": idempotency_key, "sender_name": sender_name, "line_key": line_key}
     _refuse_flaws(text, end_user_key, channel)
-    _refuse_unstorable(end_user_key=end_user_key, sender_name=sender_name, conversation_key=conversation_key)
-    _refuse_unstorable(idempotency_key=idempotency_key)
+    _refuse_unstorable(sent, thread, end_user_key)
     with acting(actor):
-        thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
-        known = _known_event(actor, thread, idempotency_key, text)
-        if known:
-            _refuse_other_customer(known.conversation, end_user_key)
-            return known
-        # Locked, so that it is not resolved between this look and the write.
-        rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
-        conversation = rows.open().filter(**thread).first()
-        if conversation is None:
-            conversation = _open_or_join(agent_id, actor, channel, conversation_key, end_user_key)
-        _refuse_other_customer(conversation, end_user_key)
-        return _append_event(conversation, actor, thread, text, idempotency_key, sender_name)
+        return _known_or_new(_event_of(sent, actor), thread, actor, end_user_key, off_the_record)
 
 
 def resolve_conversation(
@@ -135,16 +150,19 @@ def append_messages(conversation: Conversation, lines: Sequence[Line], *, actor:
         )
 
 
-def _refuse_unstorable(**named: str) -> None:
-    for name, value in named.items():
+def _refuse_unstorable(sent: Sent, thread: Thread, end_user_key: str) -> None:
+    keys = {"end_user_key": end_user_key, "conversation_key": thread["conversation_key"]}
+    keys |= {"sender_name": sent["sender_name"], "idempotency_key": sent["idempotency_key"]}
+    limited = [(name, value, KEY_CHARACTERS) for name, value in keys.items()]
+    for name, value, characters in (*limited, ("line_key", sent["line_key"], LINE_CHARACTERS)):
         try:
             plain_text(value)
         except ValidationError as refusal:
             raise Invalid(
                 f"The field {name} cannot be taken. {' '.join(refusal.messages)}", {name: refusal.messages}
             ) from refusal
-        if len(value) > KEY_CHARACTERS:
-            flaw = f"This has {len(value)} characters; at most {KEY_CHARACTERS} are taken."
+        if len(value) > characters:
+            flaw = f"This has {len(value)} characters; at most {characters} are taken."
             raise Invalid(f"The field {name} cannot be taken. {flaw}", {name: [flaw]})
 
 
@@ -161,62 +179,81 @@ def _refuse_flaws(text: str, end_user_key: str, channel: str) -> None:
         )
 
 
-def _known_event(actor: Actor, thread: dict[str, object], idempotency_key: str, text: str) -> InboundEvent | None:
+def _ended_before(thread: Thread, actor: Actor, end_user_key: str) -> Conversation | None:
+    with acting(actor):
+        threads = Conversation.objects.visible_to(actor).filter(**thread, end_user_key=end_user_key)
+        return threads.exclude(status=Conversation.Status.OPEN).first()
+
+
+def _event_of(sent: Sent, actor: Actor) -> InboundEvent:
+    return InboundEvent(
+        tenant_id=actor.tenant_id,
+        kind=InboundEvent.Kind.OPERATOR if actor.is_person else InboundEvent.Kind.MESSAGE,
+        idempotency_key=sent["idempotency_key"],
+        sender_name=sent["sender_name"][:120],
+        line_key=sent["line_key"],
+        text=sent["text"],
+        text_sha256=content_sha256(sent["text"]),
+    )
+
+
+def _known_or_new(
+    event: InboundEvent, thread: Thread, actor: Actor, end_user_key: str, off_the_record: bool | None
+) -> InboundEvent:
+    known = _known_event(event, thread, actor)
+    if known:
+        _refuse_other_terms(known.conversation, end_user_key, off_the_record)
+        return known
+    # Locked, so that it is not resolved between this look and the write.
+    rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
+    conversation = rows.open().filter(**thread).first()
+    if conversation is None:
+        conversation = _open_or_join(thread, actor, end_user_key, off_the_record=bool(off_the_record))
+    _refuse_other_terms(conversation, end_user_key, off_the_record)
+    event.conversation = conversation
+    return _append_event(event, thread, actor)
+
+
+def _known_event(event: InboundEvent, thread: Thread, actor: Actor) -> InboundEvent | None:
     threads = Conversation.objects.visible_to(actor).filter(**thread)
     known = (
-        InboundEvent.objects.filter(conversation__in=threads, idempotency_key=idempotency_key)
+        InboundEvent.objects.filter(conversation__in=threads, idempotency_key=event.idempotency_key)
         .select_related("conversation")
         .first()
     )
-    if known and known.text_sha256 != content_sha256(text):
+    if known and known.text_sha256 != event.text_sha256:
         raise Conflicting(
             "This idempotency key was used for another message of the thread. Use a fresh key per message."
         )
     return known
 
 
-def _open_or_join(agent_id: int, actor: Actor, channel: str, conversation_key: str, end_user_key: str) -> Conversation:
+def _open_or_join(thread: Thread, actor: Actor, end_user_key: str, *, off_the_record: bool) -> Conversation:
     try:
-        return open_conversation(
-            agent_id, actor=actor, channel=channel, conversation_key=conversation_key, end_user_key=end_user_key
-        )
+        return open_conversation(**thread, actor=actor, end_user_key=end_user_key, off_the_record=off_the_record)
     except Conflicting:
         # Another message of the thread opened it between our look and our write.
-        return (
-            Conversation.objects.visible_to(actor)
-            .open()
-            .get(agent_id=agent_id, channel=channel, conversation_key=conversation_key)
-        )
+        return Conversation.objects.visible_to(actor).open().get(**thread)
 
 
-def _refuse_other_customer(conversation: Conversation, end_user_key: str) -> None:
+def _refuse_other_terms(conversation: Conversation, end_user_key: str, off_the_record: bool | None) -> None:
     if end_user_key and conversation.end_user_key != end_user_key:
         flaw = f"This thread belongs to {conversation.end_user_key or 'nobody named'}. Use another conversation key."
         raise Invalid(flaw, {"end_user_key": [flaw]})
+    if off_the_record not in {None, conversation.off_the_record}:
+        stands = "off" if conversation.off_the_record else "on"
+        flaw = (
+            f"This conversation opened {stands} the record and stays so. Leave the field out, or open another thread."
+        )
+        raise Invalid(flaw, {"off_the_record": [flaw]})
 
 
-def _append_event(
-    conversation: Conversation,
-    actor: Actor,
-    thread: dict[str, object],
-    text: str,
-    idempotency_key: str,
-    sender_name: str,
-) -> InboundEvent:
-    event = InboundEvent(
-        tenant_id=conversation.tenant_id,
-        conversation=conversation,
-        kind=InboundEvent.Kind.OPERATOR if actor.is_person else InboundEvent.Kind.MESSAGE,
-        idempotency_key=idempotency_key,
-        sender_name=sender_name[:120],
-        text=text,
-        text_sha256=content_sha256(text),
-    )
+def _append_event(event: InboundEvent, thread: Thread, actor: Actor) -> InboundEvent:
     try:
         with transaction.atomic():
             event.save(force_insert=True)
     except IntegrityError:
-        known = _known_event(actor, thread, idempotency_key, text)
+        known = _known_event(event, thread, actor)
         if known is None:
             raise
         return known

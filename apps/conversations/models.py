@@ -6,7 +6,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django_fsm import FSMField, transition
 
-from apps.conversations.rules import CHANNEL, CHANNEL_RULE, EVENT_CHARACTERS
+from apps.conversations.rules import CHANNEL, CHANNEL_RULE, EVENT_CHARACTERS, LINE_CHARACTERS
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
@@ -50,6 +50,9 @@ class Conversation(Governed):
     status = FSMField(max_length=10, choices=Status.choices, default=Status.OPEN, protected=True)
     outcome = models.CharField(max_length=10, choices=Outcome.choices, default=Outcome.UNKNOWN)
     origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.LIVE)
+    off_the_record = models.BooleanField(
+        default=False, editable=False, help_text="Settled when the conversation opens. On: nothing is learned from it."
+    )
     follows = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="followed_by")
     resolved_at = models.DateTimeField(null=True, blank=True)
 
@@ -104,6 +107,9 @@ class InboundEvent(models.Model):
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MESSAGE)
     idempotency_key = models.CharField(max_length=200)
     sender_name = models.CharField(max_length=120, blank=True)
+    line_key = models.CharField(
+        max_length=LINE_CHARACTERS, blank=True, help_text="Which line of the channel it came in on."
+    )
     text = models.TextField()
     text_sha256 = models.CharField(max_length=64)
     received_at = models.DateTimeField(auto_now_add=True)

@@ -6,6 +6,7 @@ CHANNEL = r"^[a-z][a-z0-9_-]*\Z"
 CHANNEL_RULE = "A channel is lower-case letters, digits, hyphens and underscores, such as http or slack."
 EVENT_CHARACTERS = 20_000
 KEY_CHARACTERS = 200
+LINE_CHARACTERS = 80
 
 
 @dataclass(frozen=True, slots=True)

@@ -274,9 +274,13 @@ def _who(actor: Actor) -> str:
     return "An agent" if not actor.is_person else f"An {actor.role.value}"
 
 
+_NAMED = {"settings": "the tenant's settings", "invokable": "an agent that another may ask"}
+
+
 def _what(act: Act) -> str:
-    noun, _, verb = act.value.partition(".")
-    return f"{verb} a {noun}"
+    noun, _, verb = act.value.replace("_", " ").partition(".")
+    article = "an" if noun[0] in "aeiou" else "a"
+    return f"{verb} {_NAMED.get(noun, f'{article} {noun}')}"
 
 
 def _advice(act: Act) -> str:

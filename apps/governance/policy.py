@@ -21,6 +21,12 @@ class Act(StrEnum):
     PERSONA_ARCHIVE = "persona.archive"
     PERSONA_ACTIVATE = "persona.activate"
     PERSONA_PROPOSE = "persona.propose"
+    OVERLAY_WRITE = "overlay.write"
+    IDENTITY_CARD_WRITE = "identity_card.write"
+    RULE_ADD = "rule.add"
+    RULE_AMEND = "rule.amend"
+    RULE_RETIRE = "rule.retire"
+    RULE_RESTORE = "rule.restore"
     SKILL_DRAFT = "skill.draft"
     SKILL_AMEND = "skill.amend"
     SKILL_APPROVE = "skill.approve"
@@ -30,6 +36,8 @@ class Act(StrEnum):
     SKILL_DISCARD = "skill.discard"
     SKILL_FETCH = "skill.fetch"
     MEMORY_AMEND = "memory.amend"
+    BLOCK_WRITE = "block.write"
+    BLOCK_AMEND = "block.amend"
     PROFILE_AMEND = "profile.amend"
     CONVERSATION_OPEN = "conversation.open"
     CONVERSATION_IMPORT = "conversation.import"
@@ -39,8 +47,12 @@ class Act(StrEnum):
     PROPOSAL_REJECT = "proposal.reject"
     PROPOSAL_APPLY = "proposal.apply"
     TENANT_CREATE = "tenant.create"
+    SETTINGS_AMEND = "settings.amend"
     AGENT_CREATE = "agent.create"
     AGENT_AMEND = "agent.amend"
+    INVOKABLE_ALLOW = "invokable.allow"
+    INVOKABLE_AMEND = "invokable.amend"
+    INVOKABLE_WITHDRAW = "invokable.withdraw"
     TOKEN_ISSUE = "token.issue"
     TOKEN_REVOKE = "token.revoke"
     TOKEN_ROTATE = "token.rotate"
@@ -74,7 +86,13 @@ _ALL = frozenset(Role)
 _ADMIN = frozenset({Role.ADMIN})
 _SYSTEM = frozenset({Role.SYSTEM})
 _AGENT = frozenset({Role.AGENT})
-_PERSONA_TEXT = ("identity", "style", "avoid", "defaults")
+_PERSONA_TEXT = ("identity", "style", "avoid", "defaults", "goals")
+_CARD_TEXT = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
+_BLOCK = ("agent", "label", "body", "read_only", "pinned")
+_AGENT_RUNS = (
+    *("title", "model", "contract", "learns", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
+    *("flavour", "context_tier", "skill_index", "tells_time"),
+)
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
 
 POLICY: Mapping[Act, Rule] = MappingProxyType(
@@ -84,6 +102,12 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.PERSONA_ARCHIVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
         Act.PERSONA_ACTIVATE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
         Act.PERSONA_PROPOSE: Rule(PEOPLE, ("proposed_patch",), _AGENT),
+        Act.OVERLAY_WRITE: Rule(PEOPLE, ("agent", "text"), risk=Risk.HIGH),
+        Act.IDENTITY_CARD_WRITE: Rule(PEOPLE, ("agent", "line_key", *_CARD_TEXT), risk=Risk.HIGH),
+        Act.RULE_ADD: Rule(PEOPLE, ("agent", "text", "position"), risk=Risk.HIGH),
+        Act.RULE_AMEND: Rule(PEOPLE, ("text", "position"), risk=Risk.HIGH),
+        Act.RULE_RETIRE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
+        Act.RULE_RESTORE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
         Act.SKILL_DRAFT: Rule(_ALL, ("agent", *_SKILL_TEXT)),
         Act.SKILL_AMEND: Rule(PEOPLE | _AGENT, _SKILL_TEXT),
         Act.SKILL_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
@@ -93,6 +117,8 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.SKILL_DISCARD: Rule(PEOPLE | _AGENT),
         Act.SKILL_FETCH: Rule(_AGENT),
         Act.MEMORY_AMEND: Rule(_ALL, ("agent", "body")),
+        Act.BLOCK_WRITE: Rule(PEOPLE, _BLOCK),
+        Act.BLOCK_AMEND: Rule(_ALL, ("body",)),
         Act.PROFILE_AMEND: Rule(_ALL, ("end_user_key", "preferences", "notes")),
         Act.CONVERSATION_OPEN: Rule(_ALL),
         Act.CONVERSATION_IMPORT: Rule(PEOPLE | _SYSTEM),
@@ -102,8 +128,12 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.PROPOSAL_REJECT: Rule(PEOPLE),
         Act.PROPOSAL_APPLY: Rule(PEOPLE, risk=Risk.HIGH),
         Act.TENANT_CREATE: Rule(_SYSTEM),
+        Act.SETTINGS_AMEND: Rule(_ADMIN, ("timezone", "ai_disclosure", "slot_order"), risk=Risk.HIGH),
         Act.AGENT_CREATE: Rule(_ADMIN | _SYSTEM),
-        Act.AGENT_AMEND: Rule(_ADMIN, ("title", "model", "contract", "learns", "session_idle_seconds", "max_steps")),
+        Act.AGENT_AMEND: Rule(_ADMIN, _AGENT_RUNS),
+        Act.INVOKABLE_ALLOW: Rule(PEOPLE, ("agent", "callee", "role_hint"), risk=Risk.HIGH),
+        Act.INVOKABLE_AMEND: Rule(PEOPLE, ("role_hint",), risk=Risk.HIGH),
+        Act.INVOKABLE_WITHDRAW: Rule(PEOPLE),
         Act.TOKEN_ISSUE: Rule(_ADMIN | _SYSTEM),
         Act.TOKEN_REVOKE: Rule(_ADMIN | _SYSTEM),
         Act.TOKEN_ROTATE: Rule(_ADMIN | _SYSTEM),

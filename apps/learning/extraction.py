@@ -105,7 +105,7 @@ def _decided(conversation: Conversation, lines: Sequence[Line], backend: Backend
 def _decide(conversation: Conversation, lines: Sequence[Line], backend: Backend) -> Finding | Worthwhile:
     if not conversation.agent.learns:
         return Finding(Verdict.SWITCHED_OFF, "Learning is off for this agent.")
-    refusal = gate(lines, conversation.outcome)
+    refusal = gate(lines, conversation.outcome, off_the_record=conversation.off_the_record)
     if isinstance(refusal, Refused):
         return Finding(Verdict(refusal.verdict), refusal.reason)
     reply = backend.complete(_request(conversation, lines))

@@ -20,6 +20,7 @@ class Extraction(models.Model):
         MALFORMED = "malformed", "The model's answer was unusable"
         REFUSED = "refused", "The draft broke a rule"
         FAILED = "failed", "The model refused the request"
+        OFF_THE_RECORD = "off-record", "Off the record"
         SWITCHED_OFF = "switched-off", "Learning is off for this agent"
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")

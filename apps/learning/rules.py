@@ -28,8 +28,10 @@ class Refused:
     reason: str
 
 
-def gate(lines: Sequence[Line], outcome: str) -> Accepted | Refused:
-    """Refuse without a model call what can teach nothing: too short, no tool needed, not solved (R110, R113)."""
+def gate(lines: Sequence[Line], outcome: str, *, off_the_record: bool) -> Accepted | Refused:
+    """Refuse without a model call what can or may teach nothing (R110, R113, R178)."""
+    if off_the_record:
+        return Refused("off-record", "The conversation is off the record; nothing is learned from it.")
     if len(lines) < MIN_MESSAGES:
         return Refused("too-short", f"{len(lines)} messages; at least {MIN_MESSAGES} are needed.")
     if not any(line.tool_calls for line in lines):

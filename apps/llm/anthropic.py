@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from anthropic.types import Usage as VendorUsage
 
+    from apps.llm.backend import CacheLifetime, Json, MessageMark
+
 MESSAGE_FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
 STAND_IN_HEADER = "x-preceptor-stand-in"
 SPEND_CODES = frozenset(
@@ -90,45 +92,47 @@ def _arguments(request: Request) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "model": request.model,
         "max_tokens": request.max_tokens,
-        "messages": _marked(request.messages) if request.cache_tail else list(request.messages),
+        "messages": _marked(request.messages, request.message_marks),
         "timeout": request.timeout_seconds,
     }
     if request.system:
-        arguments["system"] = [
-            {"type": "text", "text": block.text}
-            | ({"cache_control": {"type": "ephemeral", "ttl": block.cache}} if block.cache else {})
-            for block in request.system
-        ]
+        arguments["system"] = [block.wire | _cache_control(block.cache) for block in request.system]
     if request.tools:
-        arguments["tools"] = [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-            for tool in request.tools
-        ]
-    if output := _output_config(request):
-        arguments["output_config"] = output
+        arguments["tools"] = [tool.wire | _cache_control(tool.cache) for tool in request.tools]
+    if request.output_config:
+        arguments["output_config"] = request.output_config
     return arguments
 
 
-def _output_config(request: Request) -> JsonObject:
-    output: JsonObject = {}
-    if request.effort is not None:
-        output["effort"] = request.effort
-    if request.output_schema is not None:
-        output["format"] = {"type": "json_schema", "schema": request.output_schema}
-    return output
+def _cache_control(lifetime: CacheLifetime | None) -> JsonObject:
+    return {"cache_control": {"type": "ephemeral", "ttl": lifetime}} if lifetime else {}
 
 
-def _marked(messages: tuple[JsonObject, ...]) -> list[JsonObject]:
-    """The same messages with a breakpoint on their last block; the caller's own are left as they are."""
-    mark: JsonObject = {"cache_control": {"type": "ephemeral"}}
-    match messages:
-        case [*earlier, {"content": str(text)} as last]:
-            block: JsonObject = {"type": "text", "text": text}
-            return [*earlier, last | {"content": [block | mark]}]
-        case [*earlier, {"content": [*blocks, dict(tail)]} as last]:
-            return [*earlier, last | {"content": [*blocks, tail | mark]}]
-        case _:
-            return list(messages)
+def _marked(messages: tuple[JsonObject, ...], marks: tuple[MessageMark, ...]) -> list[JsonObject]:
+    """The same messages with breakpoints; the caller's own are left as they are."""
+    marked = list(messages)
+    for mark in marks:
+        if not 0 <= mark.message_index < len(marked):
+            sentence = f"A cache mark points at message {mark.message_index}, and there are {len(marked)}."
+            raise BadRequest(sentence)
+        message = marked[mark.message_index]
+        marked[mark.message_index] = message | {"content": _marked_content(message.get("content"), mark)}
+    return marked
+
+
+def _marked_content(content: Json, mark: MessageMark) -> list[Json]:
+    blocks: list[Json] = [{"type": "text", "text": content}] if isinstance(content, str) else _listed(content)
+    block = blocks[mark.block_index] if 0 <= mark.block_index < len(blocks) else None
+    if not isinstance(block, dict) or "cache_control" in block:
+        sentence = (
+            f"Block {mark.block_index} of message {mark.message_index} cannot carry a cache mark, or does so twice."
+        )
+        raise BadRequest(sentence)
+    return [*blocks[: mark.block_index], block | _cache_control(mark.lifetime), *blocks[mark.block_index + 1 :]]
+
+
+def _listed(content: Json) -> list[Json]:
+    return content if isinstance(content, list) else []
 
 
 def _reply(message: object, *, stand_in: bool) -> Reply:

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 JsonObject: TypeAlias = dict[str, Json]
@@ -16,19 +19,37 @@ class SystemBlock:
     text: str
     cache: CacheLifetime | None = None
 
+    @property
+    def wire(self) -> JsonObject:
+        return {"type": "text", "text": self.text}
+
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as the model sees it."""
+    """A tool as the model sees it; `cache` puts a breakpoint behind it."""
 
     name: str
     description: str
     input_schema: JsonObject
+    cache: CacheLifetime | None = None
+
+    @property
+    def wire(self) -> JsonObject:
+        return {"name": self.name, "description": self.description, "input_schema": self.input_schema}
+
+
+@dataclass(frozen=True, slots=True)
+class MessageMark:
+    """A breakpoint behind one block of one message; a text without blocks counts as block 0."""
+
+    message_index: int
+    block_index: int
+    lifetime: CacheLifetime
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call of a model. `cache_tail` moves a five-minute breakpoint onto the last block of the messages."""
+    """One call of a model. The breakpoints of tools, system and messages together are at most the model's four."""
 
     model: str
     max_tokens: int
@@ -38,7 +59,22 @@ class Request:
     timeout_seconds: float = 120.0
     effort: str | None = None
     output_schema: JsonObject | None = None
-    cache_tail: bool = False
+    message_marks: tuple[MessageMark, ...] = ()
+
+    @property
+    def output_config(self) -> JsonObject:
+        output: JsonObject = {}
+        if self.effort is not None:
+            output["effort"] = self.effort
+        if self.output_schema is not None:
+            output["format"] = {"type": "json_schema", "schema": self.output_schema}
+        return output
+
+
+def last_block_mark(messages: Sequence[JsonObject], lifetime: CacheLifetime) -> MessageMark:
+    """The breakpoint behind everything there is to send."""
+    content = messages[-1]["content"]
+    return MessageMark(len(messages) - 1, len(content) - 1 if isinstance(content, list) else 0, lifetime)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,16 @@ from datetime import date
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING
 
+from apps.llm.caching import CacheRules
+
 if TYPE_CHECKING:
     from apps.llm.backend import Usage
 
+_AUGUST = date(2026, 8, 21)
+_OCTOBER = date(2026, 10, 24)
+
 # Used for a model that is not in the table.
-DEFAULT_MINIMUM_PREFIX_TOKENS = 1024
+DEFAULT_CACHE_RULES = CacheRules(_AUGUST, minimum_prefix_tokens=1024)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +46,21 @@ class Price:
     minimum_prefix_tokens: int
     long_prompt: LongPrompt | None = None
 
+    @property
+    def cache_rules(self) -> CacheRules:
+        """The look-back, the number of marks and the lifetimes are the same for every model so far."""
+        return CacheRules(self.as_of, self.minimum_prefix_tokens)
+
+    def rates_for(self, prompt_tokens: int) -> Rates:
+        """The rates of every token of a request with so long a prompt."""
+        long_prompt = self.long_prompt
+        return long_prompt.rates if long_prompt and prompt_tokens > long_prompt.above_tokens else self.rates
+
 
 def _rates(input_price: str, output_price: str, read_share: str = "0.1") -> Rates:
     price = Decimal(input_price)
     return Rates(price, Decimal(output_price), price * Decimal(read_share), price * Decimal("1.25"), price * 2)
 
-
-_AUGUST = date(2026, 8, 21)
-_OCTOBER = date(2026, 10, 24)
 
 # The minimum prefixes of Haiku 5.5 and of the 5.1 models are not confirmed; they take their family's.
 PRICES: tuple[Price, ...] = (
@@ -85,9 +97,9 @@ def price_of(model: str) -> Price | None:
     return _BY_MODEL.get(undated if is_snapshot else model)
 
 
-def minimum_prefix_tokens(model: str) -> int:
+def cache_rules(model: str) -> CacheRules:
     price = price_of(model)
-    return price.minimum_prefix_tokens if price else DEFAULT_MINIMUM_PREFIX_TOKENS
+    return price.cache_rules if price else DEFAULT_CACHE_RULES
 
 
 def cost_micro_usd(model: str, usage: Usage) -> int | None:
@@ -95,7 +107,7 @@ def cost_micro_usd(model: str, usage: Usage) -> int | None:
     price = price_of(model)
     if price is None:
         return None
-    rates = _rates_for(price, usage)
+    rates = price.rates_for(usage.prompt_tokens)
     exact = (
         usage.input_tokens * rates.input
         + usage.output_tokens * rates.output
@@ -104,10 +116,3 @@ def cost_micro_usd(model: str, usage: Usage) -> int | None:
         + usage.cache_write_1h_tokens * rates.cache_write_1h
     )
     return int(exact.to_integral_value(rounding=ROUND_CEILING))
-
-
-def _rates_for(price: Price, usage: Usage) -> Rates:
-    long_prompt = price.long_prompt
-    if long_prompt is not None and usage.prompt_tokens > long_prompt.above_tokens:
-        return long_prompt.rates
-    return price.rates

@@ -7,9 +7,10 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.door import governed, take_values
+from apps.governance.errors import NotPermitted
 from apps.governance.models import Taint
 from apps.governance.policy import Act
-from apps.memory.models import AGENT, AgentMemory, CustomerProfile
+from apps.memory.models import AGENT, AgentMemory, CustomerProfile, MemoryBlock
 
 
 def create_memory(agent_id: int, *, actor: Actor, body: str, evidence: Mapping[str, Any] | None = None) -> AgentMemory:
@@ -32,6 +33,43 @@ def amend_memory(
         row.updated_by = _author(actor)
         row.taint = _taint(actor)
     return memory
+
+
+def create_block(agent_id: int, *, actor: Actor, values: Mapping[str, object]) -> MemoryBlock:
+    """Give an agent a block of memory. Pinned, its next session carries it."""
+    block = MemoryBlock(tenant_id=actor.tenant_id, agent_id=agent_id)
+    return write_block(block, actor=actor, values=values)
+
+
+def write_block(
+    block: MemoryBlock, *, actor: Actor, values: Mapping[str, object], read_at: int | None = None
+) -> MemoryBlock:
+    """Change anything of a block. Only who changes the body signs for it: pinning what an agent wrote does not vouch for it."""
+    with governed(Act.BLOCK_WRITE, block, actor=actor, read_at=read_at) as row:
+        before = row.body if row.pk else None
+        take_values(row, Act.BLOCK_WRITE, values)
+        if row.body != before:
+            row.updated_by = _author(actor)
+            row.taint = _taint(actor)
+    return block
+
+
+def amend_block(
+    block: MemoryBlock,
+    *,
+    actor: Actor,
+    body: str,
+    read_at: int | None = None,
+    evidence: Mapping[str, Any] | None = None,
+) -> MemoryBlock:
+    """Replace a block's body. What people marked read-only stays as they wrote it."""
+    with governed(Act.BLOCK_AMEND, block, actor=actor, read_at=read_at, evidence=evidence) as row:
+        if row.read_only and not actor.is_person:
+            raise NotPermitted(f"The block “{row.label}” is read-only. Ask an operator to change it.")
+        row.body = body
+        row.updated_by = _author(actor)
+        row.taint = _taint(actor)
+    return block
 
 
 def create_profile(

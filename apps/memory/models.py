@@ -8,7 +8,15 @@ from django.db import models
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed, Taint
 from apps.governance.text import plain_text
-from apps.memory.rules import BODY_CHARACTERS, END_USER_KEY, END_USER_KEY_RULE, PROFILE_CHARACTERS
+from apps.memory.rules import (
+    BLOCK_CHARACTERS,
+    BODY_CHARACTERS,
+    END_USER_KEY,
+    END_USER_KEY_RULE,
+    LABEL,
+    LABEL_RULE,
+    PROFILE_CHARACTERS,
+)
 
 AGENT = "agent"
 
@@ -38,6 +46,44 @@ class AgentMemory(Governed):
 
     def __str__(self) -> str:
         return f"Memory of agent {self.agent_id}"
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether a person wrote what stands there; unapproved words are fenced in the prompt (Z-22)."""
+        return self.taint == Taint.OPERATOR
+
+
+class MemoryBlock(Governed):
+    """A labelled piece of what an agent knows: made by people, kept up to date by the agent unless read-only (R159, Z-1)."""
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    label = models.CharField(
+        max_length=60,
+        validators=[RegexValidator(LABEL, LABEL_RULE)],
+        help_text="Such as BusinessFacts, Preferences or PersonaBelief.",
+    )
+    body = _prose(BLOCK_CHARACTERS, "Markdown. An update replaces the whole body.")
+    read_only = models.BooleanField(default=False, help_text="On: the agent reads it and cannot change it.")
+    pinned = models.BooleanField(
+        default=False,
+        help_text="On: the prompt carries it from the next session on. Off: the prompt does not carry it.",
+    )
+    updated_by = models.CharField(max_length=200, default=AGENT, editable=False)
+
+    objects = GovernedQuerySet["MemoryBlock"].as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["label", "id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "label"],
+                name="agent_has_one_block_per_label",
+                violation_error_message="This agent has a block of that label already; change that one.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.label
 
     @property
     def is_approved(self) -> bool:

@@ -1,1 +1,1 @@
-"""Who an agent is and what it must never say: operator-written personas and the patches agents propose; not what it remembers."""
+"""Who an agent is, whom it represents and which rules it keeps, written by operators, never by the agent; not what it remembers."""

@@ -1,6 +1,7 @@
-"""Acts on personas. People write them; an agent proposes (R015-R022, R029, R030)."""
+"""Acts on what people write about an agent. An agent writes none of it; it proposes a persona patch (R015-R022, R029, R030)."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from apps.governance.acting import acting
 from apps.governance.actions import open_proposal, settle_proposal
@@ -10,7 +11,7 @@ from apps.governance.errors import Invalid
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
 from apps.governance.proposals import ProposedChange
-from apps.personas.models import Persona
+from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 
 
 def create_persona(agent_id: int, *, actor: Actor, values: Mapping[str, str]) -> Persona:
@@ -77,3 +78,67 @@ def apply_patch(
         amend_persona(persona, actor=actor, values=values, read_at=read_at, reason=f"Applies proposal {proposal.pk}.")
         settle_proposal(proposal, actor=actor, read_at=proposal_read_at)
     return persona
+
+
+def create_overlay(agent_id: int, *, actor: Actor, text: str) -> PersonaOverlay:
+    """Add to the personality of an agent that has no overlay yet."""
+    return write_overlay(PersonaOverlay(tenant_id=actor.tenant_id, agent_id=agent_id), actor=actor, text=text)
+
+
+def write_overlay(
+    overlay: PersonaOverlay, *, actor: Actor, text: str, read_at: int | None = None, reason: str = ""
+) -> PersonaOverlay:
+    """Replace the overlay; an empty one is none. Sessions already open keep what they started with (R035)."""
+    with governed(Act.OVERLAY_WRITE, overlay, actor=actor, read_at=read_at, reason=reason) as row:
+        row.text = text
+    return overlay
+
+
+def create_identity_card(agent_id: int, *, actor: Actor, values: Mapping[str, str]) -> IdentityCard:
+    """Say whom an agent represents, always or on one line (R186, R187)."""
+    return write_identity_card(IdentityCard(tenant_id=actor.tenant_id, agent_id=agent_id), actor=actor, values=values)
+
+
+def write_identity_card(
+    card: IdentityCard, *, actor: Actor, values: Mapping[str, str], read_at: int | None = None, reason: str = ""
+) -> IdentityCard:
+    """Change what the card says. Sessions already open keep what they started with."""
+    with governed(Act.IDENTITY_CARD_WRITE, card, actor=actor, read_at=read_at, reason=reason) as row:
+        take_values(row, Act.IDENTITY_CARD_WRITE, values)
+    return card
+
+
+def add_rule(agent_id: int | None, *, actor: Actor, text: str, position: int = 0) -> StandingRule:
+    """Lay down a rule for one agent, or with None for all of the organisation. Their next sessions keep to it."""
+    rule = StandingRule(tenant_id=actor.tenant_id, agent_id=agent_id, text=text, position=position)
+    with governed(Act.RULE_ADD, rule, actor=actor):
+        pass
+    return rule
+
+
+def amend_rule(
+    rule: StandingRule,
+    *,
+    actor: Actor,
+    values: Mapping[str, Any],  # Any: a text and a number
+    read_at: int | None = None,
+    reason: str = "",
+) -> StandingRule:
+    """Reword a rule or move it. Whose rule it is never changes."""
+    with governed(Act.RULE_AMEND, rule, actor=actor, read_at=read_at, reason=reason) as row:
+        take_values(row, Act.RULE_AMEND, values)
+    return rule
+
+
+def retire_rule(rule: StandingRule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> StandingRule:
+    """Take a rule out of future prompts; it stays to be read."""
+    with governed(Act.RULE_RETIRE, rule, actor=actor, read_at=read_at, reason=reason) as row:
+        row.retire()
+    return rule
+
+
+def restore_rule(rule: StandingRule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> StandingRule:
+    """Bring a retired rule back into future prompts."""
+    with governed(Act.RULE_RESTORE, rule, actor=actor, read_at=read_at, reason=reason) as row:
+        row.restore()
+    return rule

@@ -1,22 +1,56 @@
-"""The persona: slot 1 of every prompt of an agent."""
+"""What people write about an agent: its persona, overlay and identity card (slot 1), and the rules it keeps (slot 2)."""
 
 from typing import ClassVar
 
-from django.core.validators import MaxLengthValidator
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
 from django_fsm import FSMField, transition
 
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import content_sha256, plain_text
+from apps.personas.rules import (
+    LINE_KEY_CHARACTERS,
+    LOCALE,
+    LOCALE_RULE,
+    NAME_CHARACTERS,
+    PARAGRAPH_CHARACTERS,
+    RULE_CHARACTERS,
+    is_one_line,
+    is_time_zone,
+)
 
 SECTION_CHARACTERS = 20_000
-SECTIONS = ("identity", "style", "avoid", "defaults")
+SECTIONS = ("identity", "style", "avoid", "defaults", "goals")
+CARD_TEXTS = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
 
 
-def _section(help_text: str) -> "models.TextField[str, str]":
-    return models.TextField(
-        blank=True, validators=[plain_text, MaxLengthValidator(SECTION_CHARACTERS)], help_text=help_text
+def one_line(value: str) -> None:
+    """Refuse what would break a line of the prompt in two."""
+    if not is_one_line(value):
+        raise ValidationError("Write this on one line, without tabs or line ends.")
+
+
+def time_zone(value: str) -> None:
+    """Refuse a zone nobody knows."""
+    if not is_time_zone(value):
+        raise ValidationError("There is no such time zone. Write it as region and city, such as Europe/Madrid.")
+
+
+def something(value: str) -> None:
+    """Refuse a text of blanks."""
+    if not value.strip():
+        raise ValidationError("Say something; the text is blank.")
+
+
+def _section(help_text: str, characters: int = SECTION_CHARACTERS) -> "models.TextField[str, str]":
+    return models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(characters)], help_text=help_text)
+
+
+def _line(help_text: str, *more: RegexValidator, characters: int = NAME_CHARACTERS) -> "models.CharField[str, str]":
+    return models.CharField(
+        max_length=characters, blank=True, validators=[plain_text, one_line, *more], help_text=help_text
     )
 
 
@@ -42,6 +76,7 @@ class Persona(Governed):
     style = _section("Tone, length, vocabulary.")
     avoid = _section("Hard don'ts: compliance and brand.")
     defaults = _section("Background assumptions.")
+    goals = _section("What the agent works towards.")
     status = FSMField(max_length=10, choices=Status.choices, default=Status.ACTIVE, protected=True)
 
     objects = PersonaQuerySet.as_manager()
@@ -74,3 +109,122 @@ class Persona(Governed):
     @transition(field=status, source=Status.ARCHIVED, target=Status.ACTIVE)
     def activate(self) -> None:
         """Future sessions get this persona again."""
+
+
+class PersonaOverlay(Governed):
+    """What an operator adds to the personality of one agent; it stands after the persona, and empty it is none (R035)."""
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    text = _section("Adds to the persona and is read after it. Empty, there is no overlay.")
+
+    objects = GovernedQuerySet["PersonaOverlay"].as_manager()
+
+    class Meta(Governed.Meta):
+        verbose_name = "overlay"
+        ordering: ClassVar = ["agent__key"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent"],
+                name="agent_has_one_overlay",
+                violation_error_message="This agent has an overlay already; amend that one.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Overlay of agent {self.agent_id}"
+
+
+class IdentityCard(Governed):
+    """Who an agent represents: the business and the person in charge, always; or for one line whose person differs (R186, R187)."""
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    line_key = _line(
+        "The line this card is for, if somebody else is in charge there. Empty, it is the agent's own card.",
+        characters=LINE_KEY_CHARACTERS,
+    )
+    business_name = _line("The name customers know.")
+    assigned_name = _line("The person the agent writes for.")
+    assigned_title = _line("What that person does: “Head of support”.")
+    hours = _section("When people are there: “Monday to Friday, 9:00 to 18:00”.", PARAGRAPH_CHARACTERS)
+    timezone = models.CharField(
+        max_length=64, blank=True, validators=[plain_text, time_zone], help_text="Region and city: Europe/Madrid."
+    )
+    signature = _section("How messages are signed.", PARAGRAPH_CHARACTERS)
+    locale = _line(LOCALE_RULE, RegexValidator(LOCALE, LOCALE_RULE), characters=35)
+
+    objects = GovernedQuerySet["IdentityCard"].as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["agent__key", "line_key"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "line_key"],
+                name="agent_has_one_identity_card_per_line",
+                violation_error_message="This agent has an identity card for this line already; amend that one.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        line = f" on line {self.line_key}" if self.line_key else ""
+        return f"Identity card of agent {self.agent_id}{line}"
+
+
+class StandingRuleQuerySet(GovernedQuerySet["StandingRule"]):
+    """Which rules a prompt carries, and in which order."""
+
+    def active(self) -> "StandingRuleQuerySet":
+        """Those in force."""
+        return self.filter(status=StandingRule.Status.ACTIVE)
+
+    def for_agent(self, agent_id: int) -> "StandingRuleQuerySet":
+        """The organisation's, then the agent's own, each in the order people gave them."""
+        mine = self.filter(models.Q(agent=None) | models.Q(agent=agent_id))
+        return mine.order_by(models.F("agent_id").asc(nulls_first=True), "position", "pk")
+
+
+class StandingRule(Governed):
+    """What every agent of the organisation keeps to, or one agent does; written by people only (R052, R053, R188)."""
+
+    class Status(models.TextChoices):
+        """Only an active rule is rendered."""
+
+        ACTIVE = "active"
+        RETIRED = "retired"
+
+    agent = models.ForeignKey(
+        "tenants.Agent",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Leave this open for a rule of the whole organisation.",
+    )
+    text = models.TextField(
+        validators=[plain_text, something, MaxLengthValidator(RULE_CHARACTERS)],
+        help_text="One rule, as an instruction: “Never name a competitor.”",
+    )
+    position = models.PositiveIntegerField(default=0, help_text="Lower numbers stand first; equal ones by age.")
+    status = FSMField(max_length=10, choices=Status.choices, default=Status.ACTIVE, protected=True)
+
+    objects = StandingRuleQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        verbose_name = "rule"
+        ordering: ClassVar = [models.F("agent__key").asc(nulls_first=True), "position", "pk"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(status__in=["active", "retired"]), name="rule_is_active_or_retired"
+            ),
+            models.CheckConstraint(condition=~models.Q(text=""), name="rule_says_something"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Rule of agent {self.agent_id}" if self.agent_id else "Rule of the organisation"
+
+    @transition(field=status, source=Status.ACTIVE, target=Status.RETIRED)
+    def retire(self) -> None:
+        """Future sessions go without it."""
+
+    @transition(field=status, source=Status.RETIRED, target=Status.ACTIVE)
+    def restore(self) -> None:
+        """Future sessions keep to it again."""

@@ -26,9 +26,10 @@ class PersonaTemplate:
     style: str
     avoid: str
     defaults: str
+    goals: str
 
     def sections(self, business: str) -> dict[str, str]:
-        """The four sections for one organisation."""
+        """The sections for one organisation."""
         return {name: getattr(self, name).replace(BUSINESS, business) for name in SECTIONS}
 
 

@@ -1,133 +1,163 @@
 """The frozen prompt of a session, slots 1-5, from rows that the caller has already read.
 
-The default prompt is the platform core of the operating contract. A run that names no agent, or an agent about which
-nothing was written yet, gets exactly that text (R001, R045). As soon as the agent has a persona, a skill, a memory or a
-rule, the contract goes on with the part about remembered text and skills, which an operator may reword, and with the
-rules. A customer's profile never changes slots 1-4: they are shared by all customers of the agent.
+The default prompt is the platform core and what the agent says about being an AI. A run that names no agent, or an
+agent about which nothing was written yet, gets exactly that text (R001, R045). As soon as something is written, the
+contract goes on with the part about remembered text and skills, which an operator may reword, and with the rules.
+Neither the context tier nor the customer's profile changes slot 2, and the profile changes no slot but its own: slots
+1-4 are shared by all customers of the agent.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from typing import Final
 
-from apps.prompt.budgets import (
-    CONTRACT_CHARACTERS,
-    SECTION_CHARACTERS,
-    SKILL_DESCRIPTION_CHARACTERS,
-    SKILL_NAME_CHARACTERS,
-    SKILLS_SHOWN,
+from apps.prompt.budgets import CARD_CHARACTERS, CONTRACT_CHARACTERS, RULES_CHARACTERS, SECTION_CHARACTERS
+from apps.prompt.framing import fenced, object_payload
+from apps.prompt.passages import BREAK, GAP, Run, Scribe, lines, section, strung, titled, words
+from apps.prompt.remembering import remembered
+from apps.prompt.segments import Assembled, Part, Segment
+from apps.prompt.skill_index import skill_index
+from apps.prompt.values import (
+    TIERS,
+    Disclosure,
+    Flavour,
+    IdentityCard,
+    Memory,
+    Passage,
+    Persona,
+    Profile,
+    PromptInput,
+    Slot,
+    SlotOrder,
 )
-from apps.prompt.framing import fence
-from apps.prompt.sanitizer import sanitize
-from apps.prompt.values import Assembled, Memory, Note, Part, Persona, Profile, PromptInput, SkillLine, Slot
 from apps.prompt.wording import (
     AGENT_RULES,
-    DEFAULT_PROMPT,
+    CARD_LABELS,
+    CORES,
+    DISCLOSURES,
+    GOALS_LEAD,
     OPERATING_CONTRACT,
     ORGANISATION_RULES,
     PERSONA_TITLES,
     PROFILE_LEAD,
     SKILLS_GUIDANCE,
     SLOT_TITLES,
-    UNAPPROVED_MEMORY_LEAD,
 )
+
+_ORDERS: Final = {
+    SlotOrder.PERSONA_FIRST: (Slot.PERSONA, Slot.CONTRACT, Slot.SKILLS, Slot.MEMORY, Slot.PROFILE),
+    SlotOrder.CONTRACT_FIRST: (Slot.CONTRACT, Slot.PERSONA, Slot.SKILLS, Slot.MEMORY, Slot.PROFILE),
+}
+_AT_TIER_ONE: Final = frozenset({"identity", "avoid"})
+_CORES: Final = {flavour: words(name, text) for flavour, (name, text) in CORES.items()}
+_DISCLOSURES: Final = {policy: words(f"disclosure.{policy}", text) for policy, text in DISCLOSURES.items()}
+_CONTRACT: Final = words("operating_contract", OPERATING_CONTRACT)
+_GUIDANCE: Final = words("skills_guidance", SKILLS_GUIDANCE)
+_GOALS_LEAD: Final = words("lead.goals", f"{GOALS_LEAD}\n")
+_PROFILE_LEAD: Final = words("lead.profile", PROFILE_LEAD)
 
 
 def assemble(given: PromptInput) -> Assembled:
-    """The same values give the same bytes, whatever order the skills come in."""
+    """The same values give the same bytes, on any machine and whatever order the rows come in."""
+    if given.tier not in TIERS:
+        raise ValueError(f"There is no context tier {given.tier}. Choose 1, 2, 3 or 4.")
     if given.agent_key is None:
-        return Assembled((Part(Slot.CONTRACT, DEFAULT_PROMPT),))
-    notes: list[Note] = []
+        return Assembled((Part(Slot.CONTRACT, tuple(_core(Flavour.DOMAIN, Disclosure.ON_REQUEST))),))
+    scribes = {slot: Scribe(slot) for slot in _ORDERS[SlotOrder.PERSONA_FIRST]}
+    runs = {
+        Slot.PERSONA: _persona(given, scribes[Slot.PERSONA]),
+        Slot.CONTRACT: _contract(given, scribes[Slot.CONTRACT]),
+        Slot.SKILLS: skill_index(given, scribes[Slot.SKILLS]),
+        Slot.MEMORY: remembered(given.memory, given.tier, scribes[Slot.MEMORY]),
+        Slot.PROFILE: _profile(given, scribes[Slot.PROFILE]),
+    }
+    parts = tuple(Part(slot, tuple(runs[slot])) for slot in _ORDERS[given.order] if runs[slot])
+    return Assembled(parts, tuple(note for scribe in scribes.values() for note in scribe.notes))
+
+
+def _core(flavour: Flavour, disclosure: Disclosure) -> Run:
+    return [_CORES[flavour], GAP, _DISCLOSURES[disclosure]]
+
+
+def _persona(given: PromptInput, scribe: Scribe) -> Run:
+    """The first tier shows who is represented, who speaks and what never happens; the second adds the rest (R168, Z-23)."""
+    persona = given.persona or Persona()
     texts = {
-        Slot.PERSONA: _persona(given.persona, notes),
-        Slot.SKILLS: _skills(given.skills, notes),
-        Slot.MEMORY: _memory(given.memory, notes),
+        "identity": scribe.passage(persona.identity),
+        "style": scribe.passage(persona.style),
+        "avoid": scribe.passage(persona.avoid),
+        "defaults": scribe.passage(persona.defaults),
+        "goals": _led(_GOALS_LEAD, scribe.passage(persona.goals)),
+        "overlay": scribe.passage(given.overlay),
     }
-    texts[Slot.CONTRACT] = _contract(given, any(texts.values()), notes)
-    texts[Slot.PROFILE] = _profile(given.profile, notes)
-    parts = tuple(Part(slot, texts[slot]) for slot in Slot if texts[slot])
-    return Assembled(parts, tuple(sorted(set(notes), key=lambda note: (note.slot, note.rule))))
+    shown = {"card": _card(given.identity_card or IdentityCard(), scribe)}
+    shown |= {name: run for name, run in texts.items() if given.tier > 1 or name in _AT_TIER_ONE}
+    sections = [section(name, PERSONA_TITLES[name], run) for name, run in shown.items()]
+    return titled("persona", SLOT_TITLES[Slot.PERSONA], sections)
 
 
-def _clean(slot: Slot, text: str, cap: int, notes: list[Note]) -> str:
-    cleaned = sanitize(text, cap)
-    notes += [Note(slot, rule) for rule in cleaned.notes]
-    return cleaned.text.strip()
+def _led(lead: Segment, run: Run) -> Run:
+    return [lead, *run] if run else []
 
 
-def _titled(slot: Slot, sections: Iterable[str]) -> str:
-    """Nothing to say leaves the slot out, title and all."""
-    said = [section for section in sections if section]
-    return "\n\n".join([f"# {SLOT_TITLES[slot]}", *said]) if said else ""
+def _card(card: IdentityCard, scribe: Scribe) -> Run:
+    """One line for each thing that is known (R186)."""
+    return strung((_labelled(name, getattr(card, name), scribe) for name in CARD_LABELS), BREAK)
 
 
-def _section(title: str, text: str) -> str:
-    return f"## {title}\n{text}" if text else ""
+def _labelled(name: str, passage: Passage | None, scribe: Scribe) -> Run:
+    if passage is None:
+        return []
+    said = scribe.one_line(passage.text, CARD_CHARACTERS)
+    return _led(words(f"label.{name}", f"{CARD_LABELS[name]}: "), lines(said, passage.source))
 
 
-def _persona(persona: Persona | None, notes: list[Note]) -> str:
-    if persona is None:
-        return ""
-    fields = {
-        "identity": persona.identity,
-        "style": persona.style,
-        "avoid": persona.avoid,
-        "defaults": persona.defaults,
-    }
-    return _titled(
-        Slot.PERSONA,
-        (
-            _section(PERSONA_TITLES[name], _clean(Slot.PERSONA, text, SECTION_CHARACTERS, notes))
-            for name, text in fields.items()
-        ),
-    )
+def _contract(given: PromptInput, scribe: Scribe) -> Run:
+    core = _core(given.flavour, given.disclosure)
+    if not _is_written(given):
+        return core
+    sections = [
+        core,
+        scribe.passage(given.contract_override, CONTRACT_CHARACTERS) or [_CONTRACT],
+        [_GUIDANCE] if given.skills_guidance else [],
+        _rules("organisation_rules", ORGANISATION_RULES, given.organisation_rules, scribe),
+        _rules("agent_rules", AGENT_RULES, given.agent_rules, scribe),
+    ]
+    return strung(sections, GAP)
 
 
-def _contract(given: PromptInput, has_learned: bool, notes: list[Note]) -> str:
-    override = _clean(Slot.CONTRACT, given.contract_override or "", CONTRACT_CHARACTERS, notes)
-    rules = tuple(_rules(given, notes))
-    if not (has_learned or override or any(rules)):
-        return DEFAULT_PROMPT
-    guidance = SKILLS_GUIDANCE if given.skills_guidance else ""
-    sections = (DEFAULT_PROMPT, override or OPERATING_CONTRACT, guidance, *rules)
-    return "\n\n".join(section for section in sections if section)
+def _rules(name: str, title: str, rules: Iterable[Passage], scribe: Scribe) -> Run:
+    passages = scribe.each(rules, RULES_CHARACTERS, SECTION_CHARACTERS)
+    return section(name, title, strung((lines(rule.text, rule.source) for rule in passages), GAP))
 
 
-def _rules(given: PromptInput, notes: list[Note]) -> Iterator[str]:
-    for title, text in ((ORGANISATION_RULES, given.organisation_rules), (AGENT_RULES, given.agent_rules)):
-        yield _section(title, _clean(Slot.CONTRACT, text, SECTION_CHARACTERS, notes))
+def _is_written(given: PromptInput) -> bool:
+    """Whether the agent has a row that says something; a profile is the customer's and does not count."""
+    return bool(given.skills or given.invokable) or any(passage.text.strip() for passage in _written(given))
 
 
-def _skills(skills: tuple[SkillLine, ...], notes: list[Note]) -> str:
-    """Chosen by use, shown by name: a count that moves must not move the lines (Z-10)."""
-    chosen = sorted(skills, key=lambda skill: (-skill.use_count, skill.name, skill.skill_id))[:SKILLS_SHOWN]
-    by_name = sorted(chosen, key=lambda skill: (skill.name, skill.skill_id))
-    lines = [_skill_line(skill, notes) for skill in by_name]
-    hidden = len(skills) - len(chosen)
-    more = f"({hidden} more not shown: use `list_skills`.)" if hidden else ""
-    return _titled(Slot.SKILLS, ("\n".join(lines), more))
+def _written(given: PromptInput) -> Iterator[Passage]:
+    memory = given.memory or Memory()
+    yield from _fields_of(given.identity_card or IdentityCard())
+    yield from _fields_of(given.persona or Persona())
+    yield from (passage for passage in (given.overlay, given.contract_override) if passage)
+    yield from (*given.organisation_rules, *given.agent_rules)
+    yield from (block.passage for block in memory.blocks)
+    yield from (*memory.body, *memory.short, *memory.mid, *memory.long)
+    yield from (*memory.reminders, *memory.scratch, *memory.tasks)
 
 
-def _skill_line(skill: SkillLine, notes: list[Note]) -> str:
-    name = _one_line(skill.name, SKILL_NAME_CHARACTERS, notes)
-    described = _one_line(skill.description or skill.title, SKILL_DESCRIPTION_CHARACTERS, notes)
-    return f"- {name} (id: {skill.skill_id})" + (f" — {described}" if described else "")
+def _fields_of(value: IdentityCard | Persona) -> Iterator[Passage]:
+    passages = (getattr(value, field.name) for field in fields(value))
+    yield from (passage for passage in passages if passage)
 
 
-def _one_line(text: str, cap: int, notes: list[Note]) -> str:
-    return " ".join(_clean(Slot.SKILLS, " ".join(text.split()), cap, notes).split())
-
-
-def _memory(memory: Memory | None, notes: list[Note]) -> str:
-    """What a person passed stands as prose; what the agent wrote alone stands as data (Z-22)."""
-    body = _clean(Slot.MEMORY, memory.body if memory else "", SECTION_CHARACTERS, notes)
-    if memory is None or not body:
-        return ""
-    return _titled(Slot.MEMORY, (body,) if memory.approved else (UNAPPROVED_MEMORY_LEAD, fence(body)))
-
-
-def _profile(profile: Profile | None, notes: list[Note]) -> str:
-    if profile is None:
-        return ""
-    fields = {"preferences": profile.preferences, "notes": profile.notes}
-    cleaned = {name: _clean(Slot.PROFILE, text, SECTION_CHARACTERS, notes) for name, text in fields.items()}
-    known = {name: text for name, text in cleaned.items() if text}
-    return _titled(Slot.PROFILE, (PROFILE_LEAD, fence(known))) if known else ""
+def _profile(given: PromptInput, scribe: Scribe) -> Run:
+    """One customer's own, from the second tier on; always data, for a customer had a hand in it (R089)."""
+    if given.tier == 1:
+        return []
+    profile = given.profile or Profile()
+    runs = {"preferences": scribe.passage(profile.preferences), "notes": scribe.passage(profile.notes)}
+    known = {name: run for name, run in runs.items() if run}
+    sections = [[_PROFILE_LEAD], fenced([object_payload(known)])] if known else []
+    return titled("profile", SLOT_TITLES[Slot.PROFILE], sections)

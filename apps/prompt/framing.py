@@ -1,4 +1,4 @@
-"""How a turn is put to the model: fences around what others wrote, a header for every event, one order for all.
+"""Fences around what others wrote, and the lines that only the product writes: headers and the date.
 
 Text that a customer wrote or that was taken from one never stands as prose: it is JSON, on lines of its own, between
 two tags whose id is taken from the hash of what stands between them. JSON escapes quotes and line breaks, so nothing
@@ -7,23 +7,29 @@ inside can write the closing tag.
 
 import hashlib
 import json
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from apps.prompt.budgets import EVENT_CHARACTERS, FENCE_ID_CHARACTERS, IDENTITY_CHARACTERS
-from apps.prompt.sanitizer import sanitize
-from apps.prompt.values import Event, EventKind, Rule
-from apps.prompt.wording import CUT_EVENT, OFF_THE_RECORD
+from apps.prompt.budgets import FENCE_ID_CHARACTERS, IDENTITY_CHARACTERS
+from apps.prompt.passages import Run, Scribe, escaped, words
+from apps.prompt.segments import Segment
+from apps.prompt.values import Event, EventKind, Slot, Source
 
 Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | bool | None"
 
-_OWNERS: Final = frozenset({EventKind.OPERATOR, EventKind.SCHEDULE})
+OWNERS: Final = frozenset({EventKind.OPERATOR, EventKind.SCHEDULE})
+# Who owns an event that its caller keeps in no row.
+UNSTORED: Final = Source("event", 0, 0)
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _ANGLES: Final = frozenset("<>«»\u2039\u203a\uff1c\uff1e\u226a\u226b\u227a\u227b")
 _ROUND: Final = frozenset("()")
+_CLAIM: Final = re.compile(r"\bfrom\W{1,8}your\W{1,8}owner\b", re.IGNORECASE)
 _OPENS_OR_CLOSES: Final = frozenset({"Ps", "Pe"})
+_QUOTE: Final = words("fence", '"')
+_NEXT_PAYLOAD: Final = words("fence", "\n")
 
 
 class NotFenced(ValueError):
@@ -66,6 +72,27 @@ def fence_lines(payloads: Sequence[Json]) -> str:
     return f"{_opening(body)}\n{body}\n{_closing(body)}"
 
 
+def fenced(payloads: Sequence[Run]) -> Run:
+    """The same fence around payloads whose bytes have owners; each is one line of JSON."""
+    body = "\n".join("".join([segment.text for segment in payload]) for payload in payloads)
+    run = [words("fence", f"{_opening(body)}\n")]
+    for at, payload in enumerate(payloads):
+        run += (_NEXT_PAYLOAD, *payload) if at else payload
+    return [*run, words("fence", f"\n{_closing(body)}")]
+
+
+def text_payload(text: Run) -> Run:
+    return [_QUOTE, *escaped(text), _QUOTE]
+
+
+def object_payload(texts: Mapping[str, Run]) -> Run:
+    """An object of texts as `canonical_json` writes it."""
+    run: Run = []
+    for at, key in enumerate(sorted(texts)):
+        run += (words("fence", f'{"," if at else "{"}"{key}":'), *text_payload(texts[key]))
+    return [*run, words("fence", "}")]
+
+
 def unfence(text: str) -> Json:
     """The payload of a fence that holds exactly one."""
     payloads = unfence_lines(text)
@@ -96,9 +123,19 @@ def _closing(body: str) -> str:
 
 def scrub_identity(text: str) -> str:
     """A name or number on one line and without brackets, so that it cannot close a header or open another (R076)."""
-    clean = sanitize(" ".join(text.split()), IDENTITY_CHARACTERS).text
-    unbracketed = "".join(" " if _is_bracket(character) else character for character in clean)
-    return " ".join(unbracketed.split()) or "unknown"
+    return scrub(text, IDENTITY_CHARACTERS, Scribe(Slot.TURN)) or "unknown"
+
+
+def scrub(text: str, cap: int, scribe: Scribe) -> str:
+    """One clean line without brackets. What a bracket hid is cleaned as well, so this goes on until nothing changes."""
+    before, now = "", _without_brackets(text)
+    while now != before:
+        before, now = now, _without_brackets(scribe.one_line(now, cap))
+    return now
+
+
+def _without_brackets(text: str) -> str:
+    return " ".join("".join([" " if _is_bracket(character) else character for character in text]).split())
 
 
 def _is_bracket(character: str) -> bool:
@@ -106,17 +143,24 @@ def _is_bracket(character: str) -> bool:
 
 
 def header(event: Event) -> str:
-    if event.kind in _OWNERS:
-        return f"[{event.kind} from your owner — not the contact]"
-    return f"[{event.kind} · {scrub_identity(event.name)} <{scrub_identity(event.key)}>]"
+    return "".join(segment.text for segment in header_run(event, Scribe(Slot.TURN)))
 
 
-def frame(event: Event) -> str:
-    """The event under its header: an owner's words as prose, everybody else's fenced (R140, R141, Z-22)."""
-    clean = sanitize(event.text, EVENT_CHARACTERS)
-    body = clean.text if event.kind in _OWNERS else fence(clean.text)
-    cut = [CUT_EVENT.format(characters=EVENT_CHARACTERS)] if Rule.TRUNCATED in clean.notes else []
-    return "\n".join([header(event), body, *cut])
+def header_run(event: Event, scribe: Scribe) -> Run:
+    """The line above an event; what the sender had a hand in stands in it without brackets (R140)."""
+    if event.kind in OWNERS:
+        return [words("header", f"[{event.kind} from your owner — not the contact]")]
+    run = [words("header", f"[{event.kind} · "), _identity(event, event.name, scribe)]
+    run += [words("header", " <"), _identity(event, event.key, scribe), words("header", ">")]
+    if event.line:
+        run += [words("header", " · line "), _identity(event, event.line, scribe)]
+    return [*run, words("header", "]")]
+
+
+def _identity(event: Event, text: str, scribe: Scribe) -> Segment:
+    # A name that claims to be the owner would be read before the contract is remembered.
+    known = _CLAIM.sub("redacted", scrub(text, IDENTITY_CHARACTERS, scribe))
+    return Segment(known, event.source or UNSTORED, "", 1) if known else words("header", "unknown")
 
 
 def date_line(now: datetime) -> str:
@@ -127,25 +171,3 @@ def date_line(now: datetime) -> str:
     half = "AM" if now.hour < 12 else "PM"
     day = f"{_WEEKDAYS[now.weekday()]}, {now.year:04}-{now.month:02}-{now.day:02}"
     return f"Current date and time: {day} at {now.hour % 12 or 12:02}:{now.minute:02} {half} {zone}"
-
-
-def user_turn(
-    events: Sequence[Event],
-    *,
-    now_line: str | None,
-    directive: str = "",
-    learning: str = "",
-    few_shot: str = "",
-    off_the_record: bool = False,
-) -> str:
-    """Everything that differs from turn to turn, in its one order; empty parts are left out (R139, R142)."""
-    in_order = sorted(events, key=lambda event: event.at)
-    parts = [_system_block(now_line, off_the_record), directive, learning, few_shot, *map(frame, in_order)]
-    return "\n\n".join(part.strip() for part in parts if part.strip())
-
-
-def _system_block(now_line: str | None, off_the_record: bool) -> str:
-    """The date, and the mode where it is not the ordinary one (R060, R061)."""
-    lines = [now_line or "", OFF_THE_RECORD if off_the_record else ""]
-    said = [line for line in lines if line]
-    return "\n".join(["--- System ---", *said]) if said else ""

@@ -5,8 +5,19 @@ from typing import Final
 
 _ZERO_WIDTH_JOINER: Final = "\u200d"
 _VIRAMA_CLASS: Final = 9
-# Extending although no mark: emoji skin tones, half-width voicing marks, Hangul vowels and finals.
-_EXTENDING: Final = ((0x1F3FB, 0x1F3FF), (0xFF9E, 0xFF9F), (0x1160, 0x11FF), (0xD7B0, 0xD7FF))
+# Extending although no mark: emoji skin tones, half-width voicing marks, Hangul vowels and finals, Thai and Lao AM.
+_EXTENDING: Final = (
+    (0x1F3FB, 0x1F3FF),
+    (0xFF9E, 0xFF9F),
+    (0x1160, 0x11FF),
+    (0xD7B0, 0xD7FF),
+    (0x0E33, 0x0E33),
+    (0x0EB3, 0x0EB3),
+)
+# Signs of Arabic, Syriac and Indic scripts that stand in front of what they belong to.
+_LEADING: Final = frozenset(
+    "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd\U000111c2\U000111c3"
+)
 
 
 def cut(text: str, characters: int) -> str:
@@ -19,7 +30,7 @@ def cut(text: str, characters: int) -> str:
 
 def _is_boundary(text: str, at: int) -> bool:
     before, after = text[at - 1], text[at]
-    if _extends(after) or before == _ZERO_WIDTH_JOINER or before + after == "\r\n":
+    if _extends(after) or before == _ZERO_WIDTH_JOINER or before in _LEADING or before + after == "\r\n":
         return False
     if unicodedata.combining(before) == _VIRAMA_CLASS and after.isalpha():
         return False

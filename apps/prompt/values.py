@@ -1,22 +1,62 @@
-"""The values a prompt is made from and the values it comes out as."""
+"""The values a prompt is made from. Every text comes with its source: which row it stands in and who answers for it."""
 
-import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Final
 
 SEPARATOR: Final = "\n\n---\n\n"
+DEFAULT_TIER: Final = 2
+TIERS: Final = (1, 2, 3, 4)
 
 
 class Slot(IntEnum):
-    """The places of the frozen prompt, from the most stable to the most personal (R040)."""
+    """The places of a request, from the most stable to the one that differs every time (R040)."""
 
+    TOOLS = 0
     PERSONA = 1
     CONTRACT = 2
     SKILLS = 3
     MEMORY = 4
     PROFILE = 5
+    TURN = 6
+
+
+class SlotOrder(StrEnum):
+    """Which of the first two slots leads; `contract_first` lets agents share the cached contract (Z-16)."""
+
+    PERSONA_FIRST = "persona_first"
+    CONTRACT_FIRST = "contract_first"
+
+
+class Flavour(StrEnum):
+    """Whom the agent serves: customers of the business, or a member of it (R050, R129)."""
+
+    DOMAIN = "domain"
+    ASSISTANT = "assistant"
+
+
+class SkillIndex(StrEnum):
+    """How approved skills enter slot 3: one line each, or whole (R056)."""
+
+    LAZY = "lazy"
+    FULL = "full"
+
+
+class Disclosure(StrEnum):
+    """When the agent says that it is an AI (Z-11)."""
+
+    ALWAYS = "always"
+    ON_REQUEST = "on_request"
+    NEVER_VOLUNTEER = "never_volunteer"
+
+
+class SendMode(StrEnum):
+    """What becomes of the agent's reply (R134)."""
+
+    AUTONOMOUS = "autonomous"
+    SUGGEST = "suggest"
+    OBSERVE = "observe"
 
 
 class Rule(StrEnum):
@@ -39,114 +79,188 @@ class EventKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Persona:
-    """The voice an operator gave the agent."""
+class Source:
+    """Where a text stands: the field of a row in one version, who wrote it, and which person let it through.
 
-    identity: str = ""
-    style: str = ""
-    avoid: str = ""
-    defaults: str = ""
+    `approver` is empty where no person did; what agents and customers wrote is then fenced as data (Z-22).
+    """
+
+    record_type: str
+    record_id: int
+    version: int
+    field: str = ""
+    author: str = ""
+    approver: str = ""
+    taint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text that people, agents, customers or tools wrote, as it is stored.
+
+    `position` is the place a person gave it among its kind; passages of one position stand by their source.
+    """
+
+    text: str
+    source: Source
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityCard:
+    """Who is represented: the business and the person in charge, written by operators (R186)."""
+
+    business_name: Passage | None = None
+    assigned_name: Passage | None = None
+    assigned_title: Passage | None = None
+    hours: Passage | None = None
+    timezone: Passage | None = None
+    signature: Passage | None = None
+    locale: Passage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """The voice an operator gave the agent (R025, R036)."""
+
+    identity: Passage | None = None
+    style: Passage | None = None
+    avoid: Passage | None = None
+    defaults: Passage | None = None
+    goals: Passage | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SkillLine:
-    """One approved skill as the index shows it."""
+    """One approved skill; `body` is needed only where the index shows skills whole."""
 
     skill_id: int
     name: str
     title: str
     description: str
     use_count: int
+    source: Source
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Invokable:
+    """Another agent this one may ask; its texts may have been written by somebody else (R057)."""
+
+    agent_key: str
+    title: str
+    role_hint: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A labelled piece of memory that is pinned into slot 4 (Z-1)."""
+
+    label: str
+    passage: Passage
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the agent remembers for all its customers; `approved` means that a person wrote or passed it (Z-19)."""
+    """What the agent remembers for all its customers. A passage without an approver is fenced (Z-19, Z-22).
 
-    body: str
-    approved: bool
+    `short`, `mid` and `long` are the distilled tiers; reminders, scratch and tasks come from the notebook (R168, R177).
+    """
+
+    body: tuple[Passage, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    short: tuple[Passage, ...] = ()
+    mid: tuple[Passage, ...] = ()
+    long: tuple[Passage, ...] = ()
+    reminders: tuple[Passage, ...] = ()
+    scratch: tuple[Passage, ...] = ()
+    tasks: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
     """What earlier conversations recorded about one customer."""
 
-    preferences: str
-    notes: str
+    preferences: Passage | None = None
+    notes: Passage | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PromptInput:
-    """All that slots 1-5 are made from; a row that is missing or unreadable is None and leaves its slot out (R044)."""
+    """All that slots 1-5 are made from; a row that is missing or unreadable is None and leaves its section out (R044)."""
 
     agent_key: str | None
+    flavour: Flavour = Flavour.DOMAIN
+    order: SlotOrder = SlotOrder.PERSONA_FIRST
+    tier: int = DEFAULT_TIER
+    disclosure: Disclosure = Disclosure.ON_REQUEST
+    skill_index: SkillIndex = SkillIndex.LAZY
+    identity_card: IdentityCard | None = None
     persona: Persona | None = None
-    contract_override: str | None = None
+    overlay: Passage | None = None
+    contract_override: Passage | None = None
+    organisation_rules: tuple[Passage, ...] = ()
+    agent_rules: tuple[Passage, ...] = ()
     skills: tuple[SkillLine, ...] = ()
+    invokable: tuple[Invokable, ...] = ()
     memory: Memory | None = None
     profile: Profile | None = None
-    organisation_rules: str = ""
-    agent_rules: str = ""
     skills_guidance: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """The finished text of one slot."""
-
-    slot: Slot
-    text: str
-
-    @property
-    def sha256(self) -> str:
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One thing the sanitizer did to the text of one slot (R075)."""
-
-    slot: Slot
-    rule: Rule
-
-
-@dataclass(frozen=True, slots=True)
-class Assembled:
-    """The frozen prompt of a session and what was neutralised on its way in."""
-
-    parts: tuple[Part, ...]
-    notes: tuple[Note, ...] = ()
-
-    @property
-    def text(self) -> str:
-        return SEPARATOR.join(part.text for part in self.parts)
-
-    @property
-    def blocks(self) -> tuple[str, ...]:
-        """One block for each part; concatenated they are `text`, so a separator opens every block but the first."""
-        return tuple(SEPARATOR * (at > 0) + part.text for at, part in enumerate(self.parts))
-
-    @property
-    def shared(self) -> tuple[Part, ...]:
-        """Slots 1-4, the same for every customer of the agent; breakpoint A stands behind them."""
-        return tuple(part for part in self.parts if part.slot is not Slot.PROFILE)
-
-    @property
-    def personal(self) -> tuple[Part, ...]:
-        """Slot 5, one customer's own; breakpoint B stands behind it."""
-        return tuple(part for part in self.parts if part.slot is Slot.PROFILE)
-
-    @property
-    def sha256(self) -> str:
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
 class Event:
-    """Something that reached the agent; `name` and `key` say who sent it, and stay empty where the owner did."""
+    """Something that reached the agent; `name` and `key` say who sent it, and stay empty where the owner did.
+
+    `line` names the line it came in on, if the channel has several (R133).
+    """
 
     kind: EventKind
     text: str
     at: datetime
     name: str = ""
     key: str = ""
+    line: str = ""
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """Another agent asked this one; what it answers goes back there (R054)."""
+
+    parent_title: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class LineCard:
+    """Who is in charge of the line an event came in on, where that is not the agent's default (R187)."""
+
+    line: str
+    assigned_name: Passage
+    assigned_title: Passage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A draft as the agent wrote it and as an operator corrected it (R164)."""
+
+    draft: Passage
+    correction: Passage
+    situation: Passage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnInput:
+    """All that a user turn is made from (R127, R139, R142). `now_line` is None for an agent that is told no time (R060)."""
+
+    events: tuple[Event, ...]
+    now_line: str | None
+    off_the_record: bool = False
+    delegation: Delegation | None = None
+    send_mode: SendMode | None = None
+    open_escalations: int = 0
+    line_cards: tuple[LineCard, ...] = ()
+    learning: tuple[Passage, ...] = ()
+    examples: tuple[Example, ...] = field(default_factory=tuple)

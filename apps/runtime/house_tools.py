@@ -14,12 +14,16 @@ from apps.governance.errors import NotVisible, Stale
 from apps.llm.backend import Json, JsonObject, Tool
 from apps.memory.actions import amend_memory, amend_profile, create_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile
+from apps.memory.rules import BODY_CHARACTERS as MEMORY_CHARACTERS
 from apps.memory.rules import joined_facts
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
+from apps.prompt.budgets import SECTION_CHARACTERS
 from apps.prompt.framing import canonical_json, fence
+from apps.prompt.sanitizer import sanitize
 from apps.skills.actions import count_use, draft_skill
 from apps.skills.models import Skill
+from apps.skills.rules import BODY_CHARACTERS
 
 LISTED_SKILLS = 100
 MEMORY = "memory"
@@ -46,6 +50,8 @@ class HouseTool:
     parameters: dict[str, str]
     required: tuple[str, ...]
     run: Callable[[Context, JsonObject], str]
+    # Whether something stays after the conversation; such tools are not offered off the record (R178).
+    keeps: bool = True
 
     @property
     def definition(self) -> Tool:
@@ -73,7 +79,14 @@ def _get_skill(context: Context, arguments: JsonObject) -> str:
         if skill is None:
             raise NotVisible("There is no approved skill with this id. The index in your prompt lists those there are.")
         count_use(skill, actor=context.actor)
-    return canonical_json({"name": skill.name, "title": skill.title, "version": skill.version, "body": skill.body})
+    return canonical_json(
+        {
+            "name": skill.name,
+            "title": _clean(skill.title),
+            "version": skill.version,
+            "body": _clean(skill.body, BODY_CHARACTERS),
+        }
+    )
 
 
 def _list_skills(context: Context, arguments: JsonObject) -> str:
@@ -81,10 +94,15 @@ def _list_skills(context: Context, arguments: JsonObject) -> str:
     with acting(context.actor):
         rows = Skill.objects.visible_to(context.actor).approved().for_agent(context.agent_id).order_by("name")
         listed: list[JsonObject] = [
-            {"id": pk, "name": name, "description": description}
+            {"id": pk, "name": name, "description": _clean(description)}
             for pk, name, description in rows.values_list("pk", "name", "description")[:LISTED_SKILLS]
         ]
     return canonical_json({"skills": listed})
+
+
+def _clean(text: str, cap: int = SECTION_CHARACTERS) -> str:
+    """What a tool gives back is told to the model like everything else (R071)."""
+    return sanitize(text, cap).text
 
 
 def _update_memory(context: Context, arguments: JsonObject) -> str:
@@ -107,7 +125,7 @@ def _refuse_old_memory(memory: AgentMemory, context: Context) -> None:
         context.shown.add(MEMORY)
         raise Stale(
             "The memory changed since this session began. It reads now, as data: "
-            f"{fence(memory.body)}\nGive the full new text once more, starting from this one.",
+            f"{fence(_clean(memory.body, MEMORY_CHARACTERS))}\nGive the full new text once more, starting from this one.",
             memory.version,
         )
 
@@ -158,8 +176,16 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         {"skill_id": "The id in the index line."},
         ("skill_id",),
         _get_skill,
+        keeps=False,
     ),
-    HouseTool("list_skills", "List the approved skills, also those the index had no room for.", {}, (), _list_skills),
+    HouseTool(
+        "list_skills",
+        "List the approved skills, also those the index had no room for.",
+        {},
+        (),
+        _list_skills,
+        keeps=False,
+    ),
     HouseTool(
         "update_memory",
         "Replace what you remember about how this business works. Give the whole new text, old facts included.",
@@ -193,3 +219,8 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         _draft_skill,
     ),
 )
+
+
+def house_tools(*, off_the_record: bool) -> tuple[HouseTool, ...]:
+    """The tools a session offers, in their order."""
+    return tuple(tool for tool in HOUSE_TOOLS if not (off_the_record and tool.keeps))

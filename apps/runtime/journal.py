@@ -1,8 +1,9 @@
 """The turn's rows: claimed under a lease on the database's clock, closed only by whoever still holds the fence."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -16,10 +17,10 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.llm.backend import JsonObject, Reply
 from apps.llm.prices import cost_micro_usd
-from apps.prompt.values import Assembled
-from apps.runtime.loop import Step, canonical_object
+from apps.prompt.segments import Assembled, Part, encode_segments
 from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn
 from apps.runtime.rules import CRASHES_PER_TURN, PATIENCE
+from apps.runtime.steps import Step, canonical_object
 
 
 class FenceLost(Exception):
@@ -41,6 +42,14 @@ class Claim:
         """Its workers died too often, so the turn itself kills them; waiting for the model is no death. Or it is too old."""
         dies = self.turn.attempts > CRASHES_PER_TURN and not self.turn.failure_code
         return dies or timezone.now() - self.turn.started_at > PATIENCE
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The user turn as it is sent, and whose words each of its bytes is."""
+
+    wire: JsonObject
+    part: Part
 
 
 def claim(conversation_id: int, *, actor: Actor) -> Claim | None:
@@ -93,22 +102,32 @@ def _lease() -> CombinedExpression:
     return Now() + timedelta(seconds=settings.TURN_LEASE_SECONDS)
 
 
-def freeze(conversation: Conversation, assembled: Assembled, tool_names: list[str], *, actor: Actor) -> Session:
-    """Store a prefix: its parts once per content, its session as the list of them."""
+def freeze(conversation: Conversation, assembled: Assembled, tools: Part, *, actor: Actor) -> Session:
+    """Store a prefix: its parts once per content, its session as the list of them (R062)."""
     with acting(actor):
         session = Session.objects.create(
             tenant_id=conversation.tenant_id,
             conversation=conversation,
             agent_id=conversation.agent_id,
             prefix_sha256=assembled.sha256,
-            tool_names=tool_names,
+            tool_names=[definition["name"] for definition in json.loads(tools.text)],
+            tools=_stored(tools, conversation.tenant_id),
+            tools_sha256=tools.text_sha256,
         )
         for position, part in enumerate(assembled.parts):
-            stored, _ = SnapshotPart.objects.get_or_create(
-                tenant_id=session.tenant_id, slot=part.slot, sha256=part.sha256, defaults={"text": part.text}
-            )
+            stored = _stored(part, session.tenant_id)
             SessionPart.objects.create(tenant_id=session.tenant_id, session=session, position=position, part=stored)
     return session
+
+
+def _stored(part: Part, tenant_id: int) -> SnapshotPart:
+    stored, _ = SnapshotPart.objects.get_or_create(
+        tenant_id=tenant_id,
+        slot=part.slot,
+        sha256=part.sha256,
+        defaults={"text": part.text, "segments": encode_segments(part)},
+    )
+    return stored
 
 
 def enter_session(turn: Turn, session: Session, *, actor: Actor) -> None:
@@ -119,9 +138,22 @@ def enter_session(turn: Turn, session: Session, *, actor: Actor) -> None:
     turn.session = session
 
 
-def note_call(turn: Turn, step: int, reply: Reply, prefix_sha256: str, *, actor: Actor) -> None:
+@dataclass(frozen=True, slots=True)
+class CallNotes:
+    """What is known of a model call beside its usage: when it began, what it should have read, what it left cached."""
+
+    requested_at: datetime
+    prefix_sha256: str
+    shared_sha256: str
+    workspace_sha256: str
+    expected_read_tokens: int
+    has_unexpected_miss: bool
+    entries: JsonObject
+    ledger: JsonObject
+
+
+def note_call(turn: Turn, step: int, reply: Reply, notes: CallNotes, *, actor: Actor) -> None:
     """Keep what one model call used, as it happened, whatever becomes of the turn; who lost the fence goes no further."""
-    usage = asdict(reply.usage)
     with acting(actor):
         ModelCall.objects.create(
             tenant_id=turn.tenant_id,
@@ -131,9 +163,9 @@ def note_call(turn: Turn, step: int, reply: Reply, prefix_sha256: str, *, actor:
             model=reply.model,
             stand_in=reply.stand_in,
             stop_reason=reply.stop_reason.value,
-            prefix_sha256=prefix_sha256,
             cost_micro_usd=None if reply.stand_in else cost_micro_usd(reply.model, reply.usage),
-            **usage,
+            **asdict(reply.usage),
+            **asdict(notes),
         )
         is_held = _held(turn).exists()
     if not is_held:
@@ -147,7 +179,7 @@ def history_of(conversation: Conversation, *, actor: Actor) -> list[JsonObject]:
         return [canonical_object(wire) for wire in rows.values_list("wire", flat=True) if wire is not None]
 
 
-def close(claimed: Claim, asked: JsonObject, steps: Sequence[Step], *, actor: Actor) -> Message:
+def close(claimed: Claim, asked: Asked, steps: Sequence[Step], *, actor: Actor) -> Message:
     """Let the reply leave the house: transcript, reply and end of the turn in one commit, or nothing of it."""
     turn, conversation = claimed.turn, claimed.conversation
     with acting(actor):
@@ -156,17 +188,30 @@ def close(claimed: Claim, asked: JsonObject, steps: Sequence[Step], *, actor: Ac
         messages = _numbered(conversation, [*_asked(claimed, asked), *_answered(claimed, steps)])
         Message.objects.bulk_create(messages)
         reply = messages[-1]
-        _held(turn).update(status=Turn.Status.DONE, reply=reply, finished_at=Now(), failure="", failure_code="")
+        _held(turn).update(
+            status=Turn.Status.DONE,
+            reply=reply,
+            finished_at=Now(),
+            failure="",
+            failure_code="",
+            asked_segments=encode_segments(asked.part),
+        )
     return reply
 
 
-def give_up(claimed: Claim, asked: JsonObject, code: str, sentence: str, *, actor: Actor) -> None:
+def give_up(claimed: Claim, asked: Asked, code: str, sentence: str, *, actor: Actor) -> None:
     """End a turn without a reply. People see it with its reason; what the customer wrote stays in the conversation."""
     with acting(actor):
         held = _held(claimed.turn)
         if held.select_for_update(no_key=True).exists():
             Message.objects.bulk_create(_numbered(claimed.conversation, _asked(claimed, asked)))
-            held.update(status=Turn.Status.FAILED, finished_at=Now(), failure=sentence, failure_code=code)
+            held.update(
+                status=Turn.Status.FAILED,
+                finished_at=Now(),
+                failure=sentence,
+                failure_code=code,
+                asked_segments=encode_segments(asked.part),
+            )
 
 
 def postpone(turn: Turn, code: str, sentence: str, seconds: float, *, actor: Actor) -> None:
@@ -179,11 +224,11 @@ def _held(turn: Turn) -> QuerySet[Turn]:
     return Turn.objects.filter(pk=turn.pk, fence=turn.fence, status=Turn.Status.RUNNING)
 
 
-def _asked(claimed: Claim, wire: JsonObject) -> list[Message]:
+def _asked(claimed: Claim, asked: Asked) -> list[Message]:
     senders = {InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER, InboundEvent.Kind.OPERATOR: Message.Sender.OPERATOR}
     messages = [Message(sender=senders[InboundEvent.Kind(event.kind)], text=event.text) for event in claimed.events]
     # Several events are one user turn for the model; the last of them carries it.
-    messages[-1].wire = wire
+    messages[-1].wire = asked.wire
     return messages
 
 

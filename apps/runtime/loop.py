@@ -10,10 +10,11 @@ from jsonschema import Draft202012Validator
 
 from apps.conversations.rules import ToolCall
 from apps.governance.errors import GovernanceError
-from apps.llm.backend import Backend, Json, JsonObject, Reply, Request, StopReason, SystemBlock, TimedOut, Tool, ToolUse
-from apps.prompt.framing import canonical_json
+from apps.llm.backend import Backend, Json, JsonObject, Reply, Request, StopReason, TimedOut, ToolUse
+from apps.runtime.accounts import Account, Planned
 from apps.runtime.house_tools import Context, HouseTool
 from apps.runtime.rules import SAME_CALL_LIMIT, TOOL_CALLS_PER_TURN, history_window
+from apps.runtime.steps import Step, canonical_object, results_of, storable_text
 
 MAX_REPLY_TOKENS = 2048
 CALL_SECONDS = 60.0
@@ -27,28 +28,17 @@ class TurnFailed(Exception):
         self.code = code
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One answer of the model, as it was said, with the tools it called and what they gave back."""
-
-    text: str
-    said: JsonObject
-    calls: tuple[ToolCall, ...] = ()
-    results: JsonObject | None = None
-
-
 @dataclass(slots=True)
 class Loop:
     """One turn's conversation with the model."""
 
     backend: Backend
-    model: str
-    system: tuple[SystemBlock, ...]
+    account: Account
     tools: tuple[HouseTool, ...]
     context: Context
     max_steps: int
     deadline_seconds: float
-    on_reply: Callable[[int, Reply], None]
+    on_reply: Callable[[int, Reply, Planned], None]
     steps: list[Step] = field(default_factory=list)
     called: Counter[str] = field(default_factory=Counter)
     started: float = field(default_factory=monotonic)
@@ -56,10 +46,13 @@ class Loop:
     def run(self, history: Sequence[JsonObject], asked: JsonObject) -> list[Step]:
         """The steps that lead to a reply; the last one is the reply. Raises TurnFailed or a BackendError."""
         # The window is moved before the turn, never inside it, so that the turn's own calls share one prefix.
-        messages: list[JsonObject] = [*history_window(history), asked]
+        window = history_window(history)
+        self.account.window_start = len(history) - len(window)
+        messages: list[JsonObject] = [*window, asked]
         for number in range(1, self.max_steps + 1):
-            reply = self.backend.complete(self._request(messages))
-            self.on_reply(number, reply)
+            planned = self.account.plan(messages)
+            reply = self.backend.complete(self._request(messages, planned))
+            self.on_reply(number, reply, planned)
             step = self._step(reply)
             self.steps.append(step)
             if reply.stop_reason is not StopReason.PAUSE_TURN and step.results is None:
@@ -67,19 +60,18 @@ class Loop:
             messages = [*messages, step.said, *([step.results] if step.results else [])]
         raise TurnFailed("steps_spent", f"The model still called tools after {self.max_steps} steps.")
 
-    def _request(self, messages: list[JsonObject]) -> Request:
+    def _request(self, messages: list[JsonObject], planned: Planned) -> Request:
         left = self.deadline_seconds - (monotonic() - self.started)
         if left <= 0:
             raise TimedOut(f"The turn took longer than {self.deadline_seconds:.0f} seconds.")
-        definitions: tuple[Tool, ...] = tuple(tool.definition for tool in self.tools)
         return Request(
-            model=self.model,
+            model=self.account.model,
             max_tokens=MAX_REPLY_TOKENS,
-            system=self.system,
+            system=planned.system,
             messages=tuple(messages),
-            tools=definitions,
+            tools=planned.tools,
             timeout_seconds=min(CALL_SECONDS, left),
-            cache_tail=True,
+            message_marks=planned.message_marks,
         )
 
     def _step(self, reply: Reply) -> Step:
@@ -90,7 +82,7 @@ class Loop:
         said = canonical_object({"role": "assistant", "content": _answerable(reply)})
         if reply.stop_reason is StopReason.TOOL_USE:
             calls = tuple(self._call(use) for use in reply.tool_uses)
-            return Step(storable_text(reply.text), said, calls, _results(calls))
+            return Step(storable_text(reply.text), said, calls, results_of(calls))
         if not reply.text.strip() and reply.stop_reason is not StopReason.PAUSE_TURN:
             raise TurnFailed("empty_reply", f"The model answered nothing ({reply.stop_reason.value}).")
         return Step(storable_text(reply.text), said)
@@ -126,47 +118,7 @@ class Loop:
         return ""
 
 
-def _results(calls: tuple[ToolCall, ...]) -> JsonObject:
-    return canonical_object(
-        {
-            "role": "user",
-            "content": [
-                {
-                    "type": "tool_result",
-                    "tool_use_id": call.call_id,
-                    "content": call.result,
-                    **({"is_error": True} if call.is_error else {}),
-                }
-                for call in calls
-            ],
-        }
-    )
-
-
-def canonical_object(value: JsonObject) -> JsonObject:
-    """The object as the database will give it back, so that what is sent now and what is replayed later are the same."""
-    ordered: JsonObject = json.loads(canonical_json(_storable(value)))
-    return ordered
-
-
-def storable_text(text: str) -> str:
-    """Text without what PostgreSQL cannot hold, NUL and half a surrogate pair; a model may write either."""
-    return text.replace("\x00", "").encode(errors="replace").decode()
-
-
 def _answerable(reply: Reply) -> list[Json]:
     """The blocks that go back. A call cut off in the middle can never be answered, and would wedge the conversation."""
     is_whole = reply.stop_reason in {StopReason.TOOL_USE, StopReason.PAUSE_TURN}
     return [block for block in reply.blocks if is_whole or block.get("type") != "tool_use"]
-
-
-def _storable(value: Json) -> Json:
-    match value:
-        case str():
-            return storable_text(value)
-        case dict():
-            return {storable_text(key): _storable(item) for key, item in value.items()}
-        case list():
-            return [_storable(item) for item in value]
-        case _:
-            return value

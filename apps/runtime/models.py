@@ -6,12 +6,13 @@ from django.db import models
 
 
 class SnapshotPart(models.Model):
-    """The text of one prompt slot, stored once per tenant and content; sessions refer to it."""
+    """One slot with the owners of its bytes, stored once per tenant and content: the same words by another are another part."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     slot = models.PositiveSmallIntegerField()
     sha256 = models.CharField(max_length=64)
     text = models.TextField()
+    segments = models.JSONField(null=True)
 
     class Meta:
         constraints: ClassVar = [
@@ -30,6 +31,8 @@ class Session(models.Model):
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     prefix_sha256 = models.CharField(max_length=64)
     tool_names = models.JSONField()
+    tools = models.ForeignKey(SnapshotPart, null=True, on_delete=models.PROTECT, related_name="+")
+    tools_sha256 = models.CharField(max_length=64, blank=True)
     snapshot_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -79,6 +82,7 @@ class Turn(models.Model):
     reply = models.ForeignKey("conversations.Message", null=True, on_delete=models.PROTECT, related_name="+")
     failure_code = models.CharField(max_length=40, blank=True)
     failure = models.TextField(blank=True)
+    asked_segments = models.JSONField(null=True)
 
     class Meta:
         ordering: ClassVar = ["-id"]
@@ -98,7 +102,10 @@ class Turn(models.Model):
 
 
 class ModelCall(models.Model):
-    """What one call to the model used, in tokens by billing class (R166, R185)."""
+    """What one call to the model used, in tokens by billing class, beside what the cache rules let expect (R166, R185).
+
+    `entries` are the cached prefixes the call left behind, hash to lifetime in seconds; `ledger` says it slot by slot.
+    """
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="calls")
@@ -114,10 +121,21 @@ class ModelCall(models.Model):
     cache_write_5m_tokens = models.PositiveIntegerField()
     cache_write_1h_tokens = models.PositiveIntegerField()
     cost_micro_usd = models.PositiveBigIntegerField(null=True)
+    requested_at = models.DateTimeField(null=True)
+    shared_sha256 = models.CharField(max_length=64, blank=True)
+    workspace_sha256 = models.CharField(max_length=64, blank=True)
+    expected_read_tokens = models.PositiveIntegerField(null=True)
+    has_unexpected_miss = models.BooleanField(default=False)
+    entries = models.JSONField(default=dict)
+    ledger = models.JSONField(default=dict)
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering: ClassVar = ["turn_id", "fence", "step"]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "shared_sha256", "-id"], name="call_by_shared_prefix"),
+            models.Index(fields=["tenant", "workspace_sha256", "-id"], name="call_by_workspace_prefix"),
+        ]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "turn", "fence", "step"], name="call_has_its_own_step"),
         ]

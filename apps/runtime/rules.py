@@ -16,9 +16,20 @@ RETRY_SECONDS = (2, 5, 15, 60, 300)
 Wire = TypeVar("Wire", bound=Mapping[str, Any])
 
 
-def is_stale(last_turn_at: datetime | None, now: datetime, idle_seconds: int) -> bool:
-    """Stale means longer silent than `idle_seconds`; the next message then opens a new session. 0: every turn does (R064)."""
+def is_stale(
+    last_turn_at: datetime | None,
+    now: datetime,
+    idle_seconds: int,
+    opened_at: datetime | None = None,
+    max_age_seconds: int | None = None,
+) -> bool:
+    """Stale means longer silent than `idle_seconds`; the next message then opens a new session. 0: every turn does (R064).
+
+    A session that opened longer than `max_age_seconds` ago is stale as well, where an age is set (Z-5).
+    """
     if last_turn_at is None or idle_seconds == 0:
+        return True
+    if opened_at and max_age_seconds is not None and now - opened_at > timedelta(seconds=max_age_seconds):
         return True
     return now - last_turn_at > timedelta(seconds=idle_seconds)
 

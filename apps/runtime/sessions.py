@@ -1,5 +1,7 @@
 """Frozen sessions: assembled once, stored by content, sent byte for byte until the conversation falls silent (R041, R062)."""
 
+import hashlib
+import json
 import logging
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,18 +11,21 @@ from django.conf import settings
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.llm.backend import SystemBlock
+from apps.llm.backend import Tool
 from apps.prompt.assembly import assemble
-from apps.prompt.breakpoints import marks
-from apps.prompt.values import Assembled, Part, Slot
+from apps.prompt.framing import canonical_json
+from apps.prompt.segments import Assembled, NotSegments, Part, Segment, decode_segments
+from apps.prompt.values import Slot
 from apps.runtime.gather import gather
-from apps.runtime.house_tools import HOUSE_TOOLS
+from apps.runtime.house_tools import house_tools
 from apps.runtime.journal import freeze
-from apps.runtime.models import Session
+from apps.runtime.models import Session, SnapshotPart
 from apps.runtime.rules import is_stale
 from apps.tenants.models import Agent
 
 logger = logging.getLogger(__name__)
+
+TOOLS = "tools"
 
 
 class PrefixChanged(Exception):
@@ -31,39 +36,57 @@ class PrefixChanged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """A session with the prefix it was opened on."""
+    """A session with the prefix it was opened on: the tools' definitions and the system prompt."""
 
     session: Session
     assembled: Assembled
+    tools: Part
+
+    @property
+    def definitions(self) -> tuple[Tool, ...]:
+        """The tools as they were when the session opened, whatever a release made of them since."""
+        return tuple(Tool(**definition) for definition in json.loads(self.tools.text))
+
+    def verified(self) -> "Frozen":
+        """Refused if it is not to the byte what was frozen, or if somebody else would answer for its bytes (R043)."""
+        if self.assembled.sha256 != self.session.prefix_sha256:
+            raise PrefixChanged(f"The prefix of session {self.session.pk} no longer has the hash it was frozen with.")
+        if self.session.tools_sha256 not in {"", _sha256(self.tools.text)}:
+            raise PrefixChanged(f"The tools of session {self.session.pk} are no longer those it was frozen with.")
+        return self
 
 
 def session_of(conversation: Conversation, agent: Agent, *, system: Actor, agent_actor: Actor, now: datetime) -> Frozen:
-    """The running session, or a new one if the conversation was silent too long."""
+    """The running session, or a new one if the conversation was silent too long or the session is too old."""
     idle = agent.session_idle_seconds
     idle_seconds = settings.AGENT_SESSION_IDLE_SECONDS if idle is None else idle
     with acting(system):
-        latest = Session.objects.filter(conversation=conversation).first()
-        if latest and not is_stale(last_turn_at(latest), now, idle_seconds):
-            return _thawed(latest)
+        latest = Session.objects.filter(conversation=conversation).select_related("tools").first()
+        if latest and not is_stale(
+            last_turn_at(latest), now, idle_seconds, latest.snapshot_at, agent.max_session_age_seconds
+        ):
+            return thawed(latest)
     return open_session(conversation, agent, system=system, agent_actor=agent_actor)
 
 
 def open_session(conversation: Conversation, agent: Agent, *, system: Actor, agent_actor: Actor) -> Frozen:
     """Freeze what the nouns say now."""
-    assembled = assemble(gather(agent, conversation.end_user_key, actor=agent_actor))
+    assembled = assemble(gather(agent, conversation.end_user_key, actor=agent_actor, system=system))
     for slot in sorted({note.slot for note in assembled.notes}):
         logger.info("prompt text neutralised", extra={"slot": slot.name.lower(), "agent_id": agent.pk})
-    # The bare agent has the learning layer's tools no more than its prompt (R001, R004).
-    tool_names = [tool.name for tool in HOUSE_TOOLS] if agent.learns else []
-    return Frozen(freeze(conversation, assembled, tool_names, actor=system), assembled)
+    tools = tools_part(agent, off_the_record=conversation.off_the_record)
+    return Frozen(freeze(conversation, assembled, tools, actor=system), assembled, tools)
 
 
-def system_blocks(frozen: Frozen) -> tuple[SystemBlock, ...]:
-    """The prefix as the model gets it, refused if it is not to the byte what was frozen (R043)."""
-    if frozen.assembled.sha256 != frozen.session.prefix_sha256:
-        raise PrefixChanged(f"The prefix of session {frozen.session.pk} no longer has the hash it was frozen with.")
-    pairs = zip(frozen.assembled.blocks, marks(frozen.assembled), strict=True)
-    return tuple(SystemBlock(text, cache) for text, cache in pairs)
+def tools_part(agent: Agent, *, off_the_record: bool) -> Part:
+    """The allow-listed tools in allow-list order, as slot 0 of what is frozen (R058).
+
+    The bare agent has the learning layer's tools no more than its prompt (R001, R004).
+    """
+    offered = house_tools(off_the_record=off_the_record) if agent.learns else ()
+    # One definition a line, so that a difference shows which tool it is about.
+    lines = ",\n".join(canonical_json(tool.definition.wire) for tool in offered)
+    return Part(Slot.TOOLS, (Segment(f"[{lines}]", None, TOOLS),))
 
 
 def last_turn_at(session: Session) -> datetime:
@@ -74,6 +97,27 @@ def last_turn_at(session: Session) -> datetime:
     return latest or session.snapshot_at
 
 
-def _thawed(session: Session) -> Frozen:
+def thawed(session: Session) -> Frozen:
+    """The session with its prefix, read back from the parts it refers to."""
     places = session.parts.select_related("part")
-    return Frozen(session, Assembled(tuple(Part(Slot(place.part.slot), place.part.text) for place in places)))
+    assembled = Assembled(tuple(_part(place.part) for place in places))
+    tools = _part(session.tools) if session.tools else Part(Slot.TOOLS, (Segment("[]", None, TOOLS),))
+    return Frozen(session, assembled, tools).verified()
+
+
+def _part(stored: SnapshotPart) -> Part:
+    slot = Slot(stored.slot)
+    if stored.segments is None:
+        # Frozen before owners were kept.
+        return Part(slot, (Segment(stored.text, None, "unrecorded"),))
+    try:
+        part = decode_segments(slot, stored.text, stored.segments)
+    except NotSegments as flaw:
+        raise PrefixChanged(f"Part {stored.pk} of slot {slot.value} cannot be read: {flaw}") from flaw
+    if part.sha256 != stored.sha256:
+        raise PrefixChanged(f"Part {stored.pk} of slot {slot.value} is not what it was stored as.")
+    return part
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

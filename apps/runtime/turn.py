@@ -1,6 +1,7 @@
 """One turn end to end: claim, session, user turn, loop, close (R126, R127). Every transaction is short."""
 
 import logging
+from dataclasses import replace
 from functools import partial
 from zoneinfo import ZoneInfo
 
@@ -11,20 +12,40 @@ from django.utils import timezone
 from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.llm.backend import Backend, BackendError, JsonObject, Reply, WhoActs
-from apps.prompt.framing import date_line, user_turn
-from apps.prompt.values import Event, EventKind
+from apps.governance.history import stamps
+from apps.governance.models import Taint
+from apps.llm.backend import Backend, BackendError, Reply, WhoActs
+from apps.personas.models import IdentityCard
+from apps.prompt.framing import date_line
+from apps.prompt.turns import user_turn
+from apps.prompt.values import Event, EventKind, LineCard, SendMode, Source, TurnInput
+from apps.runtime.accounts import Account, Planned
+from apps.runtime.gather import line_card
 from apps.runtime.house_tools import HOUSE_TOOLS, Context
-from apps.runtime.journal import Claim, FenceLost, claim, close, enter_session, give_up, history_of, note_call, postpone
-from apps.runtime.loop import Loop, TurnFailed, canonical_object
+from apps.runtime.journal import (
+    Asked,
+    Claim,
+    FenceLost,
+    claim,
+    close,
+    enter_session,
+    give_up,
+    history_of,
+    note_call,
+    postpone,
+)
+from apps.runtime.ledger import notes_of
+from apps.runtime.loop import Loop, TurnFailed
 from apps.runtime.models import Turn
 from apps.runtime.rules import retry_after
-from apps.runtime.sessions import Frozen, PrefixChanged, session_of, system_blocks
+from apps.runtime.sessions import PrefixChanged, session_of
+from apps.runtime.steps import canonical_object
 from apps.tenants.identity import agent_actor, system_actor
 from apps.tenants.models import Agent, TenantSettings
 
 logger = logging.getLogger(__name__)
 
+SMS = "sms"
 KINDS = {InboundEvent.Kind.MESSAGE: EventKind.MESSAGE, InboundEvent.Kind.OPERATOR: EventKind.OPERATOR}
 
 
@@ -41,7 +62,7 @@ def answer(tenant_id: int, conversation_id: int, *, backend: Backend) -> None:
 
 
 def _finished(claimed: Claim, agent: Agent, system: Actor, backend: Backend) -> bool:
-    asked = _asked(claimed, system)
+    asked = _asked(claimed, agent, system)
     if claimed.is_spent:
         give_up(
             claimed,
@@ -69,7 +90,7 @@ def _finished(claimed: Claim, agent: Agent, system: Actor, backend: Backend) -> 
     return True
 
 
-def _put_off(claimed: Claim, asked: JsonObject, error: BackendError, system: Actor) -> bool:
+def _put_off(claimed: Claim, asked: Asked, error: BackendError, system: Actor) -> bool:
     """Wait where time or an operator can help; say whether the turn has ended."""
     if error.who_acts is WhoActs.DEVELOPER:
         give_up(claimed, asked, error.code, str(error), actor=system)
@@ -79,44 +100,74 @@ def _put_off(claimed: Claim, asked: JsonObject, error: BackendError, system: Act
     return False
 
 
-def _answer(claimed: Claim, asked: JsonObject, agent: Agent, system: Actor, backend: Backend) -> None:
+def _answer(claimed: Claim, asked: Asked, agent: Agent, system: Actor, backend: Backend) -> None:
     conversation, turn = claimed.conversation, claimed.turn
     identity = agent_actor(agent.tenant_id, agent.pk, agent.service_user_id, agent.key).serving(
         conversation.end_user_key
     )
     frozen = session_of(conversation, agent, system=system, agent_actor=identity, now=timezone.now())
     enter_session(turn, frozen.session, actor=system)
+    account = Account(frozen, agent.model or settings.DEFAULT_MODEL, conversation.pk, system)
     loop = Loop(
         backend=backend,
-        model=agent.model or settings.DEFAULT_MODEL,
-        system=system_blocks(frozen),
+        account=account,
         tools=tuple(tool for tool in HOUSE_TOOLS if tool.name in frozen.session.tool_names),
         context=Context(identity, agent.pk, conversation, frozen.session.snapshot_at),
         max_steps=agent.max_steps,
         deadline_seconds=settings.TURN_DEADLINE_SECONDS,
-        on_reply=partial(_note, turn, frozen, system),
+        on_reply=partial(_note, turn, account),
     )
-    steps = loop.run(history_of(conversation, actor=system), asked)
+    steps = loop.run(history_of(conversation, actor=system), asked.wire)
     close(claimed, asked, steps, actor=system)
 
 
-def _asked(claimed: Claim, system: Actor) -> JsonObject:
+def _asked(claimed: Claim, agent: Agent, system: Actor) -> Asked:
+    """The user turn: what arrived, under what varies from turn to turn (R127, R139)."""
     with acting(system):
         zone = TenantSettings.objects.visible_to(system).values_list("timezone", flat=True).first() or "UTC"
+        line_cards = _line_cards(claimed, agent, system)
+    conversation = claimed.conversation
     now = timezone.localtime(timezone=ZoneInfo(zone))
-    text = user_turn([_event(event, claimed.conversation) for event in claimed.events], now_line=date_line(now))
-    return canonical_object({"role": "user", "content": [{"type": "text", "text": text}]})
+    turned = user_turn(
+        TurnInput(
+            events=tuple(_event(event, conversation) for event in claimed.events),
+            now_line=date_line(now) if agent.tells_time else None,
+            off_the_record=conversation.off_the_record,
+            send_mode=SendMode.AUTONOMOUS if agent.learns else None,
+            line_cards=line_cards,
+        )
+    )
+    wire = canonical_object({"role": "user", "content": [{"type": "text", "text": turned.text}]})
+    return Asked(wire, turned.part)
+
+
+def _line_cards(claimed: Claim, agent: Agent, system: Actor) -> tuple[LineCard, ...]:
+    """Who is in charge of the lines that these events came in on, where that is not the agent's default (R187)."""
+    keys = sorted({event.line_key for event in claimed.events if event.line_key})
+    if not keys or not agent.learns:
+        return ()
+    cards = tuple(IdentityCard.objects.visible_to(system).filter(agent_id=agent.pk, line_key__in=keys))
+    known = stamps(cards, agent.tenant_id)
+    return tuple(card for row in cards if (card := line_card(row, known)))
 
 
 def _event(event: InboundEvent, conversation: Conversation) -> Event:
     kind = KINDS[InboundEvent.Kind(event.kind)]
+    source = Source(InboundEvent._meta.label_lower, event.pk, 1, "text", taint=Taint.CUSTOMER_DERIVED)
     if kind is EventKind.OPERATOR:
-        return Event(kind, event.text, event.received_at)
-    return Event(kind, event.text, event.received_at, name=event.sender_name, key=conversation.end_user_key)
+        source = replace(source, author="operator", approver="operator", taint=Taint.OPERATOR)
+        return Event(kind, event.text, event.received_at, line=event.line_key, source=source)
+    if conversation.channel == SMS:
+        kind = EventKind.SMS
+    source = replace(source, author=conversation.end_user_key)
+    return Event(
+        kind, event.text, event.received_at, event.sender_name, conversation.end_user_key, event.line_key, source
+    )
 
 
-def _note(turn: Turn, frozen: Frozen, system: Actor, step: int, reply: Reply) -> None:
-    note_call(turn, step, reply, frozen.session.prefix_sha256, actor=system)
+def _note(turn: Turn, account: Account, step: int, reply: Reply, planned: Planned) -> None:
+    note_call(turn, step, reply, notes_of(planned, reply.usage, account), actor=account.actor)
+    account.keep(planned)
 
 
 def _agent_of(conversation_id: int, system: Actor) -> Agent | None:

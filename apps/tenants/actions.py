@@ -14,7 +14,7 @@ from apps.governance.door import governed, invalid, take_values
 from apps.governance.errors import Conflicting, Invalid
 from apps.governance.policy import Act
 from apps.tenants.identity import token_digest
-from apps.tenants.models import Agent, AgentToken, Membership, Tenant, TenantSettings, User, slug_rule
+from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, Tenant, TenantSettings, User, slug_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,15 @@ def create_tenant(key: str, name: str, *, actor: Actor, timezone_name: str = "UT
     except IntegrityError as refusal:
         raise Conflicting(f"There is a tenant {key} already. Choose another key.") from refusal
     return tenant
+
+
+def amend_settings(
+    settings: TenantSettings, *, actor: Actor, read_at: int | None = None, **values: object
+) -> TenantSettings:
+    """Change what all agents of the tenant go by. Sessions already open keep what they started with."""
+    with governed(Act.SETTINGS_AMEND, settings, actor=actor, read_at=read_at) as row:
+        take_values(row, Act.SETTINGS_AMEND, values)
+    return settings
 
 
 def add_member(user: User, *, actor: Actor, role: Role) -> Membership:
@@ -68,6 +77,31 @@ def amend_agent(agent: Agent, *, actor: Actor, read_at: int | None = None, **val
     with governed(Act.AGENT_AMEND, agent, actor=actor, read_at=read_at) as row:
         take_values(row, Act.AGENT_AMEND, values)
     return agent
+
+
+def allow_invokable(agent_id: int, callee_id: int, *, actor: Actor, role_hint: str = "") -> InvokableAgent:
+    """Let an agent ask another one of the tenant. Its next session names it."""
+    invokable = InvokableAgent(tenant_id=actor.tenant_id, agent_id=agent_id, callee_id=callee_id, role_hint=role_hint)
+    with governed(Act.INVOKABLE_ALLOW, invokable, actor=actor):
+        pass
+    return invokable
+
+
+def amend_invokable(
+    invokable: InvokableAgent, *, actor: Actor, role_hint: str, read_at: int | None = None
+) -> InvokableAgent:
+    """Say anew what the other agent is asked for."""
+    with governed(Act.INVOKABLE_AMEND, invokable, actor=actor, read_at=read_at) as row:
+        row.role_hint = role_hint
+    return invokable
+
+
+def withdraw_invokable(
+    invokable: InvokableAgent, *, actor: Actor, read_at: int | None = None, reason: str = ""
+) -> None:
+    """No longer let an agent ask another one. Sessions already open still name it."""
+    with governed(Act.INVOKABLE_WITHDRAW, invokable, actor=actor, read_at=read_at, reason=reason, removes=True):
+        pass
 
 
 def issue_token(agent: Agent, *, actor: Actor, name: str, valid_days: int | None = 90) -> IssuedToken:

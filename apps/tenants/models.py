@@ -14,6 +14,7 @@ from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.policy import permissions
 from apps.governance.text import plain_text
+from apps.prompt.values import DEFAULT_TIER, TIERS, Disclosure, Flavour, SkillIndex, SlotOrder
 
 
 def known_timezone(name: str) -> None:
@@ -81,7 +82,33 @@ class TenantGroupObjectPermission(GroupObjectPermissionBase):
 class TenantSettings(Governed):
     """What a tenant decides for all its agents."""
 
-    timezone = models.CharField(max_length=60, default="UTC", validators=[known_timezone])
+    timezone = models.CharField(
+        "time zone",
+        max_length=60,
+        default="UTC",
+        validators=[known_timezone],
+        help_text="Such as Europe/Berlin. Agents are told the date and the time of this zone.",
+    )
+    ai_disclosure = models.CharField(
+        "AI disclosure",
+        max_length=20,
+        default=Disclosure.ON_REQUEST.value,
+        choices=[
+            (Disclosure.ALWAYS.value, "Always: the first reply says so"),
+            (Disclosure.ON_REQUEST.value, "On request: whoever asks is told"),
+            (Disclosure.NEVER_VOLUNTEER.value, "Never volunteered: not raised by itself, never denied"),
+        ],
+        help_text="When customers are told that they talk to an AI. Many places have a law about this.",
+    )
+    slot_order = models.CharField(
+        max_length=20,
+        default=SlotOrder.PERSONA_FIRST.value,
+        choices=[
+            (SlotOrder.PERSONA_FIRST.value, "Persona first"),
+            (SlotOrder.CONTRACT_FIRST.value, "Contract first: agents share its cache"),
+        ],
+        help_text="What the prompt begins with. Contract first costs less where several agents have one contract.",
+    )
 
     objects = GovernedQuerySet["TenantSettings"].as_manager()
 
@@ -131,7 +158,45 @@ class Agent(Governed):
     )
     learns = models.BooleanField(default=True, help_text="Off: the bare agent, default prompt, no look-ups.")
     session_idle_seconds = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: 1800 seconds.")
+    max_session_age_seconds = models.PositiveIntegerField(
+        "longest session, in seconds",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="A session older than this ends even while messages keep coming. Empty: only silence ends it.",
+    )
     max_steps = models.PositiveSmallIntegerField(default=8, validators=[MinValueValidator(1)])
+    flavour = models.CharField(
+        max_length=10,
+        default=Flavour.DOMAIN.value,
+        choices=[
+            (Flavour.DOMAIN.value, "Domain: talks to customers for the business"),
+            (Flavour.ASSISTANT.value, "Assistant: works for a member of it"),
+        ],
+        help_text="Whom the agent serves; it decides how the operating contract begins.",
+    )
+    context_tier = models.PositiveSmallIntegerField(
+        default=DEFAULT_TIER,
+        choices=[
+            (1, "1: identity alone"),
+            (2, "2: with style, customer, recent memory and reminders"),
+            (3, "3: with long memory too"),
+            (4, "4: with scratch notes and tasks too"),
+        ],
+        help_text="How much a session carries. More is better informed, slower and dearer. Rules stand at every tier.",
+    )
+    skill_index = models.CharField(
+        max_length=10,
+        default=SkillIndex.LAZY.value,
+        choices=[
+            (SkillIndex.LAZY.value, "Lazy: one line each, read when needed"),
+            (SkillIndex.FULL.value, "Full: every approved skill whole"),
+        ],
+        help_text="How approved skills stand in the prompt.",
+    )
+    tells_time = models.BooleanField(
+        "told the time", default=True, help_text="Off: the agent is not told the date and the time."
+    )
 
     objects = GovernedQuerySet["Agent"].as_manager()
 
@@ -143,10 +208,50 @@ class Agent(Governed):
                 name="agent_key_is_unique_in_tenant",
                 violation_error_message="There is an agent with this key in the tenant already.",
             ),
+            models.CheckConstraint(
+                condition=models.Q(context_tier__in=TIERS),
+                name="agent_has_a_context_tier_from_1_to_4",
+                violation_error_message="There are the context tiers 1 to 4.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(max_session_age_seconds__isnull=True) | models.Q(max_session_age_seconds__gt=0),
+                name="longest_session_lasts_at_least_a_second",
+                violation_error_message="A session that may last 0 seconds could never be used.",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.key
+
+
+class InvokableAgent(Governed):
+    """Another agent of the tenant that an agent may ask (R057); who that is stands in the index of slot 3."""
+
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="invokables")
+    callee = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="invoked_by", verbose_name="may ask")
+    role_hint = models.CharField(
+        max_length=300, blank=True, validators=[plain_text], help_text="What to ask it for, in one line."
+    )
+
+    objects = GovernedQuerySet["InvokableAgent"].as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "callee"],
+                name="agent_may_ask_another_once",
+                violation_error_message="This agent may ask that one already; change the hint there.",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(agent=models.F("callee")),
+                name="agent_asks_another_than_itself",
+                violation_error_message="An agent cannot ask itself. Choose another one.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Agent {self.agent_id} may ask agent {self.callee_id}"
 
 
 class AgentToken(Governed):

@@ -14,7 +14,9 @@ from tests.standing_in import StandIn
 CUSTOMER = "http:abc123"
 
 
-def tell(world: World, text: str, *, thread: str = "thread", key: str = "", customer: str = CUSTOMER) -> InboundEvent:
+def tell(
+    world: World, text: str, *, thread: str = "thread", key: str = "", customer: str = CUSTOMER, **more: Any
+) -> InboundEvent:
     """A message arrives and waits."""
     return receive_message(
         world.agent.pk,
@@ -23,7 +25,8 @@ def tell(world: World, text: str, *, thread: str = "thread", key: str = "", cust
         conversation_key=thread,
         end_user_key=customer,
         text=text,
-        idempotency_key=key or text,
+        idempotency_key=key or text[:100],
+        **more,
     )
 
 
@@ -65,6 +68,11 @@ def calls(world: World, turn: Turn) -> list[dict[str, Any]]:  # Any: arguments a
 def prompt(body: dict[str, Any]) -> str:  # Any: a body of the Messages API
     """The system prompt of a request, whole."""
     return "".join(block["text"] for block in body["system"])
+
+
+def unmarked(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:  # Any: content of the Messages API
+    """Blocks without their cache marks, which are no content and move from call to call."""
+    return [{name: value for name, value in block.items() if name != "cache_control"} for block in blocks]
 
 
 def sessions(world: World, conversation: Conversation | int) -> list[Session]:

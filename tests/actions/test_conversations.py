@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 
 import pytest
 from django.db import connections
@@ -23,7 +24,7 @@ from apps.runtime.journal import claim
 from apps.tenants.actions import create_agent
 from apps.tenants.identity import agent_actor
 from tests.actions.conversing import tell
-from tests.factories import World, make_conversation, make_world
+from tests.factories import World, make_conversation, make_event, make_world
 
 LINES = [Line("customer", "Hi"), Line("agent", "", (ToolCall("c", "look", {"a": 1}, "Found."),))]
 
@@ -80,11 +81,13 @@ def test_the_same_key_is_known_after_the_conversation_ended(world: World) -> Non
         ({"sender_name": "a\x00b"}, "sender_name"),
         ({"conversation_key": "x" * 201}, "conversation_key"),
         ({"idempotency_key": "x" * 201}, "idempotency_key"),
+        ({"line_key": "x" * 81}, "line_key"),
+        ({"line_key": "a\x00b"}, "line_key"),
     ],
 )
 def test_a_message_that_cannot_be_taken_says_why(world: World, given: dict[str, str], field: str) -> None:
     # R009
-    values = {"channel": "http", "conversation_key": "t", "text": "Hello", "end_user_key": "http:1"}
+    values: dict[str, Any] = {"channel": "http", "conversation_key": "t", "text": "Hello", "end_user_key": "http:1"}
     values |= {"idempotency_key": "k"} | given
     with pytest.raises(Invalid) as refusal:
         receive_message(world.agent.pk, actor=world.bot, **values)
@@ -180,6 +183,47 @@ def test_a_transcript_is_imported_once_as_a_resolved_conversation(world: World) 
     assert bring(world.operator) is None
     with pytest.raises(NotPermitted):
         append_messages(conversation, LINES, actor=world.bot)
+
+
+def arrive(world: World, key: str, off_the_record: bool | None, thread: str = "private") -> InboundEvent:
+    return make_event(world, key, conversation_key=thread, idempotency_key=key, off_the_record=off_the_record)
+
+
+def test_the_message_that_opens_a_conversation_says_whether_it_is_off_the_record(world: World) -> None:
+    # R178
+    assert not arrive(world, "plain", None, "plain").conversation.off_the_record
+    assert not arrive(world, "on", False, "on").conversation.off_the_record
+    assert arrive(world, "off", True).conversation.off_the_record
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_later_message_cannot_change_the_record(world: World, opened: bool) -> None:
+    # R178
+    first = arrive(world, "first", opened)
+    for key in ("second", "first"):
+        with pytest.raises(Invalid, match="stays so") as refusal:
+            arrive(world, key, not opened)
+        assert set(refusal.value.fields) == {"off_the_record"}
+    for said in (None, opened):
+        assert arrive(world, f"again {said}", said).conversation_id == first.conversation_id
+    with acting(world.operator):
+        assert Conversation.objects.visible_to(world.operator).get().off_the_record is opened
+
+
+def test_a_conversation_that_follows_is_on_the_record_unless_it_says_so_itself(world: World) -> None:
+    # R178
+    first = resolve_conversation(arrive(world, "one", True).conversation, actor=world.bot)
+    second = arrive(world, "two", None).conversation
+    assert (second.follows_id, second.off_the_record) == (first.pk, False)
+
+
+def test_an_event_keeps_the_line_it_came_in_on(world: World) -> None:
+    # R133, R187
+    assert make_event(world).line_key == ""
+    event = make_event(world, line_key="+34 600 000 001")
+    assert event.line_key == "+34 600 000 001"
+    again = make_event(world, conversation_key=event.conversation.conversation_key, line_key="sales")
+    assert (again.conversation_id, again.line_key) == (event.conversation_id, "sales")
 
 
 def at_once(world: World, texts: list[str]) -> list[InboundEvent | str]:

@@ -255,6 +255,16 @@ def test_an_attempt_works_for_the_tenant_that_came_with_the_id(
     assert [skill.drafted_by for skill in drafts(world)] == ["extractor"]
 
 
+def test_a_conversation_off_the_record_is_never_mined(world: World, standin: StandIn) -> None:
+    # R178
+    conversation = make_conversation(world, off_the_record=True)
+    resolve_conversation(conversation, actor=world.bot, outcome=SOLVED)
+    verdict = look(world, conversation, standin)
+    assert (verdict.verdict, verdict.get_verdict_display()) == (Verdict.OFF_THE_RECORD, "Off the record")
+    assert (drafts(world), standin.requests()) == ([], [])
+    assert look(world, resolved(world), standin).verdict == Verdict.DRAFTED
+
+
 def at_once(world: World, conversations: list[Conversation], standin: StandIn) -> list[str]:
     barrier = Barrier(len(conversations))
 

@@ -50,7 +50,11 @@ def paths(world: World) -> dict[str, str]:
                 found[name] = page_of(row)
         for proposal in Proposal.objects.visible_to(world.admin):
             found[f"proposal-{proposal.kind}"] = page_of(proposal)
-    for noun in ("personas_persona", "skills_skill", "tenants_agent", "memory_agentmemory"):
+    written = ("persona", "personaoverlay", "identitycard", "standingrule")
+    memory = ("memory_agentmemory", "memory_memoryblock")
+    agents = ("tenants_agent", "tenants_invokableagent")
+    nouns = (*(f"personas_{name}" for name in written), "skills_skill", *agents, *memory)
+    for noun in nouns:
         found[f"{noun}-add"] = reverse(f"admin:{noun}_add")
     return found
 

@@ -17,6 +17,7 @@ from apps.runtime.models import ModelCall, Session, Turn
 from apps.skills.actions import draft_skill
 from apps.skills.models import Skill, SkillUse
 from apps.tenants.identity import tenant_named
+from tests.actions.conversing import unmarked
 from tests.flows.conftest import House, fetched
 
 pytestmark = pytest.mark.slow
@@ -38,7 +39,7 @@ class Sent:
     @property
     def prefix(self) -> str:
         """Everything before the messages, to the byte."""
-        return json.dumps([self.body.get("tools"), self.body["system"]])
+        return json.dumps([unmarked(self.body.get("tools", [])), unmarked(self.body["system"])])
 
     @property
     def last_text(self) -> str:

@@ -15,11 +15,16 @@ from apps.skills.actions import count_use
 from apps.skills.models import Skill
 from tests.factories import (
     World,
+    make_block,
     make_conversation,
     make_event,
+    make_identity_card,
+    make_invokable,
     make_memory,
+    make_overlay,
     make_persona,
     make_profile,
+    make_rule,
     make_skill,
     make_world,
 )
@@ -47,6 +52,7 @@ def fill(backend: Backend) -> Filled:
     persona, memory, profile = make_persona(world), make_memory(world), make_profile(world)
     approved, draft = make_skill(world, "approved"), make_skill(world)
     count_use(approved, actor=world.bot)
+    write_about_agent(world)
     proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
     event = make_event(world)
     answer(world.tenant.pk, event.conversation_id, backend=backend)
@@ -63,3 +69,14 @@ def fill(backend: Backend) -> Filled:
         idempotency_key="again",
     )
     return Filled(world, persona, approved, draft, memory, profile, proposal, event, resolved, thread)
+
+
+def write_about_agent(world: World) -> None:
+    """All that people say of the agent beside its persona; the agent's own rule is the first in id."""
+    make_block(world)
+    make_block(world, "PersonaBelief", read_only=True)
+    make_invokable(world)
+    make_overlay(world)
+    make_identity_card(world)
+    make_rule(world)
+    make_rule(world, "Never promise a refund date.", of_agent=False)

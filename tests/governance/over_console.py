@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from apps.governance.actors import Role
 from apps.governance.policy import Act
-from apps.personas.models import SECTIONS
+from apps.personas.models import CARD_TEXTS, SECTIONS
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
 from tests.surfaces.console.browsing import decision_of, page_of
@@ -16,6 +16,10 @@ from tests.surfaces.console.browsing import decision_of, page_of
 Form = tuple[str, dict[str, Any]]  # Any: whatever a form field takes
 
 TEXTS = ("name", "title", "description", "category", "body")
+HOW_IT_RUNS = (
+    *("model", "contract", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
+    *("flavour", "context_tier", "skill_index"),
+)
 OF_AGENTS = "an agent does this; a person changes the row itself"
 
 
@@ -45,6 +49,7 @@ class Console:
         Act.PERSONA_PROPOSE: OF_AGENTS,
         Act.SKILL_PROPOSE: OF_AGENTS,
         Act.SKILL_FETCH: OF_AGENTS,
+        Act.BLOCK_AMEND: OF_AGENTS,
         Act.CONVERSATION_OPEN: "a message opens its conversation; nobody opens one empty",
         Act.CONVERSATION_IMPORT: "transcripts come in by a command",
         Act.MESSAGE_RECEIVE: "messages come in by REST",
@@ -58,6 +63,12 @@ class Console:
         Act.PERSONA_AMEND: edit(*SECTIONS, style="Brief."),
         Act.PERSONA_ARCHIVE: decision("archive"),
         Act.PERSONA_ACTIVATE: decision("activate"),
+        Act.OVERLAY_WRITE: edit("text", text="Be brief."),
+        Act.IDENTITY_CARD_WRITE: edit("line_key", *CARD_TEXTS, hours="Never."),
+        Act.RULE_ADD: add("personas_standingrule", text="Be brief.", position="0"),
+        Act.RULE_AMEND: edit("text", "position", text="Be brief."),
+        Act.RULE_RETIRE: decision("retire"),
+        Act.RULE_RESTORE: decision("restore"),
         Act.SKILL_DRAFT: add("skills_skill", name="greet", **RUNBOOK),
         Act.SKILL_AMEND: edit(*TEXTS, body="New."),
         Act.SKILL_REVISE: edit(*TEXTS, body="New."),
@@ -65,13 +76,21 @@ class Console:
         Act.SKILL_DEPRECATE: decision("deprecate", reason="Nobody uses it."),
         Act.SKILL_DISCARD: decision("discard"),
         Act.MEMORY_AMEND: edit("body", body="New."),
+        Act.BLOCK_WRITE: edit("label", "body", body="New."),
         Act.PROFILE_AMEND: edit("preferences", "notes", notes="New."),
         Act.CONVERSATION_RESOLVE: decision("resolve", outcome="solved"),
         Act.CONVERSATION_ABANDON: decision("abandon"),
         Act.PROPOSAL_REJECT: decision("reject", reason="No."),
         Act.PROPOSAL_APPLY: decision("apply", style="Hello first.", persona_version="1"),
         Act.AGENT_CREATE: add("tenants_agent", key="sales", title="Sales", learns="on"),
-        Act.AGENT_AMEND: edit("model", "contract", "session_idle_seconds", "max_steps", title="Changed", learns="on"),
+        Act.SETTINGS_AMEND: edit("timezone", "ai_disclosure", "slot_order", timezone="Europe/Berlin"),
+        Act.AGENT_AMEND: edit(*HOW_IT_RUNS, title="Changed", learns="on", tells_time="on"),
+        Act.INVOKABLE_ALLOW: lambda scene, callee: (
+            reverse("admin:tenants_invokableagent_add"),
+            {"agent": scene.world.agent.pk, "callee": callee.pk, "role_hint": "Knows invoices."},
+        ),
+        Act.INVOKABLE_AMEND: edit("role_hint", role_hint="New."),
+        Act.INVOKABLE_WITHDRAW: decision("withdraw"),
         Act.TOKEN_ISSUE: decision("issue", name="matrix", valid_days="90"),
         Act.TOKEN_REVOKE: decision("revoke"),
         Act.TOKEN_ROTATE: decision("rotate"),

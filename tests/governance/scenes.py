@@ -4,18 +4,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
 from apps.governance.policy import Act
-from apps.personas.actions import archive_persona, propose_patch
+from apps.personas.actions import archive_persona, propose_patch, retire_rule
 from apps.tenants.actions import issue_token
 from apps.tenants.identity import new_tenant_actor
+from apps.tenants.models import TenantSettings
 from tests.factories import (
     World,
+    make_block,
     make_conversation,
     make_event,
+    make_identity_card,
+    make_invokable,
     make_memory,
+    make_neighbour,
+    make_overlay,
     make_persona,
     make_profile,
+    make_rule,
     make_skill,
     make_user,
     make_world,
@@ -63,6 +71,11 @@ def _new_tenant(world: World) -> Actor:
     return new_tenant_actor()
 
 
+def _settings(world: World) -> TenantSettings:
+    with acting(world.operator):
+        return TenantSettings.objects.visible_to(world.operator).get()
+
+
 def _archived(world: World) -> Any:
     return archive_persona(make_persona(world), actor=world.operator)
 
@@ -77,6 +90,12 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.PERSONA_ARCHIVE: make_persona,
     Act.PERSONA_ACTIVATE: _archived,
     Act.PERSONA_PROPOSE: make_persona,
+    Act.OVERLAY_WRITE: make_overlay,
+    Act.IDENTITY_CARD_WRITE: make_identity_card,
+    Act.RULE_ADD: _nothing,
+    Act.RULE_AMEND: make_rule,
+    Act.RULE_RETIRE: make_rule,
+    Act.RULE_RESTORE: lambda world: retire_rule(make_rule(world), actor=world.operator),
     Act.SKILL_DRAFT: _nothing,
     Act.SKILL_AMEND: make_skill,
     Act.SKILL_APPROVE: make_skill,
@@ -86,6 +105,8 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SKILL_DISCARD: make_skill,
     Act.SKILL_FETCH: lambda world: make_skill(world, "approved"),
     Act.MEMORY_AMEND: make_memory,
+    Act.BLOCK_WRITE: make_block,
+    Act.BLOCK_AMEND: make_block,
     Act.PROFILE_AMEND: make_profile,
     Act.CONVERSATION_OPEN: _nothing,
     Act.CONVERSATION_IMPORT: _nothing,
@@ -95,8 +116,12 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.PROPOSAL_REJECT: _proposal,
     Act.PROPOSAL_APPLY: _proposal,
     Act.TENANT_CREATE: _new_tenant,
+    Act.SETTINGS_AMEND: _settings,
     Act.AGENT_CREATE: _nothing,
     Act.AGENT_AMEND: lambda world: world.agent,
+    Act.INVOKABLE_ALLOW: make_neighbour,
+    Act.INVOKABLE_AMEND: make_invokable,
+    Act.INVOKABLE_WITHDRAW: make_invokable,
     Act.TOKEN_ISSUE: lambda world: world.agent,
     Act.TOKEN_REVOKE: lambda world: issue_token(world.agent, actor=world.admin, name="spare").row,
     Act.TOKEN_ROTATE: lambda world: issue_token(world.agent, actor=world.admin, name="spare").row,
@@ -106,5 +131,8 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
 
 # Acts on no governed row that stands already.
 MAKING: frozenset[Act] = frozenset(
-    {*(act for act, make in _SUBJECTS.items() if make is _nothing), Act.TENANT_CREATE, Act.MEMBER_ADD}
+    {
+        *(act for act, make in _SUBJECTS.items() if make is _nothing),
+        *(Act.TENANT_CREATE, Act.MEMBER_ADD, Act.INVOKABLE_ALLOW),
+    }
 )

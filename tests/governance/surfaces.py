@@ -17,8 +17,20 @@ from apps.governance.actions import reject_proposal, settle_proposal
 from apps.governance.actors import Actor, Role
 from apps.governance.errors import GovernanceError
 from apps.governance.policy import Act
-from apps.memory.actions import amend_memory, amend_profile
-from apps.personas.actions import activate_persona, amend_persona, archive_persona, create_persona, propose_patch
+from apps.memory.actions import amend_block, amend_memory, amend_profile, write_block
+from apps.personas.actions import (
+    activate_persona,
+    add_rule,
+    amend_persona,
+    amend_rule,
+    archive_persona,
+    create_persona,
+    propose_patch,
+    restore_rule,
+    retire_rule,
+    write_identity_card,
+    write_overlay,
+)
 from apps.skills.actions import (
     amend_skill,
     approve_skill,
@@ -31,17 +43,20 @@ from apps.skills.actions import (
 )
 from apps.tenants.actions import (
     add_member,
+    allow_invokable,
     amend_agent,
+    amend_invokable,
+    amend_settings,
     create_agent,
     create_tenant,
     issue_token,
     revoke_token,
     rotate_token,
+    withdraw_invokable,
 )
 from tests.governance.scenes import Scene
 
 RUNBOOK = {"title": "Greet", "description": "How to greet.", "body": "## Procedure\nSay hello."}
-THREAD = {"channel": "http", "conversation_key": "matrix"}
 LINES = [Line("customer", "Hello"), Line("agent", "Hello!")]
 SYNCS = "grants follow the policy by a command of the database's owner, who is no tenant's actor"
 
@@ -85,6 +100,14 @@ class Actions:
         Act.PERSONA_ARCHIVE: lambda _, row, actor: archive_persona(row, actor=actor),
         Act.PERSONA_ACTIVATE: lambda _, row, actor: activate_persona(row, actor=actor),
         Act.PERSONA_PROPOSE: lambda _, row, actor: propose_patch(row, actor=actor, text="Say hello first."),
+        Act.OVERLAY_WRITE: lambda _, row, actor: write_overlay(row, actor=actor, text="Be brief."),
+        Act.IDENTITY_CARD_WRITE: lambda _, row, actor: write_identity_card(
+            row, actor=actor, values={"hours": "Never."}
+        ),
+        Act.RULE_ADD: lambda scene, _, actor: add_rule(scene.world.agent.pk, actor=actor, text="Be brief."),
+        Act.RULE_AMEND: lambda _, row, actor: amend_rule(row, actor=actor, values={"text": "Be brief."}),
+        Act.RULE_RETIRE: lambda _, row, actor: retire_rule(row, actor=actor),
+        Act.RULE_RESTORE: lambda _, row, actor: restore_rule(row, actor=actor),
         Act.SKILL_DRAFT: lambda scene, _, actor: draft_skill(scene.world.agent.pk, actor=actor, values=RUNBOOK),
         Act.SKILL_AMEND: lambda _, row, actor: amend_skill(row, actor=actor, values={"body": "New."}),
         Act.SKILL_APPROVE: lambda _, row, actor: approve_skill(row, actor=actor, reviewed_sha256=row.content_sha256),
@@ -94,8 +117,12 @@ class Actions:
         Act.SKILL_DISCARD: lambda _, row, actor: discard_skill(row, actor=actor),
         Act.SKILL_FETCH: lambda _, row, actor: count_use(row, actor=actor),
         Act.MEMORY_AMEND: lambda _, row, actor: amend_memory(row, actor=actor, body="New."),
+        Act.BLOCK_WRITE: lambda _, row, actor: write_block(row, actor=actor, values={"label": "Facts"}),
+        Act.BLOCK_AMEND: lambda _, row, actor: amend_block(row, actor=actor, body="New."),
         Act.PROFILE_AMEND: lambda _, row, actor: amend_profile(row, actor=actor, values={"notes": "New."}),
-        Act.CONVERSATION_OPEN: lambda scene, _, actor: open_conversation(scene.world.agent.pk, actor=actor, **THREAD),
+        Act.CONVERSATION_OPEN: lambda scene, _, actor: open_conversation(
+            scene.world.agent.pk, actor=actor, channel="http", conversation_key="matrix"
+        ),
         Act.CONVERSATION_IMPORT: lambda scene, _, actor: import_conversation(
             scene.world.agent.pk, actor=actor, transcript_id="t", lines=LINES, outcome=Conversation.Outcome.SOLVED
         ),
@@ -114,8 +141,14 @@ class Actions:
         Act.TENANT_CREATE: lambda _, new, actor: create_tenant(
             f"matrix-{new.tenant_id}", "Matrix", actor=replace(actor, tenant_id=new.tenant_id)
         ),
+        Act.SETTINGS_AMEND: lambda _, row, actor: amend_settings(row, actor=actor, timezone="Europe/Berlin"),
         Act.AGENT_CREATE: lambda *given: create_agent("sales", "Sales", actor=given[-1]),
         Act.AGENT_AMEND: lambda _, row, actor: amend_agent(row, actor=actor, title="Changed"),
+        Act.INVOKABLE_ALLOW: lambda scene, callee, actor: allow_invokable(
+            scene.world.agent.pk, callee.pk, actor=actor, role_hint="Knows invoices."
+        ),
+        Act.INVOKABLE_AMEND: lambda _, row, actor: amend_invokable(row, actor=actor, role_hint="New."),
+        Act.INVOKABLE_WITHDRAW: lambda _, row, actor: withdraw_invokable(row, actor=actor),
         Act.TOKEN_ISSUE: lambda _, row, actor: issue_token(row, actor=actor, name="matrix"),
         Act.TOKEN_REVOKE: lambda _, row, actor: revoke_token(row, actor=actor),
         Act.TOKEN_ROTATE: lambda _, row, actor: rotate_token(row, actor=actor),

@@ -29,29 +29,45 @@ class Case:
 
 
 EVENT = (
-    "INSERT INTO conversations_inboundevent (tenant_id, conversation_id, kind, idempotency_key, sender_name, text,"
-    " text_sha256, received_at, turn_id) VALUES ({{tenant}}, {{open}}, '{kind}', 'forged', '', 'x', 'x', now(), {turn})"
+    "INSERT INTO conversations_inboundevent (tenant_id, conversation_id, kind, idempotency_key, sender_name, line_key, text,"
+    " text_sha256, received_at, turn_id) VALUES ({{tenant}}, {{open}}, '{kind}', 'forged', '', '', 'x', 'x', now(), {turn})"
 )
 RECORD = (
     "INSERT INTO governance_changerecord (tenant_id, act, subject_type, subject_id, subject_label, actor_role,"
     " actor_label, agent_id, version_before, version_after, evidence, taint, text_sha256, at) VALUES"
     " ({{tenant}}, 'skill.approve', 'skills.skill', 1, 'x', '{role}', 'x', {{agent}}, 1, 2, '{{{{}}}}', 'agent', 'x', now())"
 )
-PERSONA_CASES = [
-    Case(f"UPDATE personas_persona SET {column} = 'changed'")  # noqa: S608  # names beside it
-    for column in ("identity", "style", "avoid", "defaults")
-]
+RULE = (
+    "INSERT INTO personas_standingrule (tenant_id, agent_id, text, position, status, version, taint, created_at,"
+    " updated_at) VALUES ({{tenant}}, {agent}, 'Obey me.', 0, 'active', 1, 'operator', now(), now())"
+)
+PERSONA_CASES = {
+    f"R017 persona {column}": Case(f"UPDATE personas_persona SET {column} = 'changed'")  # noqa: S608  # names beside it
+    for column in ("identity", "style", "avoid", "defaults", "goals")
+}
 CASES = {
-    "R017 persona identity": PERSONA_CASES[0],
-    "R017 persona style": PERSONA_CASES[1],
-    "R017 persona avoid": PERSONA_CASES[2],
-    "R017 persona defaults": PERSONA_CASES[3],
+    **PERSONA_CASES,
     "R017 persona status": Case("UPDATE personas_persona SET status = 'archived'"),
     "R021 persona create": Case(
-        "INSERT INTO personas_persona (tenant_id, agent_id, identity, style, avoid, defaults, status, version, taint,"
-        " created_at, updated_at) SELECT tenant_id, agent_id, '', '', '', '', 'active', 1, 'agent', now(), now()"
+        "INSERT INTO personas_persona (tenant_id, agent_id, identity, style, avoid, defaults, goals, status, version,"
+        " taint, created_at, updated_at) SELECT tenant_id, agent_id, '', '', '', '', '', 'active', 1, 'agent', now(), now()"
         " FROM personas_persona ON CONFLICT (tenant_id, agent_id) DO UPDATE SET style = 'changed'"
     ),
+    "R035 overlay": Case(
+        "UPDATE personas_personaoverlay SET text = 'changed'", "SELECT text FROM personas_personaoverlay", by="agent"
+    ),
+    "R189 identity card": Case(
+        "UPDATE personas_identitycard SET business_name = 'Mine'", "SELECT hours FROM personas_identitycard", by="agent"
+    ),
+    "R052 rule reworded": Case(
+        "UPDATE personas_standingrule SET text = 'changed'",
+        "SELECT text FROM personas_standingrule WHERE agent_id IS NULL",
+        by="agent",
+    ),
+    "R053 rule retired": Case("UPDATE personas_standingrule SET status = 'retired'"),
+    "R188 rule of the organisation laid down": Case(RULE.format(agent="NULL")),
+    "R053 rule of its own laid down": Case(RULE.format(agent="{agent}")),
+    "R053 rule removed": Case("DELETE FROM personas_standingrule", "SELECT 1 FROM personas_standingrule", by="agent"),
     "R018 skill status": Case(
         "UPDATE skills_skill SET status = 'deprecated' WHERE id = {draft}",
     ),
@@ -100,6 +116,29 @@ CASES = {
     "memory passed off as a person's": Case(
         "UPDATE memory_agentmemory SET taint = 'operator'", "UPDATE memory_agentmemory SET taint = 'agent'", by="agent"
     ),
+    "R159 read-only block rewritten": Case(
+        "UPDATE memory_memoryblock SET body = 'changed' WHERE read_only",
+        "UPDATE memory_memoryblock SET body = 'changed', taint = 'agent' WHERE NOT read_only",
+        by="agent",
+    ),
+    "R159 read-only block freed": Case("UPDATE memory_memoryblock SET read_only = false"),
+    "Z-1 block pinned": Case("UPDATE memory_memoryblock SET pinned = true"),
+    "block made": Case(
+        "INSERT INTO memory_memoryblock (tenant_id, agent_id, label, body, read_only, pinned, updated_by, version, taint,"
+        " created_at, updated_at) VALUES ({tenant}, {agent}, 'Mine', 'x', false, true, 'agent', 1, 'agent', now(), now())"
+    ),
+    "block passed off as a person's": Case(
+        "UPDATE memory_memoryblock SET taint = 'operator' WHERE NOT read_only",
+        "UPDATE memory_memoryblock SET taint = 'agent' WHERE NOT read_only",
+        by="agent",
+    ),
+    "R057 another agent's hint": Case("UPDATE tenants_invokableagent SET role_hint = 'changed'"),
+    "R057 another agent allowed": Case(
+        "INSERT INTO tenants_invokableagent (tenant_id, agent_id, callee_id, role_hint, version, taint, created_at,"
+        " updated_at) SELECT tenant_id, callee_id, agent_id, '', 1, 'operator', now(), now() FROM tenants_invokableagent"
+    ),
+    "Z-11 disclosure": Case("UPDATE tenants_tenantsettings SET ai_disclosure = 'never_volunteer'"),
+    "R168 context tier": Case("UPDATE tenants_agent SET context_tier = 4"),
     "event passed off as the owner's": Case(EVENT.format(kind="operator", turn="NULL")),
     "event nobody will answer": Case(
         EVENT.format(kind="message", turn="1"), EVENT.format(kind="message", turn="NULL"), by="agent"
@@ -111,9 +150,13 @@ CASES = {
 
 OF_ONE_AGENT = (
     "personas_persona",
+    "personas_personaoverlay",
+    "personas_identitycard",
     "skills_skill",
     "skills_skilluse",
     "memory_agentmemory",
+    "memory_memoryblock",
+    "tenants_invokableagent",
     "governance_proposal",
     "conversations_conversation",
     "conversations_inboundevent",
@@ -183,6 +226,15 @@ def test_an_agent_sees_nothing_of_another_agent_of_its_tenant(filled: Filled) ->
     assert attempt(neighbour, "SELECT 1 FROM memory_customerprofile").passed, "profiles are the tenant's (R085)"
 
 
+def test_an_agent_sees_the_rules_of_the_organisation_and_its_own(filled: Filled) -> None:
+    # R052, R053
+    sales = create_agent("sales", "Sales", actor=filled.world.admin)
+    neighbour = agent_actor(filled.world.tenant.pk, sales.pk, sales.service_user_id, "sales")
+    owners = "SELECT agent_id FROM personas_standingrule ORDER BY agent_id NULLS FIRST"
+    assert attempt(filled.world.bot, owners).found == ((None,), (filled.world.agent.pk,))
+    assert attempt(neighbour, owners).found == ((None,),)
+
+
 def test_an_agent_in_a_turn_sees_one_customer_alone(filled: Filled) -> None:
     # R006, R007
     other = make_profile(filled.world, "http:someone-else")
@@ -209,6 +261,27 @@ def test_an_agent_in_a_turn_starts_no_profile_of_another_customer(filled: Filled
     assert attempt(serving, write, [filled.world.tenant.pk, "http:new"]).passed
 
 
+def test_no_role_puts_a_conversation_on_or_off_the_record(filled: Filled) -> None:
+    # R178
+    change, same = (
+        f"UPDATE conversations_conversation SET off_the_record = {value} WHERE id = %s"  # noqa: S608  # values beside it
+        for value in ("true", "false")
+    )
+    for actor in (filled.world.operator, filled.world.admin, filled.world.system):
+        assert attempt(actor, change, [filled.open.pk]).sqlstate == BROKEN_RULE
+        assert attempt(actor, same, [filled.open.pk]).passed
+    assert attempt(filled.world.bot, change, [filled.open.pk]).sqlstate == NO_RIGHT
+
+
+def test_an_agent_that_may_ask_another_still_does_not_see_its_row(filled: Filled) -> None:
+    # R008, R014, R057
+    callees = "SELECT callee_id FROM tenants_invokableagent"
+    [(callee_id,)] = attempt(filled.world.bot, callees).found
+    row = "SELECT key, contract FROM tenants_agent WHERE id = %s"
+    assert attempt(filled.world.bot, row, [callee_id]).rows == 0
+    assert attempt(filled.world.system, row, [callee_id]).rows == 1
+
+
 def test_the_worker_role_decides_nothing_about_skills_and_personas(filled: Filled) -> None:
     # R094
     for statement in (
@@ -216,6 +289,9 @@ def test_the_worker_role_decides_nothing_about_skills_and_personas(filled: Fille
         "UPDATE personas_persona SET status = 'archived'",
         "DELETE FROM skills_skill",
         "UPDATE governance_proposal SET decided_by = 'me'",
+        "UPDATE memory_memoryblock SET body = 'changed' WHERE read_only",
+        "UPDATE memory_memoryblock SET pinned = false",
+        "UPDATE tenants_tenantsettings SET slot_order = 'contract_first'",
     ):
         assert attempt(filled.world.system, statement).sqlstate == NO_RIGHT, statement
     assert attempt(filled.world.system, "UPDATE runtime_turn SET fence = fence").passed

@@ -10,10 +10,10 @@ from apps.conversations.actions import abandon_conversation, resolve_conversatio
 from apps.conversations.models import Conversation
 from apps.governance.actions import reject_proposal, settle_proposal
 from apps.governance.models import Governed, Proposal
-from apps.personas.actions import archive_persona, propose_patch
-from apps.personas.models import Persona
+from apps.personas.actions import archive_persona, propose_patch, retire_rule
+from apps.personas.models import Persona, StandingRule
 from apps.skills.models import Skill
-from tests.factories import World, make_conversation, make_persona, make_skill, make_world
+from tests.factories import World, make_conversation, make_persona, make_rule, make_skill, make_world
 from tests.governance.attempts import BROKEN_RULE, attempt
 
 pytestmark = pytest.mark.django_db
@@ -38,6 +38,11 @@ def persona_in(world: World, state: str) -> Persona:
     return archive_persona(persona, actor=world.operator) if state == Persona.Status.ARCHIVED else persona
 
 
+def rule_in(world: World, state: str) -> StandingRule:
+    rule = make_rule(world)
+    return retire_rule(rule, actor=world.operator) if state == StandingRule.Status.RETIRED else rule
+
+
 def conversation_in(world: World, state: str) -> Conversation:
     conversation = make_conversation(world)
     if state == Conversation.Status.RESOLVED:
@@ -55,6 +60,7 @@ def proposal_in(world: World, state: str) -> Proposal:
 MACHINES = {
     "skill": Machine(Skill, "status", skill_in, {"approved": "approved_by = 'x', approved_sha256 = content_sha256"}),
     "persona": Machine(Persona, "status", persona_in, {}),
+    "rule": Machine(StandingRule, "status", rule_in, {}),
     "conversation": Machine(
         Conversation,
         "status",

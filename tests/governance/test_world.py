@@ -10,9 +10,12 @@ from apps.tenants.models import RoleTemplate
 from tests.factories import (
     make_conversation,
     make_event,
+    make_identity_card,
     make_memory,
+    make_overlay,
     make_persona,
     make_profile,
+    make_rule,
     make_skill,
     make_world,
 )
@@ -25,6 +28,9 @@ def test_every_factory_leaves_one_record_per_act() -> None:
     world = make_world()
     make_persona(world)
     make_skill(world, "deprecated")
+    make_overlay(world)
+    make_identity_card(world)
+    make_rule(world)
     make_memory(world)
     make_profile(world)
     make_event(world)
@@ -35,7 +41,7 @@ def test_every_factory_leaves_one_record_per_act() -> None:
         [
             *("tenant.create", "member.add", "member.add", "agent.create", "token.issue", "persona.create"),
             *("skill.draft", "skill.approve", "skill.deprecate", "memory.amend", "profile.amend"),
-            *("conversation.open", "conversation.open"),
+            *("conversation.open", "conversation.open", "overlay.write", "identity_card.write", "rule.add"),
         ]
     )
 

@@ -13,7 +13,7 @@ BODY = "\n".join(f"## {section}\nx" for section in SECTIONS)
 @pytest.mark.parametrize("outcome", ["solved", "unknown"])
 def test_work_that_did_not_end_badly_goes_to_the_model(outcome: str) -> None:
     # R110
-    assert gate([*TALK, WORK], outcome) == Accepted()
+    assert gate([*TALK, WORK], outcome, off_the_record=False) == Accepted()
 
 
 @pytest.mark.parametrize(
@@ -29,10 +29,18 @@ def test_what_can_teach_nothing_is_refused_with_its_reason(
     lines: list[Line], outcome: str, verdict: str, reason: str
 ) -> None:
     # R110, R113
-    refused = gate(lines, outcome)
+    refused = gate(lines, outcome, off_the_record=False)
     assert isinstance(refused, Refused)
     assert refused.verdict == verdict
     assert reason in refused.reason
+
+
+@pytest.mark.parametrize("outcome", ["solved", "unsolved"])
+def test_off_the_record_teaches_nothing_however_it_went(outcome: str) -> None:
+    # R178
+    refused = gate([*TALK, WORK], outcome, off_the_record=True)
+    assert isinstance(refused, Refused)
+    assert refused.verdict == "off-record"
 
 
 def test_a_runbook_has_four_sections() -> None:

@@ -15,6 +15,7 @@ from apps.llm.backend import (
     Json,
     JsonObject,
     MalformedReply,
+    MessageMark,
     NotAuthorised,
     Overloaded,
     RateLimited,
@@ -28,6 +29,7 @@ from apps.llm.backend import (
     UnknownStopReason,
     Usage,
     WhoActs,
+    last_block_mark,
 )
 from apps.llm.standin.running import running_standin
 
@@ -107,7 +109,11 @@ def test_cache_is_written_and_then_read_as_the_conversation_grows(
     messages: tuple[JsonObject, ...] = ({"role": "user", "content": "First question"},)
     usages = []
     for question in ("Second question", "Third question", "Fourth question"):
-        reply = backend.complete(replace(HELLO, system=(shared, personal), messages=messages, cache_tail=True))
+        reply = backend.complete(
+            replace(
+                HELLO, system=(shared, personal), messages=messages, message_marks=(last_block_mark(messages, "5m"),)
+            )
+        )
         usages.append(reply.usage)
         answered: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
         messages = (*messages, answered, {"role": "user", "content": question})
@@ -122,10 +128,47 @@ def test_cache_is_written_and_then_read_as_the_conversation_grows(
 def test_moving_breakpoint_leaves_the_callers_messages_alone(backend: AnthropicBackend, base_url: str) -> None:
     block: JsonObject = {"type": "text", "text": "Hello"}
     message: JsonObject = {"role": "user", "content": [block]}
-    backend.complete(replace(HELLO, messages=(message,), cache_tail=True))
+    backend.complete(replace(HELLO, messages=(message,), message_marks=(last_block_mark((message,), "5m"),)))
     assert block == {"type": "text", "text": "Hello"}
     sent = last_request(base_url)["messages"]
-    assert sent == [{"role": "user", "content": [block | {"cache_control": {"type": "ephemeral"}}]}]
+    assert sent == [{"role": "user", "content": [block | {"cache_control": {"type": "ephemeral", "ttl": "5m"}}]}]
+
+
+def test_marks_stand_where_the_request_says(backend: AnthropicBackend, base_url: str) -> None:
+    messages: tuple[JsonObject, ...] = (
+        {"role": "user", "content": "A question"},
+        {"role": "assistant", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]},
+        {"role": "user", "content": "Another"},
+    )
+    marks = (MessageMark(0, 0, "1h"), MessageMark(1, 1, "5m"))
+    tools = (replace(GET_SKILL, cache="1h"),)
+    backend.complete(replace(HELLO, tools=tools, messages=messages, message_marks=marks))
+    sent = last_request(base_url)
+    hour, minutes = ({"cache_control": {"type": "ephemeral", "ttl": lifetime}} for lifetime in ("1h", "5m"))
+    assert sent["tools"] == [GET_SKILL.wire | hour]
+    assert sent["messages"] == [
+        {"role": "user", "content": [{"type": "text", "text": "A question"} | hour]},
+        {"role": "assistant", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"} | minutes]},
+        {"role": "user", "content": "Another"},
+    ]
+    assert messages[0]["content"] == "A question"
+
+
+@pytest.mark.parametrize(
+    ("marks", "sentence"),
+    [
+        ((MessageMark(1, 0, "5m"),), "message 1, and there are 1"),
+        ((MessageMark(-1, 0, "5m"),), "message -1"),
+        ((MessageMark(0, 1, "5m"),), "Block 1 of message 0"),
+        ((MessageMark(0, -1, "5m"),), "Block -1 of message 0"),
+        ((MessageMark(0, 0, "5m"), MessageMark(0, 0, "5m")), "twice"),
+    ],
+)
+def test_mark_that_points_at_nothing_is_refused_before_anything_is_sent(
+    backend: AnthropicBackend, marks: tuple[MessageMark, ...], sentence: str
+) -> None:
+    with pytest.raises(BadRequest, match=sentence):
+        backend.complete(replace(HELLO, message_marks=marks))
 
 
 def test_effort_and_schema_travel_as_output_config_and_nothing_sets_a_temperature(
@@ -187,9 +230,9 @@ def test_arguments_of_a_tool_arrive_as_json(backend: AnthropicBackend, base_url:
     assert use.arguments == arguments
 
 
-def test_messages_without_an_end_to_mark_are_left_to_the_api(backend: AnthropicBackend) -> None:
+def test_messages_that_are_missing_are_left_to_the_api(backend: AnthropicBackend) -> None:
     with pytest.raises(BadRequest, match="at least one message"):
-        backend.complete(replace(HELLO, messages=(), cache_tail=True))
+        backend.complete(replace(HELLO, messages=()))
 
 
 def test_backend_itself_never_retries(backend: AnthropicBackend, base_url: str) -> None:

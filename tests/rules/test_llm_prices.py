@@ -1,7 +1,7 @@
 import pytest
 
 from apps.llm.backend import Usage
-from apps.llm.prices import PRICES, cost_micro_usd, minimum_prefix_tokens, price_of
+from apps.llm.prices import PRICES, cache_rules, cost_micro_usd, price_of
 
 
 def test_cost_adds_the_five_rates() -> None:  # R185
@@ -37,7 +37,7 @@ def test_dated_snapshot_costs_what_its_model_costs() -> None:
     ("model", "tokens"), [("claude-opus-5-5", 512), ("claude-haiku-4-5", 4096), ("somebody-elses-model", 1024)]
 )
 def test_minimum_prefix_is_data_per_model(model: str, tokens: int) -> None:  # R184
-    assert minimum_prefix_tokens(model) == tokens
+    assert cache_rules(model).minimum_prefix_tokens == tokens
 
 
 def test_every_price_is_dated_and_every_model_stands_once() -> None:

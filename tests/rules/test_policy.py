@@ -5,7 +5,7 @@ import pytest
 from apps.governance.actors import PEOPLE, Actor, Role
 from apps.governance.policy import POLICY, Act, Risk, codename, codenames, default_grants, permissions
 
-PERSONA_SECTIONS = {"identity", "style", "avoid", "defaults"}
+PERSONA_SECTIONS = {"identity", "style", "avoid", "defaults", "goals"}
 
 
 def test_every_act_has_a_rule_and_no_rule_is_for_nobody() -> None:
@@ -23,6 +23,14 @@ def test_only_people_and_seeding_write_a_persona() -> None:
     agents = {act for act, rule in POLICY.items() if act.value.startswith("persona.") and Role.AGENT in rule.allowed}
     assert agents == {Act.PERSONA_PROPOSE}
     assert POLICY[Act.PERSONA_PROPOSE].fields == ("proposed_patch",)
+
+
+def test_only_people_write_overlays_identity_cards_and_rules() -> None:
+    # R035, R052, R053, R186, R188, R189
+    nouns = {"overlay", "identity_card", "rule"}
+    acts = {act for act in Act if act.value.partition(".")[0] in nouns}
+    assert len(acts) == 6
+    assert all(POLICY[act].allowed == PEOPLE and POLICY[act].risk is Risk.HIGH for act in acts)
 
 
 def test_only_people_move_a_skill() -> None:

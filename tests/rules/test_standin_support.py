@@ -9,8 +9,10 @@ from apps.llm.standin.decisions import Call, Say
 from apps.llm.standin.requests import InvalidRequest
 from apps.prompt import values
 from apps.prompt.assembly import assemble
-from apps.prompt.framing import date_line, user_turn
-from apps.prompt.values import Event, EventKind, Memory, Profile, PromptInput, SkillLine
+from apps.prompt.framing import date_line
+from apps.prompt.turns import user_turn
+from apps.prompt.values import Event, EventKind, Memory, Profile, PromptInput, SendMode, TurnInput
+from tests.rules.prompt_values import own, passage, skill
 from tests.rules.standin_talk import ADA, SKILLS, Talk, framed, owner, words
 
 
@@ -130,10 +132,10 @@ def test_it_reads_the_prompt_that_the_product_writes() -> None:
     at = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
     given = PromptInput(
         agent_key="support",
-        persona=values.Persona(identity="I am Ada, and I answer for Acme Tools."),
-        skills=(SkillLine(12, "change-delivery", "", "When a customer asks to change the delivery of an order", 3),),
-        memory=Memory("- The workshop closes at five on Fridays.", approved=False),
-        profile=Profile(preferences="Prefers email.", notes=""),
+        persona=values.Persona(identity=passage("I am Ada, and I answer for Acme Tools.")),
+        skills=(skill(12, "change-delivery", "When a customer asks to change the delivery of an order", 3),),
+        memory=Memory(body=(own("- The workshop closes at five on Fridays."),)),
+        profile=Profile(preferences=own("Prefers email.")),
     )
     talk = Talk(assemble(given).text)
     events = (
@@ -142,7 +144,7 @@ def test_it_reads_the_prompt_that_the_product_writes() -> None:
         ),
         Event(kind=EventKind.OPERATOR, name="", key="", text="Remember that we ship on Mondays.", at=at),
     )
-    turn = user_turn(events, now_line=date_line(at), directive="Answer at once.")
+    turn = user_turn(TurnInput(events, date_line(at), send_mode=SendMode.AUTONOMOUS)).text
     memory = "- The workshop closes at five on Fridays.\n- We ship on Mondays."
     assert talk.say(turn) == Call("update_memory", {"body": memory})
     assert talk.give("{}") == Call("get_skill", {"skill_id": 12})

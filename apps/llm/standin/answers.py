@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from apps.llm.standin.decisions import Call, Decision, Say
 from apps.llm.standin.script import Fault
-from apps.llm.standin.tokens import BYTES_PER_TOKEN, estimate_tokens
+from apps.llm.tokens import BYTES_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from apps.llm.backend import Json, JsonObject
-    from apps.llm.standin.cache import Bill
+    from apps.llm.caching import Bill
 
 STAND_IN_HEADER = "x-preceptor-stand-in"
 DELTA_CHARACTERS = 24

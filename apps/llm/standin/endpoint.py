@@ -5,7 +5,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apps.llm.prices import PRICES, minimum_prefix_tokens
+from apps.llm.caching import settle
+from apps.llm.prices import PRICES, cache_rules
 from apps.llm.standin.answers import (
     Answer,
     compose_message,
@@ -15,7 +16,6 @@ from apps.llm.standin.answers import (
     message_answer,
 )
 from apps.llm.standin.behaviour import decide
-from apps.llm.standin.cache import settle
 from apps.llm.standin.requests import Asked, InvalidRequest, parse_object, parse_request, prompt_blocks
 from apps.llm.standin.script import BadScript, Fault, Script, parse_script
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from apps.llm.backend import Json, JsonObject
-    from apps.llm.standin.cache import Entry
+    from apps.llm.caching import Entry
     from apps.llm.standin.script import Step
 
 REQUESTS_KEPT = 1000
@@ -52,14 +52,14 @@ class Planned:
 
     answer: Answer
     silence_seconds: float = 0.0
-    entries: Mapping[str, Entry] | None = None
+    entries: Mapping[bytes, Entry] | None = None
 
 
 class Endpoint:
     """The Messages API as one process serves it: its cache, its script, and what it was asked."""
 
     def __init__(self, steps: Sequence[Step] = ()) -> None:
-        self._cached: dict[str, Entry] = {}
+        self._cached: dict[bytes, Entry] = {}
         self._script = Script(steps)
         self._requests: deque[JsonObject] = deque(maxlen=REQUESTS_KEPT)
         self._advanced_seconds = 0.0
@@ -152,7 +152,7 @@ class Endpoint:
             prompt_blocks(asked),
             scope=f"{account}\n{asked.model}",
             cached=self._cached,
-            minimum_tokens=minimum_prefix_tokens(asked.model),
+            rules=cache_rules(asked.model),
             now=self._now(),
         )
         message = compose_message(

@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.cache import Block
-from apps.llm.standin.tokens import estimate_tokens
+from apps.llm.blocks import block_of, encoded, message_place
+from apps.llm.caching import Block
+from apps.llm.prices import cache_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from apps.llm.backend import CacheLifetime, Json, JsonObject
 
 ROLES = frozenset({"user", "assistant", "system"})
-MAX_BREAKPOINTS = 4
 # A change of any of these leaves tools and system cached, and nothing behind them.
 MESSAGE_SETTINGS = ("tool_choice", "thinking", "output_config")
 
@@ -78,7 +78,7 @@ def parse_object(body: bytes) -> JsonObject:
     try:
         decoded: Json = json.loads(body)
         # Half a surrogate pair is no text, however well its escape parses.
-        _encoded(decoded).encode()
+        encoded(decoded).encode()
     except (ValueError, RecursionError) as error:
         sentence = "The request body is not valid JSON."
         raise InvalidRequest(sentence) from error
@@ -87,11 +87,10 @@ def parse_object(body: bytes) -> JsonObject:
 
 def prompt_blocks(asked: Asked) -> tuple[Block, ...]:
     """The prompt in hashing order. Breakpoints are not content: moving one changes no hash."""
-    blocks = [_cache_block("tools", "tool", tool) for tool in asked.tools]
-    blocks += [_cache_block("system", "text", block) for block in asked.system]
-    settings = _encoded(asked.settings)
+    blocks = [block_of("tools", tool, _mark(tool)) for tool in asked.tools]
+    blocks += [block_of("system", block, _mark(block)) for block in asked.system]
     blocks += [
-        _cache_block(f"{message.role} {settings}", str(block.get("type")), block)
+        block_of(message_place(message.role, asked.settings), block, _mark(block))
         for message in asked.messages
         for block in message.blocks
     ]
@@ -104,16 +103,6 @@ def prompt_blocks(asked: Asked) -> tuple[Block, ...]:
 def text_of(block: JsonObject) -> str:
     text = block.get("text")
     return text if isinstance(text, str) else ""
-
-
-def _cache_block(place: str, kind: str, block: JsonObject) -> Block:
-    content = _encoded({key: value for key, value in block.items() if key != "cache_control"})
-    counted = text_of(block) if kind == "text" else content
-    return Block(f"{place}\n{content}".encode(), kind, estimate_tokens(counted), _mark(block))
-
-
-def _encoded(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _object(value: Json, place: str) -> JsonObject:
@@ -236,8 +225,9 @@ def _refuse_bad_marks(asked: Asked) -> None:
     elif asked.automatic_mark and last != asked.automatic_mark:
         sentence = "cache_control: the last block has a breakpoint with another ttl"
         raise InvalidRequest(sentence)
-    if len(marks) > MAX_BREAKPOINTS:
-        sentence = f"A maximum of {MAX_BREAKPOINTS} blocks with cache_control may be provided. Found {len(marks)}."
+    allowed = cache_rules(asked.model).marks
+    if len(marks) > allowed:
+        sentence = f"A maximum of {allowed} blocks with cache_control may be provided. Found {len(marks)}."
         raise InvalidRequest(sentence)
     if "5m" in marks and "1h" in marks[marks.index("5m") :]:
         sentence = "cache_control: a ttl='1h' block must not come after a ttl='5m' block"

@@ -9,11 +9,13 @@ from django.utils import timezone
 
 from apps.conversations.models import InboundEvent
 from apps.governance.acting import acting
-from apps.llm.backend import JsonObject, Reply, StopReason, Usage
-from apps.runtime.journal import claim, close, enter_session, give_up, note_call
-from apps.runtime.loop import Step
-from apps.runtime.models import Turn
+from apps.llm.backend import Reply, StopReason, Usage
+from apps.prompt.segments import Part, Segment
+from apps.prompt.values import Slot
+from apps.runtime.journal import Asked, CallNotes, claim, close, enter_session, give_up, note_call
+from apps.runtime.models import Session, Turn
 from apps.runtime.sessions import session_of
+from apps.runtime.steps import Step
 from apps.tenants.models import User
 from tests.factories import World
 
@@ -92,9 +94,8 @@ def answer_event(world: World, event: InboundEvent, text: str = "Done.") -> Turn
     usage = Usage(120, 30, 900, 40, 5)
     reply = Reply("msg_1", "stand-in", StopReason.END_TURN, (), text, (), usage, stand_in=True)
     for step in (1, 2):
-        note_call(claimed.turn, step, reply, frozen.session.prefix_sha256, actor=world.system)
-    asked: JsonObject = {"role": "user", "content": event.text}
-    close(claimed, asked, [Step(text, {"role": "assistant", "content": text})], actor=world.system)
+        note_call(claimed.turn, step, reply, _notes(frozen.session), actor=world.system)
+    close(claimed, _asked(event), [Step(text, {"role": "assistant", "content": text})], actor=world.system)
     with acting(world.system):
         claimed.turn.refresh_from_db()
     return claimed.turn
@@ -104,6 +105,16 @@ def fail_event(world: World, event: InboundEvent) -> Turn:
     """A turn that ends without a reply."""
     claimed = claim(event.conversation_id, actor=world.system)
     assert claimed is not None
-    asked: JsonObject = {"role": "user", "content": event.text}
-    give_up(claimed, asked, "overloaded", "The provider has no capacity just now.", actor=world.system)
+    give_up(claimed, _asked(event), "overloaded", "The provider has no capacity just now.", actor=world.system)
     return claimed.turn
+
+
+def _notes(session: Session) -> CallNotes:
+    return CallNotes(
+        timezone.now(), session.prefix_sha256, "", "", 900, has_unexpected_miss=False, entries={}, ledger={}
+    )
+
+
+def _asked(event: InboundEvent) -> Asked:
+    said = Part(Slot.TURN, (Segment(event.text, None, "event"),))
+    return Asked({"role": "user", "content": event.text}, said)

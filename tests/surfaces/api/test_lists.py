@@ -15,7 +15,16 @@ from apps.governance.acting import acting
 from apps.learning.models import Extraction
 from apps.skills.actions import propose_revision
 from apps.tenants.actions import create_agent
-from tests.factories import World, make_conversation, make_event, make_profile, make_skill
+from tests.factories import (
+    World,
+    make_block,
+    make_conversation,
+    make_event,
+    make_identity_card,
+    make_profile,
+    make_rule,
+    make_skill,
+)
 from tests.surfaces.api.asking import Asker, answer_event, person_of
 
 
@@ -30,9 +39,26 @@ def personas(world: World, number: int) -> None:
     asker.patch(f"personas/{persona['id']}/", {"proposed_patch": "y"})
 
 
+def overlays(world: World, number: int) -> None:
+    create_agent(f"agent-{number}", "One more", actor=world.system)
+    person_of(world.operator_user).post("overlays/", {"agent_key": f"agent-{number}", "text": "x"})
+
+
+def identity_cards(world: World, number: int) -> None:
+    make_identity_card(world, line_key=f"line-{number}")
+
+
+def rules(world: World, number: int) -> None:
+    make_rule(world, of_agent=bool(number % 2))
+
+
 def memories(world: World, number: int) -> None:
     create_agent(f"agent-{number}", "One more", actor=world.system)
     person_of(world.operator_user).post("memories/", {"agent_key": f"agent-{number}", "body": "x"})
+
+
+def memory_blocks(world: World, number: int) -> None:
+    make_block(world, f"Block{number}")
 
 
 def skills(world: World, number: int) -> None:
@@ -66,7 +92,11 @@ def extractions(world: World, number: int) -> None:
 MAKERS: list[Callable[[World, int], None]] = [
     agents,
     personas,
+    overlays,
+    identity_cards,
+    rules,
     memories,
+    memory_blocks,
     skills,
     profiles,
     proposals,
@@ -87,7 +117,7 @@ def count_queries(ask: Callable[[], Any], rows: int) -> int:
 def test_fifty_rows_cost_no_more_queries_than_five(
     world: World, operator: Asker, make: Callable[[World, int], None]
 ) -> None:
-    path = f"{make.__name__}/?page_size=100"
+    path = f"{make.__name__.replace('_', '-')}/?page_size=100"
     for number in range(5):
         make(world, number)
     extra = 1 if make is agents else 0

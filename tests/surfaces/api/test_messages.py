@@ -119,6 +119,32 @@ def test_person_says_which_agent_a_message_is_for(world: World, operator: Asker)
     assert event_of(world, answer).kind == "operator"
 
 
+def test_message_that_opens_a_conversation_takes_it_off_the_record(bot: Asker) -> None:
+    # R178
+    private = send(bot, off_the_record=True)
+    shown = bot.get(f"conversations/{private.body['conversation_id']}/").body
+    assert shown["off_the_record"] is True
+    assert send(bot, "k2", text="And another thing.").body["conversation_id"] == shown["id"]
+    refused = send(bot, "k3", off_the_record=False)
+    assert (refused.status, list(refused.body["errors"])) == (400, ["off_the_record"])
+    ordinary = send(bot, "k4", conversation_key="thread-2")
+    assert bot.get(f"conversations/{ordinary.body['conversation_id']}/").body["off_the_record"] is False
+
+
+@pytest.mark.parametrize("said", ["true", 1, None, "off"])
+def test_off_the_record_is_yes_or_no(bot: Asker, said: Any) -> None:
+    # R178
+    assert list(send(bot, off_the_record=said).body["errors"]) == ["off_the_record"]
+
+
+def test_message_says_which_line_it_came_in_on(world: World, bot: Asker) -> None:
+    # R133, R187
+    assert event_of(world, send(bot, line="+34 600 000 001")).line_key == "+34 600 000 001"
+    assert event_of(world, send(bot, "k2")).line_key == ""
+    for line in ("x" * 81, "a\x00b", 5):
+        assert list(send(bot, "k3", line=line).body["errors"]) == ["line"]
+
+
 @pytest.mark.parametrize("wait", ["61", "-1", "x", "1.5", "", "٣", "9" * 50])
 def test_wait_is_a_number_of_seconds(bot: Asker, wait: str) -> None:
     answer = send(bot, query=f"?wait={wait}")

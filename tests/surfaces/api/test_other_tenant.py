@@ -11,11 +11,15 @@ from apps.learning.models import Extraction
 from apps.tenants.actions import create_agent
 from tests.factories import (
     World,
+    make_block,
     make_conversation,
     make_event,
+    make_identity_card,
     make_memory,
+    make_overlay,
     make_persona,
     make_profile,
+    make_rule,
     make_skill,
 )
 from tests.surfaces.api.asking import Asker, agent_of, answer_event, person_of
@@ -61,6 +65,9 @@ def make_message(world: World) -> int:
 NOUNS = {
     "agents": Noun(lambda world: world.agent.pk),
     "personas": Noun(lambda world: make_persona(world).pk, {"style": "Mine.", "proposed_patch": "Mine."}),
+    "overlays": Noun(lambda world: make_overlay(world).pk, {"text": "Mine."}, query="agent_key=support"),
+    "identity-cards": Noun(lambda world: make_identity_card(world).pk, {"hours": "Mine."}, query="line_key="),
+    "rules": Noun(lambda world: make_rule(world, of_agent=False).pk, {"text": "Mine."}, query="status=active"),
     "skills": Noun(
         lambda world: make_skill(world).pk,
         {"body": "Mine."},
@@ -68,6 +75,7 @@ NOUNS = {
         "status=draft",
     ),
     "memories": Noun(lambda world: make_memory(world).pk, {"body": "Mine."}, query="agent_key=support"),
+    "memory-blocks": Noun(lambda world: make_block(world).pk, {"body": "Mine."}, query="label=BusinessFacts"),
     "profiles": Noun(lambda world: make_profile(world).pk, {"notes": "Mine."}, query="end_user_key=http:abc123"),
     "conversations": Noun(
         lambda world: make_conversation(world).pk,
@@ -136,8 +144,12 @@ def test_event_of_another_tenant_cannot_be_waited_for(other: World, stranger: As
     ("noun", "body"),
     [
         ("personas", {"identity": "Mine."}),
+        ("overlays", {"text": "Mine."}),
+        ("identity-cards", {"hours": "Mine."}),
+        ("rules", {"text": "Mine."}),
         ("skills", {"title": "Mine", "description": "Mine.", "body": "Mine."}),
         ("memories", {"body": "Mine."}),
+        ("memory-blocks", {"label": "Mine"}),
         ("messages", {"conversation_key": "t", "text": "Mine.", "idempotency_key": "k"}),
     ],
 )

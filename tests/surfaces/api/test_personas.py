@@ -48,7 +48,7 @@ def test_persona_needs_an_agent_of_the_tenant(operator: Asker) -> None:
     assert list(operator.post("personas/", {**ADA, "agent_key": "nobody"}).body["errors"]) == ["agent_key"]
 
 
-@pytest.mark.parametrize("field", ["identity", "style", "avoid", "defaults", "status"])
+@pytest.mark.parametrize("field", ["identity", "style", "avoid", "defaults", "goals", "status"])
 def test_agent_cannot_write_an_operator_field_of_its_persona(world: World, bot: Asker, field: str) -> None:
     # R017, Z-14: nothing is left, so it is a refusal.
     persona = make_persona(world)
@@ -224,8 +224,8 @@ def test_stale_proposal_of_an_agent_is_refused_too(world: World, bot: Asker, ope
 def test_put_wants_every_section(world: World, operator: Asker) -> None:
     persona = make_persona(world)
     answer = operator.put(f"personas/{persona.pk}/", {"style": "Brief."})
-    assert sorted(answer.body["errors"]) == ["avoid", "defaults", "identity"]
-    whole = {"identity": "You are Bo.", "style": "", "avoid": "", "defaults": ""}
+    assert sorted(answer.body["errors"]) == ["avoid", "defaults", "goals", "identity"]
+    whole = {"identity": "You are Bo.", "style": "", "avoid": "", "defaults": "", "goals": ""}
     assert operator.put(f"personas/{persona.pk}/", whole).body["identity"] == "You are Bo."
 
 

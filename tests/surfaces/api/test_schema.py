@@ -24,7 +24,8 @@ def test_document_is_served_to_anybody_and_names_every_noun() -> None:
     document = yaml.safe_load(response.content)
     nouns = {path.split("/")[3] for path in document["paths"]}
     assert nouns >= {"personas", "skills", "memories", "profiles", "conversations", "messages", "sessions"}
-    assert nouns >= {"proposals", "extractions", "agents", "events"}
+    assert "memory-blocks" in nouns
+    assert nouns >= {"proposals", "extractions", "agents", "events", "overlays", "identity-cards", "rules"}
 
 
 def test_every_operation_can_refuse_and_asks_who_is_there() -> None:

@@ -10,7 +10,20 @@ from apps.personas.actions import propose_patch
 from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn
 from apps.skills.actions import propose_deprecation, propose_revision
 from apps.skills.models import Skill
-from tests.factories import World, make_conversation, make_event, make_memory, make_persona, make_profile, make_skill
+from tests.factories import (
+    World,
+    make_block,
+    make_conversation,
+    make_event,
+    make_identity_card,
+    make_invokable,
+    make_memory,
+    make_overlay,
+    make_persona,
+    make_profile,
+    make_rule,
+    make_skill,
+)
 
 
 def furnished(world: World) -> list[Model]:
@@ -22,9 +35,16 @@ def furnished(world: World) -> list[Model]:
     turn = make_turn(world, conversation)
     return [
         persona,
+        make_overlay(world),
+        make_identity_card(world),
+        make_identity_card(world, line_key="sales", assigned_name="Alan Turing"),
+        make_rule(world, "Never promise a refund date.", of_agent=False),
+        make_rule(world),
         skill,
         conversation,
         make_memory(world),
+        make_block(world),
+        make_invokable(world),
         make_profile(world),
         propose_patch(persona, actor=world.bot, text="Say sorry first."),
         propose_revision(

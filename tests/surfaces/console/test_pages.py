@@ -18,8 +18,10 @@ from tests.factories import (
 from tests.surfaces.console.browsing import list_of, page_of, signed_in, text_of
 from tests.surfaces.console.furnishing import furnished
 
+LISTED = [model for model, pages in PAGES.items() if not pages.has_one_row]
 
-@pytest.mark.parametrize("model", list(PAGES), ids=lambda model: model._meta.label)
+
+@pytest.mark.parametrize("model", LISTED, ids=lambda model: model._meta.label)
 def test_empty_list_says_what_to_do_next(operator: Client, model: type[Model]) -> None:
     response = operator.get(list_of(model))
     assert response.status_code == 200
@@ -40,7 +42,7 @@ def test_every_page_opens_for_every_member(world: World, operator: Client, admin
         for row in rows:
             assert client.get(page_of(row)).status_code == 200, row._meta.label
         for model in PAGES:
-            assert client.get(list_of(model) + "?tab=all").status_code == 200, model._meta.label
+            assert client.get(list_of(model) + "?tab=all", follow=True).status_code == 200, model._meta.label
         assert client.get(reverse("admin:index")).status_code == 200
 
 

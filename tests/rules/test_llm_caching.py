@@ -1,17 +1,21 @@
 """The published cache rules, worked by hand. Tokens per block are chosen, so every figure can be checked on paper."""
 
+from datetime import date
+
 import pytest
 
 from apps.llm.backend import CacheLifetime
-from apps.llm.standin.cache import Bill, Block, Entry, Settled, settle
+from apps.llm.caching import Bill, Block, CacheRules, Entry, Settled, prefixes, settle, settle_prefixes
+
+RULES = CacheRules(date(2026, 10, 24), minimum_prefix_tokens=100)
 
 
 class Account:
     """A cache that lives from request to request."""
 
-    def __init__(self, minimum_tokens: int = 100) -> None:
-        self.cached: dict[str, Entry] = {}
-        self.minimum_tokens = minimum_tokens
+    def __init__(self, rules: CacheRules = RULES) -> None:
+        self.cached: dict[bytes, Entry] = {}
+        self.rules = rules
 
     def ask(self, *blocks: Block, now: float = 0.0, scope: str = "account model") -> Bill:
         settled = self.plan(*blocks, now=now, scope=scope)
@@ -19,7 +23,7 @@ class Account:
         return settled.bill
 
     def plan(self, *blocks: Block, now: float = 0.0, scope: str = "account model") -> Settled:
-        return settle(blocks, scope=scope, cached=self.cached, minimum_tokens=self.minimum_tokens, now=now)
+        return settle(blocks, scope=scope, cached=self.cached, rules=self.rules, now=now)
 
 
 def text(content: str, tokens: int, mark: CacheLifetime | None = None) -> Block:
@@ -50,7 +54,7 @@ def test_without_a_breakpoint_nothing_is_written_or_read() -> None:
 
 @pytest.mark.parametrize(("tokens", "written"), [(99, 0), (100, 100)])
 def test_short_prefix_is_silently_not_cached(tokens: int, written: int) -> None:  # R184
-    bill = Account(minimum_tokens=100).ask(text("system", tokens, "5m"), text("question", 5))
+    bill = Account().ask(text("system", tokens, "5m"), text("question", 5))
     assert (bill.written_5m, bill.uncached) == (written, tokens + 5 - written)
 
 
@@ -152,3 +156,77 @@ def test_parallel_first_calls_both_write() -> None:
 
 def test_empty_prompt_costs_nothing() -> None:
     assert Account().ask() == Bill(0, 0, 0, 0)
+
+
+# The three billing positions: A the hit, B the last hour mark behind it, C the last mark of all.
+def test_every_billing_position_by_hand() -> None:
+    account = Account()
+    account.ask(text("tools", 400, "1h"), text("persona", 250, "1h"))
+    bill = account.ask(
+        text("tools", 400, "1h"),
+        text("persona", 250),
+        text("profile", 90, "1h"),
+        text("history", 60),
+        text("question", 30, "5m"),
+        text("unmarked", 11),
+        now=60,
+    )
+    # A = 650 is read, B - A = 90 at two prices, C - B = 60 + 30 at one and a quarter, 11 at one.
+    assert bill == Bill(read=650, written_5m=90, written_1h=90, uncached=11)
+
+
+def test_hour_mark_below_the_hit_is_no_billing_position() -> None:
+    account = Account()
+    account.ask(text("tools", 400), text("persona", 250, "5m"))
+    bill = account.ask(text("tools", 400, "1h"), text("persona", 250), text("question", 30, "5m"), now=1)
+    assert bill == Bill(read=650, written_5m=30, written_1h=0, uncached=0)
+
+
+def test_hour_mark_on_a_short_last_block_keeps_the_whole_prefix_for_an_hour_at_the_price_of_reading_it() -> None:
+    account = Account()
+    account.ask(text("system", 5000, "5m"), text("first", 40, "5m"))
+    bill = account.ask(text("system", 5000), text("first", 40), text("second", 25, "1h"), now=200)
+    assert bill == Bill(read=5040, written_5m=0, written_1h=25, uncached=0)
+    late = (text("system", 5000), text("first", 40), text("second", 25), text("third", 30, "5m"))
+    assert account.ask(*late, now=3799) == Bill(read=5065, written_5m=30, written_1h=0, uncached=0)
+
+
+def test_only_prefixes_that_a_breakpoint_wrote_are_found() -> None:
+    account = Account()
+    account.ask(*numbered(5, marked=(2, 5)))
+    other = [*numbered(4, marked=()), text("another end", 100, "5m")]
+    assert account.plan(*other, now=1).bill == Bill(read=200, written_5m=300, written_1h=0, uncached=0)
+
+
+def test_entry_is_gone_at_the_very_second_its_lifetime_ends() -> None:
+    account = Account()
+    account.ask(text("system", 500, "1h"), now=0)
+    assert account.plan(text("system", 500, "1h"), now=3599).bill.read == 500
+    assert account.plan(text("system", 500, "1h"), now=3600).bill.read == 0
+
+
+def test_mark_under_the_floor_is_no_billing_position() -> None:  # R184
+    bill = Account().ask(text("tools", 60, "1h"), text("system", 30, "1h"), text("question", 20, "5m"))
+    assert bill == Bill(read=0, written_5m=110, written_1h=0, uncached=0)
+
+
+def test_rules_are_data() -> None:
+    account = Account(CacheRules(date(2026, 8, 21), 100, look_back_positions=3, run_kinds=frozenset()))
+    account.ask(text("system", 500, "5m"))
+    near = (text("system", 500), *run("tool_use", 1), text("question", 5, "5m"))
+    assert account.plan(*near, now=1).bill.read == 500
+    far = (text("system", 500), *run("tool_use", 2), text("question", 5, "5m"))
+    assert account.plan(*far, now=1).bill.read == 0
+
+
+def test_runs_of_both_kinds_in_one_exchange_are_two_positions() -> None:
+    blocks = (text("question", 5), *run("tool_use", 3), *run("tool_result", 3), text("answer", 5))
+    assert [prefix.position for prefix in prefixes(blocks, "scope", RULES)] == [0, 1, 1, 1, 2, 2, 2, 3]
+
+
+def test_prefixes_hashed_beforehand_are_billed_alike() -> None:
+    blocks = numbered(3, marked=(1, 3))
+    along = tuple(prefixes(blocks, "scope", RULES))
+    settled = settle_prefixes(along, cached={}, rules=RULES, now=5)
+    assert settled == settle(blocks, scope="scope", cached={}, rules=RULES, now=5)
+    assert settled.bill == Bill(0, 300, 0, 0)

@@ -1,0 +1,103 @@
+"""Memory blocks: made by people, their bodies kept up to date by the agent unless they are read-only (R159, Z-1)."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.agents import agent_id_named
+from apps.api.bodies import Body, Number, Text, YesNo
+from apps.api.filters import AgentFilters, CharFilter
+from apps.api.rows import STAMPS, Shown, agent_key
+from apps.api.views import Rows
+from apps.governance.policy import Act
+from apps.memory.actions import amend_block, create_block, write_block
+from apps.memory.models import MemoryBlock
+
+VALUES = ("label", "body", "read_only", "pinned")
+
+
+class BlockRow(Shown[MemoryBlock]):
+    """A labelled piece of what an agent knows, and who wrote it last."""
+
+    agent_key = agent_key()
+
+    class Meta:
+        model = MemoryBlock
+        fields = ("id", "agent_key", *VALUES, "updated_by", *STAMPS, "ignored_fields")
+        read_only_fields = fields
+
+
+SHOWN = frozenset(BlockRow.Meta.fields)
+
+
+class NewBlock(Body):
+    """A block for an agent."""
+
+    shown = SHOWN
+
+    agent_key = Text(required=False)
+    label = Text()  # type: ignore[assignment]  # REST framework takes it off the class
+    body = Text(required=False)
+    read_only = YesNo(required=False)  # type: ignore[assignment]  # REST framework takes it off the class
+    pinned = YesNo(required=False)
+
+
+class BlockChange(Body):
+    """What of a block shall read otherwise; an agent changes the body alone."""
+
+    shown = SHOWN
+    gates: ClassVar[Mapping[str, tuple[Act, ...]]] = dict.fromkeys(("label", "read_only", "pinned"), (Act.BLOCK_WRITE,))
+    whole = VALUES
+
+    label = Text(required=False)  # type: ignore[assignment]  # REST framework takes it off the class
+    body = Text(required=False)
+    read_only = YesNo(required=False)  # type: ignore[assignment]  # REST framework takes it off the class
+    pinned = YesNo(required=False)
+    version = Number(required=False)
+
+
+class BlockFilters(AgentFilters):
+    """By agent and label."""
+
+    label = CharFilter()
+
+
+class BlockView(Rows[MemoryBlock]):
+    """Blocks of the tenant's agents; an agent sees its own."""
+
+    queryset = MemoryBlock.objects.none()
+    serializer_class = BlockRow
+    filterset_class = BlockFilters
+
+    def get_queryset(self) -> QuerySet[MemoryBlock]:
+        """Those the actor sees."""
+        return MemoryBlock.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=NewBlock, responses={201: BlockRow})
+    def create(self, request: Request) -> Response:
+        """Give an agent a block; people only. Pinned, the agent's next session carries it."""
+        sent = NewBlock.read(request, self.actor)
+        agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
+        block = create_block(agent_id, actor=self.actor, values=sent.only(*VALUES))
+        return self.answer(block.pk, sent.ignored, 201)
+
+    @extend_schema(request=BlockChange, responses=BlockRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Change a block; an agent its body. Sessions already open keep what they started with."""
+        del pk
+        block = self.get_object()
+        sent = BlockChange.read(request, self.actor)
+        if self.actor.is_person:
+            write_block(block, actor=self.actor, values=sent.only(*VALUES), read_at=sent.read_at)
+        else:
+            amend_block(block, actor=self.actor, body=sent.values["body"], read_at=sent.read_at)
+        return self.answer(block.pk, sent.ignored)
+
+    @extend_schema(request=BlockChange, responses=BlockRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same, with every value sent."""
+        return self.partial_update(request, pk)

@@ -1,0 +1,86 @@
+"""Overlays: what a person adds to an agent's persona, one row per agent (R035)."""
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.agents import agent_id_named
+from apps.api.bodies import Body, Number, Text
+from apps.api.filters import AgentFilters
+from apps.api.rows import STAMPS, Shown, agent_key
+from apps.api.views import Rows
+from apps.governance.door import authorize
+from apps.governance.policy import Act
+from apps.personas.actions import create_overlay, write_overlay
+from apps.personas.models import PersonaOverlay
+
+
+class OverlayRow(Shown[PersonaOverlay]):
+    """What is read after the persona; an empty text is no overlay."""
+
+    agent_key = agent_key()
+
+    class Meta:
+        model = PersonaOverlay
+        fields = ("id", "agent_key", "text", *STAMPS, "ignored_fields")
+        read_only_fields = fields
+
+
+SHOWN = frozenset(OverlayRow.Meta.fields)
+
+
+class NewOverlay(Body):
+    """The first overlay of an agent."""
+
+    shown = SHOWN
+
+    agent_key = Text()
+    text = Text()
+
+
+class OverlayChange(Body):
+    """The full new text; empty, the overlay is cleared."""
+
+    shown = SHOWN
+    whole = ("text",)
+
+    text = Text(required=False)
+    version = Number(required=False)
+    reason = Text(required=False)
+
+
+class OverlayView(Rows[PersonaOverlay]):
+    """Overlays of the tenant's agents; an agent sees its own and writes none."""
+
+    queryset = PersonaOverlay.objects.none()
+    serializer_class = OverlayRow
+    filterset_class = AgentFilters
+
+    def get_queryset(self) -> QuerySet[PersonaOverlay]:
+        """Those the actor sees."""
+        return PersonaOverlay.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=NewOverlay, responses={201: OverlayRow})
+    def create(self, request: Request) -> Response:
+        """Add to an agent's personality. Its next session reads it. People only."""
+        authorize(self.actor, Act.OVERLAY_WRITE, self.actor.tenant_id)
+        sent = NewOverlay.read(request, self.actor)
+        agent_id = agent_id_named(sent.values["agent_key"], self.actor)
+        overlay = create_overlay(agent_id, actor=self.actor, text=sent.values["text"])
+        return self.answer(overlay.pk, sent.ignored, 201)
+
+    @extend_schema(request=OverlayChange, responses=OverlayRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Replace the text. Sessions already open keep what they started with."""
+        del pk
+        overlay = self.get_object()
+        sent = OverlayChange.read(request, self.actor)
+        reason = sent.values.get("reason", "")
+        write_overlay(overlay, actor=self.actor, text=sent.values["text"], read_at=sent.read_at, reason=reason)
+        return self.answer(overlay.pk, sent.ignored)
+
+    @extend_schema(request=OverlayChange, responses=OverlayRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same; an overlay has nothing but its text."""
+        return self.partial_update(request, pk)

@@ -1,0 +1,62 @@
+"""Memory blocks: labelled pieces of memory that people make and agents keep up to date."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.deeds import Amendment, Creation, Values
+from apps.console.flags import flags
+from apps.console.governed_admin import GovernedAdmin
+from apps.console.markup import rendered
+from apps.console.panels import Panels
+from apps.governance.actors import Actor
+from apps.governance.policy import Act
+from apps.memory.actions import create_block, write_block
+from apps.memory.models import MemoryBlock
+from apps.prompt.budgets import SECTION_CHARACTERS
+
+
+def block_panels(block: Any, request: HttpRequest) -> dict[str, Any]:
+    """The body as it reads."""
+    del request
+    return {
+        "body_html": rendered(block.body),
+        "author": block.people[block.updated_by],
+        "flags": flags({"body": block.body}),
+    }
+
+
+def _create(values: Values, actor: Actor) -> MemoryBlock:
+    given = {name: value for name, value in values.items() if name != "agent"}
+    return create_block(values["agent"].pk, actor=actor, values=given)
+
+
+def _write(block: MemoryBlock, values: Values, actor: Actor, read_at: int | None) -> MemoryBlock:
+    return write_block(block, actor=actor, values=values, read_at=read_at)
+
+
+class BlockAdmin(GovernedAdmin):
+    """Blocks of the tenant's agents."""
+
+    list_display = ("label", "agent", "beginning", "pinned", "read_only", "author", "whose_words", "updated")
+    list_filter = ("agent", "pinned", "read_only")
+    list_select_related = ("agent",)
+    search_fields = ("agent__key", "label", "body")
+    search_help_text = "Search agent, label or text"
+    empty = "No memory block yet. Add one for what an agent should know under a name of its own, such as BusinessFacts."
+    add_fields = ("agent", "label", "body", "pinned", "read_only")
+    fields = ("label", "body", "pinned", "read_only")
+    counts: ClassVar = {"body": SECTION_CHARACTERS}
+    change_form_template = "console/block.html"
+    creates = Creation(Act.BLOCK_WRITE, _create, add_fields)
+    amends = (Amendment(Act.BLOCK_WRITE, _write),)
+    panels = Panels(block_panels)
+
+    @admin.display(description="Body")
+    def beginning(self, block: MemoryBlock) -> str:
+        return block.body[:120] or "(empty)"
+
+    @admin.display(description="Last written by", ordering="updated_by")
+    def author(self, block: Any) -> str:
+        return str(block.people[block.updated_by])

@@ -1,0 +1,54 @@
+"""Who may ask whom: the other agents of the tenant that an agent may turn to."""
+
+from apps.console.deeds import Amendment, Button, Creation, Values
+from apps.console.governed_admin import GovernedAdmin
+from apps.console.history import url_of_subject
+from apps.governance.actors import Actor
+from apps.governance.policy import Act
+from apps.tenants.actions import allow_invokable, amend_invokable, withdraw_invokable
+from apps.tenants.models import InvokableAgent
+
+
+def _allow(values: Values, actor: Actor) -> InvokableAgent:
+    hint = values["role_hint"]
+    return allow_invokable(values["agent"].pk, values["callee"].pk, actor=actor, role_hint=hint)
+
+
+def _amend(invokable: InvokableAgent, values: Values, actor: Actor, read_at: int | None) -> InvokableAgent:
+    return amend_invokable(invokable, actor=actor, role_hint=values["role_hint"], read_at=read_at)
+
+
+def _withdraw(invokable: InvokableAgent, actor: Actor, said: Values) -> None:
+    withdraw_invokable(invokable, actor=actor, read_at=said["read_at"])
+
+
+def _page_of_agent(invokable: InvokableAgent) -> str:
+    return url_of_subject("tenants.agent", invokable.agent_id)
+
+
+class InvokableAdmin(GovernedAdmin):
+    """One row for each agent that another may ask."""
+
+    list_display = ("agent", "callee", "role_hint", "updated")
+    list_filter = ("agent",)
+    list_select_related = ("agent", "callee")
+    search_fields = ("agent__key", "callee__key", "role_hint")
+    search_help_text = "Search agents or hint"
+    empty = "No agent may ask another one yet. Add a pair, and say what the other one is good for."
+    add_fields = ("agent", "callee", "role_hint")
+    fields = ("role_hint",)
+    change_form_template = "console/invokable.html"
+    creates = Creation(Act.INVOKABLE_ALLOW, _allow, add_fields)
+    amends = (Amendment(Act.INVOKABLE_AMEND, _amend),)
+    buttons = (
+        Button(
+            "withdraw",
+            "Withdraw",
+            Act.INVOKABLE_WITHDRAW,
+            _withdraw,
+            done="Withdrawn. The next session no longer names that agent.",
+            consequence="The next session no longer names the other agent. Sessions already open still do.",
+            tone="danger",
+            leads_to=_page_of_agent,
+        ),
+    )

@@ -1,0 +1,53 @@
+"""Overlays: what an operator adds to an agent's persona, read after it."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.deeds import Amendment, Creation, Values
+from apps.console.governed_admin import GovernedAdmin
+from apps.console.panels import Panels
+from apps.console.previews import slot_text
+from apps.console.requests import actor_of
+from apps.governance.actors import Actor
+from apps.governance.policy import Act
+from apps.personas.actions import create_overlay, write_overlay
+from apps.personas.models import PersonaOverlay
+from apps.prompt.budgets import SECTION_CHARACTERS
+from apps.prompt.values import Slot
+
+
+def overlay_panels(overlay: PersonaOverlay, request: HttpRequest) -> dict[str, Any]:
+    """Slot 1 as the next session will carry it."""
+    return {"preview": slot_text(overlay.agent, Slot.PERSONA, actor_of(request))}
+
+
+def _create(values: Values, actor: Actor) -> PersonaOverlay:
+    return create_overlay(values["agent"].pk, actor=actor, text=values["text"])
+
+
+def _amend(overlay: PersonaOverlay, values: Values, actor: Actor, read_at: int | None) -> PersonaOverlay:
+    return write_overlay(overlay, actor=actor, text=values["text"], read_at=read_at)
+
+
+class OverlayAdmin(GovernedAdmin):
+    """One overlay per agent, written by people only."""
+
+    list_display = ("agent", "beginning", "version", "updated")
+    list_select_related = ("agent",)
+    search_fields = ("agent__key", "text")
+    search_help_text = "Search agent or text"
+    empty = "No overlay here. Add one to adjust how an agent speaks without touching its persona."
+    add_fields = ("agent", "text")
+    fields = ("text",)
+    counts = dict.fromkeys(fields, SECTION_CHARACTERS)
+    change_form_template = "console/overlay.html"
+    saved = "Saved. The agent's next session speaks by it; sessions already open keep what they started with."
+    creates = Creation(Act.OVERLAY_WRITE, _create, add_fields)
+    amends = (Amendment(Act.OVERLAY_WRITE, _amend),)
+    panels = Panels(overlay_panels)
+
+    @admin.display(description="Text")
+    def beginning(self, overlay: PersonaOverlay) -> str:
+        return overlay.text[:120] or "(cleared)"

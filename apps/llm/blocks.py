@@ -1,0 +1,77 @@
+"""A request as the cache sees it: its blocks in hashing order, and the plan's marks put back onto them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from apps.llm.backend import MessageMark
+from apps.llm.caching import Block
+from apps.llm.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from apps.llm.backend import CacheLifetime, Json, JsonObject, Request
+
+
+def block_of(place: str, block: JsonObject, mark: CacheLifetime | None = None) -> Block:
+    """A tool, or a block of the system prompt or of a message, whose role and settings are part of its place."""
+    kind = "tool" if place == "tools" else str(block.get("type"))
+    content = encoded({key: value for key, value in block.items() if key != "cache_control"})
+    text = block.get("text") if kind == "text" else content
+    return Block(f"{place}\n{content}".encode(), kind, estimate_tokens(text if isinstance(text, str) else ""), mark)
+
+
+def message_place(role: str, settings: JsonObject) -> str:
+    """A change of the settings leaves tools and system cached, and nothing behind them."""
+    return f"{role} {encoded(settings)}"
+
+
+def encoded(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def request_blocks(request: Request) -> tuple[Block, ...]:
+    """The request in hashing order: tools, system, messages. Marks of messages are not looked at."""
+    settings: JsonObject = {"output_config": request.output_config} if request.output_config else {}
+    tools = (block_of("tools", tool.wire, tool.cache) for tool in request.tools)
+    system = (block_of("system", block.wire, block.cache) for block in request.system)
+    messages = (
+        block_of(message_place(str(message["role"]), settings), block)
+        for message in request.messages
+        for block in content_blocks(message)
+    )
+    return (*tools, *system, *messages)
+
+
+def content_blocks(message: JsonObject) -> tuple[JsonObject, ...]:
+    """What a message says, block by block; a bare text is one."""
+    content = message["content"]
+    if isinstance(content, str):
+        return ({"type": "text", "text": content},)
+    return tuple(block for block in content if isinstance(block, dict)) if isinstance(content, list) else ()
+
+
+def with_marks(request: Request, marks: Sequence[CacheLifetime | None]) -> Request:
+    """The request with one mark or none for each of its blocks, in the order of `request_blocks`."""
+    ahead = len(request.tools) + len(request.system)
+    tools = zip(request.tools, marks, strict=False)
+    system = zip(request.system, marks[len(request.tools) :], strict=False)
+    return replace(
+        request,
+        tools=tuple(replace(tool, cache=mark) for tool, mark in tools),
+        system=tuple(replace(block, cache=mark) for block, mark in system),
+        message_marks=tuple(
+            MessageMark(*place, mark)
+            for place, mark in zip(_places(request.messages), marks[ahead:], strict=True)
+            if mark
+        ),
+    )
+
+
+def _places(messages: Sequence[JsonObject]) -> Iterator[tuple[int, int]]:
+    for message_index, message in enumerate(messages):
+        for block_index in range(len(content_blocks(message))):
+            yield message_index, block_index

@@ -1,0 +1,176 @@
+"""The provider's published cache rules, as a calculation: what a request reads and writes, given what is cached now.
+
+The rules are those of MEASUREMENTS A3. One entry is written per breakpoint; a read walks back a limited number of
+positions from each breakpoint; below the model's minimum prefix nothing is cached and nothing says so. The stand-in
+bills with it, and so does the simulation of a month.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import date
+
+    from apps.llm.backend import CacheLifetime
+
+LIFETIME_SECONDS: Mapping[CacheLifetime, int] = {"5m": 300, "1h": 3600}
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRules:
+    """What a model's cache does, as published on `as_of`.
+
+    A run of neighbouring blocks of one of `run_kinds` counts as one position of the look-back.
+    """
+
+    as_of: date
+    minimum_prefix_tokens: int
+    marks: int = 4
+    look_back_positions: int = 20
+    run_kinds: frozenset[str] = frozenset({"tool_use", "tool_result"})
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of the prompt in hashing order (tools, system, messages); `mark` is a breakpoint behind it."""
+
+    content: bytes
+    kind: str
+    tokens: int
+    mark: CacheLifetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """A prompt up to the end of one block: its hash, its length, and how far the look-back counts it."""
+
+    digest: bytes
+    tokens: int
+    position: int
+    mark: CacheLifetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A cached prefix: how long a use keeps it, and until when the last use does."""
+
+    lifetime_seconds: int
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """How the tokens of a prompt are charged."""
+
+    read: int
+    written_5m: int
+    written_1h: int
+    uncached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A request's bill, and the entries it leaves behind once its response begins."""
+
+    bill: Bill
+    entries: Mapping[bytes, Entry]
+
+
+def settle(
+    blocks: Sequence[Block],
+    *,
+    scope: str,
+    cached: Mapping[bytes, Entry],
+    rules: CacheRules,
+    now: float,
+) -> Settled:
+    """Caches are never shared between scopes: a scope names the account and the model.
+
+    The caller adds `entries` to what is cached when the response begins; `now` is when the request started.
+    """
+    return settle_prefixes(tuple(prefixes(blocks, scope, rules)), cached=cached, rules=rules, now=now)
+
+
+def settle_prefixes(
+    along: Sequence[Prefix], *, cached: Mapping[bytes, Entry], rules: CacheRules, now: float
+) -> Settled:
+    """The same for a prompt whose prefixes are hashed already."""
+    marked = tuple(
+        index for index, prefix in enumerate(along) if prefix.mark and prefix.tokens >= rules.minimum_prefix_tokens
+    )
+    hit = _highest_hit(along, marked, cached, rules, now)
+    bill = _bill(along, marked, along[hit].tokens if hit >= 0 else 0)
+    return Settled(bill, _left_behind(along, marked, hit, cached, now))
+
+
+def prefixes(blocks: Iterable[Block], scope: str, rules: CacheRules) -> Iterator[Prefix]:
+    """A change of one byte changes the hash of every prefix from there on; a mark is not content."""
+    digest = start_of(scope)
+    tokens = 0
+    position = -1
+    previous = ""
+    for block in blocks:
+        digest = following(digest, hashlib.sha256(block.content).digest())
+        tokens += block.tokens
+        position += not (block.kind == previous and block.kind in rules.run_kinds)
+        previous = block.kind
+        yield Prefix(digest, tokens, position, block.mark)
+
+
+def start_of(scope: str) -> bytes:
+    """The hash of nothing at all, for one account and model."""
+    return hashlib.sha256(scope.encode()).digest()
+
+
+def following(prefix_digest: bytes, content_digest: bytes) -> bytes:
+    """The hash of a prefix that is longer by one block. Both parts have one length, so no cut reads like another."""
+    return hashlib.sha256(prefix_digest + content_digest).digest()
+
+
+def _highest_hit(
+    along: Sequence[Prefix], marked: Sequence[int], cached: Mapping[bytes, Entry], rules: CacheRules, now: float
+) -> int:
+    """The index of the longest prefix that is read, or -1."""
+    for breakpoint_index in reversed(marked):
+        oldest = along[breakpoint_index].position - rules.look_back_positions + 1
+        for index in range(breakpoint_index, -1, -1):
+            if along[index].position < oldest:
+                break
+            if _live(along[index], cached, now) is not None:
+                return index
+    return -1
+
+
+def _live(prefix: Prefix, cached: Mapping[bytes, Entry], now: float) -> Entry | None:
+    entry = cached.get(prefix.digest)
+    return entry if entry is not None and entry.expires_at > now else None
+
+
+def _bill(along: Sequence[Prefix], marked: Sequence[int], read: int) -> Bill:
+    total = along[-1].tokens if along else 0
+    long_end = max((along[index].tokens for index in marked if along[index].mark == "1h"), default=0)
+    end_1h = max(read, long_end)
+    end_5m = max(end_1h, along[marked[-1]].tokens if marked else 0)
+    return Bill(read=read, written_5m=end_5m - end_1h, written_1h=end_1h - read, uncached=total - end_5m)
+
+
+def _left_behind(
+    along: Sequence[Prefix], marked: Sequence[int], hit: int, cached: Mapping[bytes, Entry], now: float
+) -> dict[bytes, Entry]:
+    """A use refreshes an entry for the entry's own lifetime; a longer mark on what is only read prolongs nothing."""
+    read_lifetime = cached[along[hit].digest].lifetime_seconds if hit >= 0 else 0
+    entries = {}
+    for index in {*marked, hit} - {-1}:
+        known = _live(along[index], cached, now)
+        lifetime = LIFETIME_SECONDS[along[index].mark or "5m"]
+        if known is not None:
+            lifetime = known.lifetime_seconds
+        elif index < hit:
+            # Below the hit nothing is paid for, so what is written there lives no longer than what was read.
+            lifetime = min(lifetime, read_lifetime)
+        entries[along[index].digest] = Entry(lifetime, now + lifetime)
+    return entries

@@ -1,0 +1,117 @@
+"""The books of the prompt cache, as calculations: slot by slot what a call was billed, and where two requests part."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from apps.prompt.segments import Part, Segment
+from apps.prompt.values import Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A block of a request in hashing order, with its owners where it is a slot of the frozen prompt.
+
+    `tokens` is an estimate; only the shares count. `lead` is how many bytes stand before the part's own text.
+    """
+
+    slot: Slot
+    label: str
+    content: bytes
+    tokens: int
+    part: Part | None = None
+    lead: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """How the tokens of a prompt are charged, from its beginning to its end."""
+
+    read: int
+    written: int
+    uncached: int
+
+    @property
+    def total(self) -> int:
+        return self.read + self.written + self.uncached
+
+
+@dataclass(frozen=True, slots=True)
+class SlotCharge:
+    """What of one slot should have been read, and what was read, written and not cached; in tokens."""
+
+    slot: Slot
+    tokens: int
+    expected_read: int
+    read: int
+    written: int
+    uncached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """The first byte in which a request differs from the one before it, and whose words stand there now, or stood there."""
+
+    slot: Slot
+    label: str
+    byte: int
+    segment: Segment | None
+
+
+def by_slot(sent: Sequence[Sent], expected_read: int, billed: Charged) -> tuple[SlotCharge, ...]:
+    """A call's bill divided among the slots; the estimates are stretched until they add up to what was billed."""
+    return tuple(_charge(slot, start, end, expected_read, billed) for slot, start, end in _extents(sent, billed.total))
+
+
+def _extents(sent: Sequence[Sent], total: int) -> Iterator[tuple[Slot, int, int]]:
+    """Where each slot begins and ends, in tokens as billed."""
+    slots = list(dict.fromkeys(block.slot for block in sent))
+    sizes = [sum(block.tokens for block in sent if block.slot is slot) for slot in slots]
+    whole = max(sum(sizes), 1)
+    ends = [round(total * end / whole) for end in accumulate(sizes)]
+    for slot, (start, end) in zip(slots, pairwise([0, *ends]), strict=True):
+        yield slot, start, end
+
+
+def _charge(slot: Slot, start: int, end: int, expected_read: int, billed: Charged) -> SlotCharge:
+    def within(first: int, last: int) -> int:
+        return max(min(end, last) - max(start, first), 0)
+
+    paid = billed.read + billed.written
+    return SlotCharge(
+        slot,
+        end - start,
+        within(0, expected_read),
+        within(0, billed.read),
+        within(billed.read, paid),
+        within(paid, billed.total),
+    )
+
+
+def parting(before: Sequence[Sent], now: Sequence[Sent]) -> Parting | None:
+    """Where `now` no longer begins as `before` did; None if it goes on where `before` ended."""
+    for at, old in enumerate(before):
+        new = now[at] if at < len(now) else None
+        if new is None or new.content != old.content:
+            return _parted(old, new)
+    return None
+
+
+def _parted(old: Sent, new: Sent | None) -> Parting:
+    if new is None:
+        return Parting(old.slot, old.label, 0, _segment_at(old, 0))
+    byte = _common(old.content, new.content)
+    return Parting(new.slot, new.label, byte, _segment_at(new, byte) or _segment_at(old, byte))
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """How many bytes both begin with."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (first, second) in enumerate(pairs) if first != second), min(len(one), len(other)))
+
+
+def _segment_at(block: Sent, byte: int) -> Segment | None:
+    if block.part is None:
+        return None
+    place = byte - block.lead
+    return next((span.segment for span in block.part.spans() if span.start <= place < span.end), None)

@@ -1,0 +1,153 @@
+"""The books of the prompt cache: for each call what it should have read, what it was billed, and why where they differ (R185)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from apps.governance.acting import acting
+from apps.llm.backend import JsonObject, Usage
+from apps.llm.prices import price_of
+from apps.prompt.ledger import Charged, Parting, Sent, by_slot, parting
+from apps.prompt.values import SEPARATOR, Slot
+from apps.runtime.accounts import Account, Before, Planned
+from apps.runtime.journal import CallNotes, history_of
+from apps.runtime.models import Session
+from apps.runtime.requests import Placed, placed
+from apps.runtime.sessions import Frozen, thawed
+
+# The provider counts tokens its own way, so a small difference is none.
+TOLERATED_TOKENS = 64
+TOLERATED_SHARE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Tokens that were cached and were not read. `is_expected` where a declared cause explains it."""
+
+    cause: str
+    sentence: str
+    tokens: int
+    is_expected: bool
+    where: Parting | None = None
+
+    @property
+    def stored(self) -> JsonObject:
+        found: JsonObject = {"cause": self.cause, "sentence": self.sentence, "tokens": self.tokens}
+        if self.where:
+            source = self.where.segment.source if self.where.segment else None
+            found |= {"slot": self.where.slot.value, "label": self.where.label, "byte": self.where.byte}
+            found["owner"] = asdict(source) if source else None
+        return found
+
+
+def notes_of(planned: Planned, usage: Usage, account: Account) -> CallNotes:
+    """What is kept of a call beside its usage."""
+    written = usage.cache_write_1h_tokens + usage.cache_write_5m_tokens
+    billed = Charged(usage.cache_read_tokens, written, usage.input_tokens)
+    scale = billed.total / max(planned.along[-1].tokens, 1)
+    expected_read = round(planned.expected.read * scale)
+    miss = _miss(planned, billed, scale, account)
+    sent = tuple(_sent(account.frozen, planned.blocks))
+    ledger: JsonObject = {
+        "expected": asdict(planned.expected),
+        # Without a price the plan reckons in shares, which are no money.
+        "expected_cost_micro_usd": round(planned.plan.expected.cost_micro_usd) if price_of(account.model) else None,
+        "slots": [asdict(charge) for charge in by_slot(sent, expected_read, billed)],
+        "too_short": [asdict(short) for short in planned.plan.shortfalls],
+        "model": account.model,
+        "blocks": " ".join(planned.block_hashes),
+        "window": [account.window_start, planned.message_count],
+    }
+    if miss:
+        ledger["miss"] = miss.stored
+    return CallNotes(
+        requested_at=planned.requested_at,
+        prefix_sha256=account.frozen.session.prefix_sha256,
+        shared_sha256=planned.shared_sha256,
+        workspace_sha256=planned.workspace_sha256,
+        expected_read_tokens=expected_read,
+        has_unexpected_miss=bool(miss and not miss.is_expected),
+        entries={key: list(value) for key, value in planned.entries.items()},
+        ledger=ledger,
+    )
+
+
+def _miss(planned: Planned, billed: Charged, scale: float, account: Account) -> Miss | None:
+    before, tolerated = account.before, max(TOLERATED_TOKENS, TOLERATED_SHARE * billed.total)
+    left = before.live_tokens(planned.requested_at) if before else 0
+    lost = round(left * scale) - billed.read
+    unread = round(planned.expected.read * scale) - billed.read
+    if before and lost > tolerated:
+        return _explained(before, planned, lost, is_held=unread <= tolerated, account=account)
+    if unread > tolerated:
+        return Miss(
+            "not_held",
+            "Another conversation had left this cached, and the provider did not have it any more, or not yet.",
+            unread,
+            is_expected=False,
+        )
+    return None
+
+
+def _explained(before: Before, planned: Planned, lost: int, *, is_held: bool, account: Account) -> Miss:
+    if before.model != account.model:
+        return Miss(
+            "another_model", f"Before, {before.model} was asked; models share no cache.", lost, is_expected=True
+        )
+    frozen, messages = _request_before(before, account)
+    where = parting(tuple(_sent(frozen, placed(frozen, messages))), tuple(_sent(account.frozen, planned.blocks)))
+    if where is None:
+        return _unseen(before, planned, lost, is_held=is_held)
+    if frozen.session.pk != account.frozen.session.pk:
+        return Miss("new_session", f"A new session began. {_told(where)}", lost, is_expected=True, where=where)
+    if where.slot is Slot.TURN and before.window_start != account.window_start:
+        return Miss("history_cut", "The oldest part of the history was left out.", lost, is_expected=True, where=where)
+    return Miss(
+        "bytes_changed", f"The request changed within its session. {_told(where)}", lost, is_expected=False, where=where
+    )
+
+
+def _unseen(before: Before, planned: Planned, lost: int, *, is_held: bool) -> Miss:
+    """The journal shows no difference: either there is none, or what it keeps of the call before was changed as well."""
+    pairs = zip(before.block_hashes, planned.block_hashes, planned.blocks, strict=False)
+    changed = next((block for old, new, block in pairs if old != new), None)
+    if changed:
+        where = Parting(changed.slot, changed.label, 0, None)
+        sentence = (
+            f"What stands in {changed.label} is not what was sent before, and the journal's copy of it changed as well."
+        )
+        return Miss("bytes_changed", sentence, lost, is_expected=False, where=where)
+    if is_held:
+        return Miss("look_back", "No mark stood near enough to find what was cached.", lost, is_expected=True)
+    sentence = "The bytes are the same as in the call before; the provider did not have them any more."
+    return Miss("not_held", sentence, lost, is_expected=False)
+
+
+def _told(where: Parting) -> str:
+    source = where.segment.source if where.segment else None
+    if source is None:
+        named = f" ({where.segment.template})" if where.segment else ""
+        return f"It differs first at byte {where.byte} of {where.label}{named}."
+    record = f"{source.record_type} {source.record_id} {source.field}".strip()
+    return f"It differs first at byte {where.byte} of {where.label}: {record}, version {source.version}, by {source.author}."
+
+
+def _request_before(before: Before, account: Account) -> tuple[Frozen, Sequence[JsonObject]]:
+    """The call before as it was sent: in this turn as it is remembered, else as the journal has it."""
+    if before.messages is not None:
+        return account.frozen, before.messages
+    with acting(account.actor):
+        session = Session.objects.select_related("tools", "conversation").get(pk=before.session_id)
+        history = history_of(session.conversation, actor=account.actor)
+        return thawed(session), history[before.window_start : before.window_start + before.message_count]
+
+
+def _sent(frozen: Frozen, blocks: Sequence[Placed]) -> Iterator[Sent]:
+    parts = {part.slot: part for part in frozen.assembled.parts}
+    first = next(iter(parts), None)
+    for each in blocks:
+        part = parts.get(each.slot)
+        if part is None:
+            yield Sent(each.slot, each.label, each.block.content, each.block.tokens)
+        else:
+            lead = "" if each.slot is first else SEPARATOR
+            yield Sent(each.slot, each.label, (lead + part.text).encode(), each.block.tokens, part, len(lead))

@@ -1,0 +1,79 @@
+"""Show what the sanitizer and the scanner make of the lines of a file."""
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TextIO
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.prompt.budgets import EVENT_CHARACTERS
+from apps.prompt.sanitizer import sanitize
+from apps.prompt.scanner import scan
+
+
+class Command(BaseCommand):
+    """One line of JSON for each line of the file, as it is read; no database is asked."""
+
+    help = (
+        "Neutralise each line of a file as a customer's message would be, and say what a reviewer would be shown. A line"
+        " that is a JSON object with a text, or a JSON string, stands for that text. Prints one JSON object a line: line,"
+        " text, changes, findings."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which lines, and how long a text may be."""
+        parser.add_argument("file", help="The file to read, in UTF-8; - is standard input.")
+        parser.add_argument(
+            "--cap",
+            type=int,
+            default=EVENT_CHARACTERS,
+            metavar="N",
+            help="Keep N characters of a text (default: %(default)s).",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Lines are read and written one by one, so that the file may be of any length."""
+        del args
+        if options["cap"] < 1:
+            raise CommandError("--cap is a whole number from 1.")
+        try:
+            with closing(_opened(options["file"])) as lines:
+                for number, line in enumerate(lines, start=1):
+                    self.stdout.write(json.dumps({"line": number, **_reviewed(_text(line), options["cap"])}))
+        except OSError as refusal:
+            raise CommandError(f"{options['file']} cannot be read: {refusal.strerror}.") from refusal
+        except UnicodeDecodeError as refusal:
+            raise CommandError(
+                f"{options['file']} is not UTF-8. Save it in that encoding and run the command again."
+            ) from refusal
+
+
+def _opened(file: str) -> TextIO:
+    if file == "-":
+        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="\n")
+    return Path(file).open(encoding="utf-8-sig", newline="\n")
+
+
+def _text(line: str) -> str:
+    plain = line.removesuffix("\n").removesuffix("\r")
+    try:
+        value = json.loads(plain)
+    except (ValueError, RecursionError):
+        return plain
+    text = value.get("text") if isinstance(value, dict) else value
+    return text if isinstance(text, str) else plain
+
+
+def _reviewed(text: str, cap: int) -> dict[str, Any]:  # Any: it is JSON from here on
+    sanitized = sanitize(text, cap)
+    return {"text": sanitized.text, "changes": list(sanitized.notes), "findings": list(_findings(text))}
+
+
+def _findings(text: str) -> Iterator[dict[str, str | int]]:
+    for found in scan(text):
+        yield {"rule": found.rule, "start": found.start, "end": found.end, "text": text[found.start : found.end]}

@@ -1,0 +1,130 @@
+"""What an agent is told, byte for byte, and whose words each byte is."""
+
+import re
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from apps.conversations.management.named import actor_named, agent_named
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.llm.prices import cache_rules
+from apps.llm.tokens import estimate_tokens
+from apps.memory.rules import END_USER_KEY, END_USER_KEY_RULE
+from apps.prompt.assembly import assemble
+from apps.prompt.findings import review
+from apps.prompt.segments import Assembled, Span
+from apps.prompt.values import PromptInput
+from apps.runtime.preview import told
+from apps.runtime.sessions import tools_part
+from apps.tenants.models import Agent, TenantSettings
+
+
+class Command(BaseCommand):
+    """The prompt goes to stdout, what is to be known about it to stderr."""
+
+    help = (
+        "Show slots 1-5 as the next session of an agent would freeze them. The text alone stands on stdout; its hash, its"
+        " slots and what a reviewer should look at stand on stderr."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whose prompt, for whom, and when."""
+        parser.add_argument("--tenant", metavar="KEY", help="The tenant's key, unless --agent says it.")
+        parser.add_argument("--agent", required=True, metavar="[TENANT/]KEY", help="The agent's key.")
+        parser.add_argument("--customer", default="", metavar="KEY", help="The customer, such as http:abc123.")
+        parser.add_argument("--at", metavar="TIME", help="A moment of the past, such as 2026-05-09T14:34.")
+        parser.add_argument("--segments", action="store_true", help="One line for each run of bytes, with its owner.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Read, assemble, print; nothing is stored."""
+        del args
+        system, agent = _named(options["tenant"], options["agent"])
+        customer = options["customer"]
+        if customer and not re.match(END_USER_KEY, customer):
+            raise CommandError(f"--customer: {END_USER_KEY_RULE}")
+        given = told(agent, customer, system=system, moment=_moment(options["at"], agent, system))
+        assembled = assemble(given)
+        self._tell_about(given, assembled)
+        self._tell_of_cache(agent, assembled)
+        if options["segments"]:
+            for span in assembled.spans():
+                self.stdout.write(segment_line(span))
+        else:
+            self.stdout.write(assembled.text)
+
+    def _tell_about(self, given: PromptInput, assembled: Assembled) -> None:
+        size = len(assembled.text.encode())
+        self.stderr.write(f"sha256 {assembled.sha256}, {size} bytes in {len(assembled.parts)} slots")
+        for part in assembled.parts:
+            self.stderr.write(f"  slot {part.slot.value} {part.slot.name.lower()}: {len(part.text.encode())} bytes")
+        for note in assembled.notes:
+            self.stderr.write(f"  neutralised in slot {note.slot.value}: {note.rule}")
+        for finding in review(given):
+            where = f"{finding.source.record_type} {finding.source.record_id} {finding.source.field}".rstrip()
+            self.stderr.write(
+                f"  look at slot {finding.slot.value}, {where}, characters {finding.start}-{finding.end}: {finding.rule}"
+            )
+
+    def _tell_of_cache(self, agent: Agent, assembled: Assembled) -> None:
+        """A prefix under the model's floor is not cached, and the model does not say so (R184)."""
+        model = agent.model or settings.DEFAULT_MODEL
+        tokens = estimate_tokens(tools_part(agent, off_the_record=False).text + assembled.text)
+        floor = cache_rules(model).minimum_prefix_tokens
+        said = "caches it" if tokens >= floor else f"does not cache it: {floor - tokens} tokens are missing"
+        self.stderr.write(f"  about {tokens} tokens with the tools; {model} caches from {floor} on and {said}")
+
+
+def segment_line(span: Span) -> str:
+    """Where a run of bytes stands and whose it is, with its text in quotes."""
+    segment = span.segment
+    place = f"{span.start:>7}-{span.end:<7} slot {span.slot.value}"
+    if segment.source is None:
+        return f"{place}  template {segment.template}  {segment.text!r}"
+    source = segment.source
+    field = f".{source.field}" if source.field else ""
+    owner = f"{source.record_type} {source.record_id}{field} v{source.version} line {segment.line}"
+    people = (
+        f"by {source.author or 'unknown'}, approved by {source.approver or 'nobody'}, {source.taint or 'untainted'}"
+    )
+    return f"{place}  {owner}, {people}  {segment.text!r}"
+
+
+def _named(tenant_key: str | None, agent_key: str) -> tuple[Actor, Agent]:
+    """`tenant/agent`, as AGENT_KEY writes it, or the two options."""
+    in_agent, slash, rest = agent_key.partition("/")
+    if slash and tenant_key not in {None, in_agent}:
+        raise CommandError(f"--agent names tenant {in_agent} and --tenant names {tenant_key}. Give one of them.")
+    tenant_key, agent_key = (in_agent, rest) if slash else (tenant_key, agent_key)
+    if not tenant_key:
+        raise CommandError("Say whose agent it is: --agent acme/support, or --tenant acme --agent support.")
+    system = actor_named(tenant_key)
+    return system, agent_named(agent_key, actor=system)
+
+
+def _moment(said: str | None, agent: Agent, system: Actor) -> datetime | None:
+    if said is None:
+        return None
+    try:
+        moment = parse_datetime(said)
+    except ValueError as refusal:
+        raise CommandError(f"--at {said}: there is no such moment ({refusal}).") from refusal
+    if moment is None:
+        raise CommandError(f"--at {said} is no time. Write it like 2026-05-09T14:34 or 2026-05-09T14:34+02:00.")
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=_zone(system))
+    if moment > timezone.now():
+        raise CommandError("--at lies in the future; nobody knows yet what the agent will be told.")
+    if moment < agent.created_at:
+        raise CommandError(f"There was no agent {agent.key} then; it was made at {agent.created_at.isoformat()}.")
+    return moment
+
+
+def _zone(system: Actor) -> ZoneInfo:
+    with acting(system):
+        return ZoneInfo(TenantSettings.objects.visible_to(system).values_list("timezone", flat=True).first() or "UTC")

@@ -1,0 +1,63 @@
+"""One call of the model in hashing order: tools, frozen slots, messages; each block with its place and its size."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from apps.llm.backend import JsonObject, SystemBlock
+from apps.llm.blocks import block_of, content_blocks, message_place
+from apps.llm.caching import Block
+from apps.prompt.breakpoints import Reach
+from apps.prompt.segments import Part
+from apps.prompt.values import Slot
+from apps.runtime.sessions import Frozen
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A block with the slot it belongs to, and who else sends the same bytes up to here.
+
+    `message` and `number` say which block of which message it is; both are -1 before the messages.
+    """
+
+    slot: Slot
+    reach: Reach
+    block: Block
+    message: int = -1
+    number: int = -1
+
+    @property
+    def is_system(self) -> bool:
+        return self.slot not in {Slot.TOOLS, Slot.TURN}
+
+    @property
+    def label(self) -> str:
+        """What people call the place."""
+        return f"message {self.message + 1}" if self.message >= 0 else self.slot.name.lower()
+
+
+def placed(frozen: Frozen, messages: Sequence[JsonObject]) -> tuple[Placed, ...]:
+    """The request's blocks; their contents are hashed as the model's provider would, marks apart."""
+    tools = (Placed(Slot.TOOLS, Reach.WORKSPACE, block_of("tools", tool.wire)) for tool in frozen.definitions)
+    return (*tools, *_system(frozen), *_messages(messages))
+
+
+def _system(frozen: Frozen) -> Iterator[Placed]:
+    """A slot that is shared by all agents is so only as long as nothing before it is one agent's own."""
+    reach = Reach.WORKSPACE
+    for part, text in zip(frozen.assembled.parts, frozen.assembled.blocks, strict=True):
+        reach = max(reach, _reach(part))
+        yield Placed(part.slot, reach, block_of("system", SystemBlock(text).wire))
+
+
+def _reach(part: Part) -> Reach:
+    if part.slot is Slot.PROFILE:
+        return Reach.CUSTOMER
+    is_ours = part.slot is Slot.CONTRACT and all(segment.source is None for segment in part.segments)
+    return Reach.WORKSPACE if is_ours else Reach.AGENT
+
+
+def _messages(messages: Sequence[JsonObject]) -> Iterator[Placed]:
+    for at, message in enumerate(messages):
+        place = message_place(str(message["role"]), {})
+        for number, block in enumerate(content_blocks(message)):
+            yield Placed(Slot.TURN, Reach.CONVERSATION, block_of(place, block), at, number)

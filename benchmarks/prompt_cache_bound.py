@@ -1,0 +1,58 @@
+"""What no plan can beat: every prefix cached at the best moment, by somebody who knows the future.
+
+Each prefix is taken for itself. A use of it is billed uncached, written for five minutes or for an hour, or read; a
+read may keep it for another hour, because an hour mark on a short block behind it does that. The number of marks, the
+look-back, the floor and the order of lifetimes are left out, so what is reached can only be dearer.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from apps.llm.prices import Rates
+
+MINUTES: Final = 300.0
+HOUR: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Prices as shares of the price of a token that is not cached."""
+
+    read: float
+    write_5m: float
+    write_1h: float
+
+
+def shares(rates: Rates) -> Shares:
+    return Shares(
+        float(rates.cache_read / rates.input),
+        float(rates.cache_write_5m / rates.input),
+        float(rates.cache_write_1h / rates.input),
+    )
+
+
+def cheapest(uses: Sequence[float], price: Shares) -> float:
+    """The least that one token of a prefix can cost that is sent at these moments, in tokens that are not cached."""
+    return sum(_cheapest_run(run, price) for run in _runs(uses))
+
+
+def _runs(uses: Sequence[float]) -> Iterable[Sequence[float]]:
+    """Pauses of an hour end everything that is cached."""
+    start = 0
+    for at in range(1, len(uses)):
+        if uses[at] - uses[at - 1] >= HOUR:
+            yield uses[start:at]
+            start = at
+    yield uses[start:]
+
+
+def _cheapest_run(uses: Sequence[float], price: Shares) -> float:
+    """Once written, a prefix is read to the end of the run; the choice is when to write it."""
+    best = float(len(uses))
+    for at in range(len(uses) - 1):
+        write = price.write_5m if uses[at + 1] - uses[at] < MINUTES else price.write_1h
+        best = min(best, at + write + price.read * (len(uses) - at - 1))
+        if write == price.write_5m:
+            break
+    return best

@@ -1,0 +1,60 @@
+"""A request to the model, taken apart: what stands in it as prose, and what as data."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from apps.prompt.reading import read_system
+from apps.prompt.reading_turns import read_turn
+from apps.prompt.values import EventKind
+from apps.prompt.wording import EXTRACT_SKILL
+
+OWNERS = frozenset({EventKind.OPERATOR, EventKind.SCHEDULE})
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The texts of system prompt and user turns; the model's own words and what tools gave it are left out."""
+
+    prose: tuple[str, ...]
+    data: tuple[str, ...]
+    # Who sent an event, as its header says; a name has no brackets and no line breaks.
+    names: tuple[str, ...]
+
+
+def read(body: str) -> Taken:
+    """Raises Unreadable for a request the product would not write."""
+    request = json.loads(body)
+    system = "".join(block["text"] for block in request["system"])
+    assert system != EXTRACT_SKILL
+    sections = [section for slot in read_system(system) for section in slot.sections]
+    events = [event for text in _user_texts(request) for event in read_turn(text).events]
+    prose = [text for section in sections for text in (section.label, section.prose)]
+    told = [text for section in sections for text in texts_of(section.data)]
+    return Taken(
+        prose=(*prose, *(event.text for event in events if event.kind in OWNERS)),
+        names=tuple(name for event in events for name in (event.name, event.key, event.line)),
+        data=(*told, *(event.text for event in events if event.kind not in OWNERS)),
+    )
+
+
+def _user_texts(request: dict[str, Any]) -> Iterator[str]:  # Any: a body of the Messages API
+    for message in request["messages"]:
+        if message["role"] == "user":
+            yield from (block["text"] for block in message["content"] if block["type"] == "text")
+
+
+def texts_of(value: Any) -> Iterator[str]:  # Any: whatever JSON holds
+    """Every text in a value, the model's own messages excepted."""
+    match value:
+        case str():
+            yield value
+        case {"role": "assistant"}:
+            return
+        case dict():
+            for item in value.values():
+                yield from texts_of(item)
+        case list() | tuple():
+            for item in value:
+                yield from texts_of(item)

@@ -1,0 +1,51 @@
+"""What texts about an agent must look like."""
+
+import re
+from string import printable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.personas.rules import LOCALE, is_one_line, is_time_zone
+
+
+@pytest.mark.parametrize("name", ["Grace Hopper", "", "Müller & Söhne GmbH", "9 h 30", "日本語"])
+def test_names_stand_on_one_line(name: str) -> None:
+    # R189
+    assert is_one_line(name)
+
+
+@pytest.mark.parametrize("broken", ["Grace\nHopper", "a\tb", "a\rb", "a\x85b", "a\u2028b", "a\u2029b", "\x1b[0m"])
+def test_what_would_start_a_line_of_its_own_is_no_name(broken: str) -> None:
+    # R189
+    assert not is_one_line(broken)
+
+
+@given(st.text())
+def test_a_text_of_one_line_is_not_split_by_python_either(text: str) -> None:
+    if is_one_line(text):
+        assert len(text.splitlines()) <= 1
+
+
+@pytest.mark.parametrize("zone", ["Europe/Madrid", "America/Argentina/Buenos_Aires", "UTC"])
+def test_a_time_zone_is_known_by_its_exact_name(zone: str) -> None:
+    # R186
+    assert is_time_zone(zone)
+    assert not is_time_zone(zone.swapcase())
+
+
+@pytest.mark.parametrize("zone", ["", "Madrid", "../../etc/passwd", "/usr/share/zoneinfo/UTC", "Europe/", "GMT+25"])
+def test_nothing_else_is_a_time_zone(zone: str) -> None:
+    assert not is_time_zone(zone)
+
+
+@pytest.mark.parametrize("locale", ["es", "es-MX", "zh-Hant-TW", "gsw-CH"])
+def test_a_locale_is_a_language_and_what_narrows_it(locale: str) -> None:
+    # R186
+    assert re.match(LOCALE, locale)
+
+
+@pytest.mark.parametrize("locale", ["", "español", "e", "es_MX", "es-", "es-MX\n", "es MX", printable])
+def test_nothing_else_is_a_locale(locale: str) -> None:
+    assert not re.match(LOCALE, locale)
