@@ -58,7 +58,9 @@ class NewMessage(Body):
         help_text="Which line of the channel it came in on.",
     )
     off_the_record = YesNo(
-        required=False, help_text="Settled by the message that opens the conversation: nothing is learned from it."
+        required=False,
+        help_text="Settled by the message that opens the conversation: nothing is learned from it. Left out, it is what the"
+        " thread was before, and false on a new one.",
     )
     text = Text(help_text=f"At most {EVENT_CHARACTERS} characters.")
     idempotency_key = Text(required=False, max_length=200, help_text=f"Where the header {KEY_HEADER} cannot be sent.")

@@ -105,6 +105,7 @@ class AgentAdmin(GovernedAdmin):
     )
     change_form_template = "console/agent.html"
     edit_label = "Edit how it runs"
+    saved = "Saved. What the prompt says changes with the next session; all else holds from the next message on."
     creates = Creation(Act.AGENT_CREATE, _create, add_fields)
     amends = (Amendment(Act.AGENT_AMEND, _amend),)
     panels = Panels(agent_panels)

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.http import HttpRequest
 
-from apps.console.deeds import Amendment, Creation, Values
+from apps.console.deeds import Amendment, Button, Creation, Values
 from apps.console.flags import flags
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.markup import rendered
 from apps.console.panels import Panels
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
-from apps.memory.actions import create_block, write_block
+from apps.memory.actions import approve_block, create_block, write_block
 from apps.memory.models import MemoryBlock
 from apps.prompt.budgets import SECTION_CHARACTERS
 
@@ -36,10 +36,18 @@ def _write(block: MemoryBlock, values: Values, actor: Actor, read_at: int | None
     return write_block(block, actor=actor, values=values, read_at=read_at)
 
 
+def _approve(block: MemoryBlock, actor: Actor, said: Values) -> MemoryBlock:
+    return approve_block(block, actor=actor, read_at=said["read_at"])
+
+
+def _is_unapproved(block: MemoryBlock) -> bool:
+    return not block.is_approved
+
+
 class BlockAdmin(GovernedAdmin):
     """Blocks of the tenant's agents."""
 
-    list_display = ("label", "agent", "beginning", "pinned", "read_only", "author", "whose_words", "updated")
+    list_display = ("label", "agent", "beginning", "pinned", "read_only", "author", "updated")
     list_filter = ("agent", "pinned", "read_only")
     list_select_related = ("agent",)
     search_fields = ("agent__key", "label", "body")
@@ -49,14 +57,28 @@ class BlockAdmin(GovernedAdmin):
     fields = ("label", "body", "pinned", "read_only")
     counts: ClassVar = {"body": SECTION_CHARACTERS}
     change_form_template = "console/block.html"
+    saved = "Saved. If it is pinned, the next session carries it; sessions already open keep what they started with."
     creates = Creation(Act.BLOCK_WRITE, _create, add_fields)
     amends = (Amendment(Act.BLOCK_WRITE, _write),)
+    buttons = (
+        Button(
+            "approve",
+            "Approve as it stands",
+            Act.BLOCK_APPROVE,
+            _approve,
+            done="Approved. While it is pinned, the next session of every customer carries it as prose.",
+            consequence="If you approve, and while the block is pinned, the next prompt of every customer of agent {agent}"
+            " carries this text as prose, as if you had written it; until then it is quoted data.",
+            when=_is_unapproved,
+            folded=False,
+        ),
+    )
     panels = Panels(block_panels)
 
     @admin.display(description="Body")
     def beginning(self, block: MemoryBlock) -> str:
         return block.body[:120] or "(empty)"
 
-    @admin.display(description="Last written by", ordering="updated_by")
+    @admin.display(description="Written or approved by", ordering="updated_by")
     def author(self, block: Any) -> str:
         return str(block.people[block.updated_by])

@@ -52,7 +52,7 @@ class Amendment:
 
     def writable(self, actor: Actor) -> frozenset[str]:
         """The governed fields this actor may change by this act."""
-        return frozenset(name for name in POLICY[self.act].fields if may(actor, self.act, name))
+        return frozenset(name for name in POLICY[self.act].writes(adding=False) if may(actor, self.act, name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,8 +165,10 @@ class GovernedAdmin(ModelAdmin):
     ) -> HttpResponse:
         context |= {"edit_label": self.edit_label, "show_history": False}
         if obj is not None:
-            context |= {"heading": title_of(obj), **self.panels.read(obj, request)}
-            context |= {"decisions": self._decisions(request, obj), "changes": changes_of(obj, people_of(request))}
+            # A refused form has written what was typed into the row; around it stands what holds.
+            live = (self.get_object(request, str(obj.pk)) or obj) if request.method == "POST" else obj
+            context |= {"original": live, "heading": title_of(live), **self.panels.read(live, request)}
+            context |= {"decisions": self._decisions(request, live), "changes": changes_of(live, people_of(request))}
         rendered: HttpResponse = super().render_change_form(request, context, *args, obj=obj, **kwargs)
         return rendered
 

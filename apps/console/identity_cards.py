@@ -25,16 +25,14 @@ def card_panels(card: IdentityCard, request: HttpRequest) -> dict[str, Any]:
     return {"preview": "" if card.line_key else slot_text(card.agent, Slot.PERSONA, actor_of(request))}
 
 
-def _written(values: Values) -> dict[str, str]:
-    return {name: values[name] for name in WRITTEN}
-
-
 def _create(values: Values, actor: Actor) -> IdentityCard:
-    return create_identity_card(values["agent"].pk, actor=actor, values=_written(values))
+    given = {name: values[name] for name in WRITTEN}
+    return create_identity_card(values["agent"].pk, actor=actor, values=given)
 
 
 def _amend(card: IdentityCard, values: Values, actor: Actor, read_at: int | None) -> IdentityCard:
-    return write_identity_card(card, actor=actor, values=_written(values), read_at=read_at)
+    given = {name: values[name] for name in CARD_TEXTS}
+    return write_identity_card(card, actor=actor, values=given, read_at=read_at)
 
 
 class IdentityCardAdmin(GovernedAdmin):
@@ -50,7 +48,7 @@ class IdentityCardAdmin(GovernedAdmin):
     fields = WRITTEN
     counts = dict.fromkeys(("hours", "signature"), PARAGRAPH_CHARACTERS)
     change_form_template = "console/identity_card.html"
-    saved = "Saved. The agent's next session goes by it; sessions already open keep what they started with."
+    saved = "Saved. The agent's own card holds from the next session on, a line's card from the next message there."
     creates = Creation(Act.IDENTITY_CARD_WRITE, _create, add_fields)
     amends = (Amendment(Act.IDENTITY_CARD_WRITE, _amend),)
     panels = Panels(card_panels)

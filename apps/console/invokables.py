@@ -38,6 +38,7 @@ class InvokableAdmin(GovernedAdmin):
     add_fields = ("agent", "callee", "role_hint")
     fields = ("role_hint",)
     change_form_template = "console/invokable.html"
+    saved = "Saved. The next session names the other agent so; sessions already open keep what they started with."
     creates = Creation(Act.INVOKABLE_ALLOW, _allow, add_fields)
     amends = (Amendment(Act.INVOKABLE_AMEND, _amend),)
     buttons = (

@@ -5,14 +5,14 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from apps.console.deeds import Amendment, Creation, Values
+from apps.console.deeds import Amendment, Button, Creation, Values
 from apps.console.flags import flags
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.markup import rendered
 from apps.console.panels import Panels
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
-from apps.memory.actions import amend_memory, create_memory
+from apps.memory.actions import amend_memory, approve_memory, create_memory
 from apps.memory.models import AgentMemory
 from apps.prompt.budgets import SECTION_CHARACTERS
 
@@ -35,6 +35,14 @@ def _amend(memory: AgentMemory, values: Values, actor: Actor, read_at: int | Non
     return amend_memory(memory, actor=actor, body=values["body"], read_at=read_at)
 
 
+def _approve(memory: AgentMemory, actor: Actor, said: Values) -> AgentMemory:
+    return approve_memory(memory, actor=actor, read_at=said["read_at"])
+
+
+def _is_unapproved(memory: AgentMemory) -> bool:
+    return not memory.is_approved
+
+
 class MemoryAdmin(GovernedAdmin):
     """One memory per agent, written by the agent and corrected by people."""
 
@@ -49,12 +57,25 @@ class MemoryAdmin(GovernedAdmin):
     change_form_template = "console/memory.html"
     creates = Creation(Act.MEMORY_AMEND, _create, add_fields)
     amends = (Amendment(Act.MEMORY_AMEND, _amend),)
+    buttons = (
+        Button(
+            "approve",
+            "Approve as it stands",
+            Act.MEMORY_APPROVE,
+            _approve,
+            done="Approved. The next session of every customer carries it as prose.",
+            consequence="If you approve, the next prompt of every customer of agent {agent} carries this text as prose,"
+            " as if you had written it; until then it is quoted data.",
+            when=_is_unapproved,
+            folded=False,
+        ),
+    )
     panels = Panels(memory_panels)
 
     @admin.display(description="Body")
     def beginning(self, memory: AgentMemory) -> str:
         return memory.body[:120] or "(empty)"
 
-    @admin.display(description="Last written by", ordering="updated_by")
+    @admin.display(description="Written or approved by", ordering="updated_by")
     def author(self, memory: Any) -> str:
         return str(memory.people[memory.updated_by])

@@ -13,12 +13,16 @@ from apps.console.panels import Panels
 from apps.console.people import people_of_tenant
 from apps.console.requests import actor_of
 from apps.console.titles import moment
-from apps.prompt.segments import decode_segments
+from apps.prompt.segments import NotSegments, Part, decode_segments
 from apps.prompt.values import Slot, Source
 from apps.prompt.wording import SLOT_TITLES
 from apps.runtime.models import ModelCall, Session, SnapshotPart
 
 CALLS_SHOWN = 100
+UNREADABLE = (
+    "The owners of this text cannot be read: it is not what was frozen. Ask whoever runs"
+    " the installation to look at it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ class ShownPart:
     sha256: str
     size: int
     owners: tuple[Owner, ...]
+    flaw: str
 
 
 def session_panels(session: Any, request: HttpRequest) -> dict[str, Any]:
@@ -62,15 +67,26 @@ def _shown(stored: SnapshotPart) -> ShownPart:
     slot = Slot(stored.slot)
     title = SLOT_TITLES.get(slot, slot.name.capitalize())
     size = len(stored.text.encode())
-    return ShownPart(slot.value, title, stored.text, stored.sha256, size, tuple(_owners(slot, stored)))
+    part, flaw = _read(slot, stored)
+    owners = tuple(_owners(part)) if part else ()
+    return ShownPart(slot.value, title, stored.text, stored.sha256, size, owners, flaw)
 
 
-def _owners(slot: Slot, stored: SnapshotPart) -> Iterator[Owner]:
-    """The most of them first; the product's own words are one."""
+def _read(slot: Slot, stored: SnapshotPart) -> tuple[Part | None, str]:
+    """The part with its owners, or why they cannot be told. Parts frozen before owners were kept have none."""
     if stored.segments is None:
-        return
+        return None, ""
+    try:
+        part = decode_segments(slot, stored.text, stored.segments)
+    except NotSegments:
+        return None, UNREADABLE
+    return (part, "") if part.sha256 == stored.sha256 else (None, UNREADABLE)
+
+
+def _owners(part: Part) -> Iterator[Owner]:
+    """The most of them first; the product's own words are one."""
     sizes: Counter[Source | None] = Counter()
-    for span in decode_segments(slot, stored.text, stored.segments).spans():
+    for span in part.spans():
         sizes[span.segment.source] += span.end - span.start
     for source, size in sizes.most_common():
         if source is None:

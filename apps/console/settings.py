@@ -20,4 +20,5 @@ class SettingsAdmin(GovernedAdmin):
     fields = ("timezone", "ai_disclosure", "slot_order")
     change_form_template = "console/settings.html"
     edit_label = "Change the settings"
+    saved = "Saved. The time zone holds from the next message on, the rest from the next session on."
     amends = (Amendment(Act.SETTINGS_AMEND, _amend),)

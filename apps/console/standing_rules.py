@@ -76,7 +76,7 @@ class RuleAdmin(GovernedAdmin):
     fields = WORDED
     counts = dict.fromkeys(("text",), RULE_CHARACTERS)
     change_form_template = "console/rule.html"
-    saved = "Saved. The next session keeps to it; sessions already open keep what they started with."
+    saved = "Saved. While it is active, the next session keeps to it; sessions already open stay as they are."
     creates = Creation(Act.RULE_ADD, _create, add_fields)
     amends = (Amendment(Act.RULE_AMEND, _amend),)
     panels = Panels(rule_panels)

@@ -43,19 +43,23 @@ def open_conversation(
     channel: str,
     conversation_key: str,
     end_user_key: str = "",
-    off_the_record: bool = False,
+    off_the_record: bool | None = None,
 ) -> Conversation:
     """Begin a thread; if an earlier one of the same customer's thread has ended, this follows it (Z-15).
 
-    Off the record is settled here for good: nothing is learned from such a conversation (R178).
+    Off the record is settled here for good: nothing is learned from such a conversation (R178). Where nobody says, it is
+    what the thread was before: who spoke off the record does not find the sequel on it.
     """
     thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
+    if off_the_record is None:
+        before = _ended_before(thread, actor)
+        off_the_record = before is not None and before.off_the_record
     conversation = Conversation(
         tenant_id=actor.tenant_id,
         **thread,
         end_user_key=end_user_key,
         off_the_record=off_the_record,
-        follows=_ended_before(thread, actor, end_user_key),
+        follows=_ended_before(thread, actor, end_user_key=end_user_key),
         taint=Taint.CUSTOMER_DERIVED,
     )
     with governed(Act.CONVERSATION_OPEN, conversation, actor=actor):
@@ -79,6 +83,7 @@ def receive_message(
     """Take what a customer wrote. The same key again is the same event; other words under it are refused (R126).
 
     Only the message that opens a conversation says whether it is off the record; a later one may leave it out or agree.
+    What a person sends is stored with who sent it.
     """
     authorize(actor, Act.MESSAGE_RECEIVE, actor.tenant_id)
     thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
@@ -179,9 +184,9 @@ def _refuse_flaws(text: str, end_user_key: str, channel: str) -> None:
         )
 
 
-def _ended_before(thread: Thread, actor: Actor, end_user_key: str) -> Conversation | None:
+def _ended_before(thread: Thread, actor: Actor, **of_customer: str) -> Conversation | None:
     with acting(actor):
-        threads = Conversation.objects.visible_to(actor).filter(**thread, end_user_key=end_user_key)
+        threads = Conversation.objects.visible_to(actor).filter(**thread, **of_customer)
         return threads.exclude(status=Conversation.Status.OPEN).first()
 
 
@@ -189,6 +194,7 @@ def _event_of(sent: Sent, actor: Actor) -> InboundEvent:
     return InboundEvent(
         tenant_id=actor.tenant_id,
         kind=InboundEvent.Kind.OPERATOR if actor.is_person else InboundEvent.Kind.MESSAGE,
+        sent_by=actor.label if actor.is_person else "",
         idempotency_key=sent["idempotency_key"],
         sender_name=sent["sender_name"][:120],
         line_key=sent["line_key"],
@@ -208,7 +214,7 @@ def _known_or_new(
     rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
     conversation = rows.open().filter(**thread).first()
     if conversation is None:
-        conversation = _open_or_join(thread, actor, end_user_key, off_the_record=bool(off_the_record))
+        conversation = _open_or_join(thread, actor, end_user_key, off_the_record)
     _refuse_other_terms(conversation, end_user_key, off_the_record)
     event.conversation = conversation
     return _append_event(event, thread, actor)
@@ -228,7 +234,7 @@ def _known_event(event: InboundEvent, thread: Thread, actor: Actor) -> InboundEv
     return known
 
 
-def _open_or_join(thread: Thread, actor: Actor, end_user_key: str, *, off_the_record: bool) -> Conversation:
+def _open_or_join(thread: Thread, actor: Actor, end_user_key: str, off_the_record: bool | None) -> Conversation:
     try:
         return open_conversation(**thread, actor=actor, end_user_key=end_user_key, off_the_record=off_the_record)
     except Conflicting:

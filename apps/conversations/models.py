@@ -110,6 +110,9 @@ class InboundEvent(models.Model):
     line_key = models.CharField(
         max_length=LINE_CHARACTERS, blank=True, help_text="Which line of the channel it came in on."
     )
+    sent_by = models.CharField(
+        max_length=200, blank=True, editable=False, help_text="Which person sent it; blank for a customer's message."
+    )
     text = models.TextField()
     text_sha256 = models.CharField(max_length=64)
     received_at = models.DateTimeField(auto_now_add=True)
@@ -120,6 +123,9 @@ class InboundEvent(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["tenant", "conversation", "idempotency_key"], name="event_arrives_once_per_key"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind="operator") | models.Q(sent_by=""), name="only_an_instruction_names_who_sent_it"
             ),
         ]
         indexes: ClassVar = [

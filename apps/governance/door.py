@@ -162,7 +162,7 @@ def _check_fields(actor: Actor, act: Act, row: Governed, changed: frozenset[str]
     names = frozenset(name.removesuffix("_id") if name.endswith("_id") else name for name in changed)
     noun = act.value.partition(".")[0]
     of_noun = frozenset(field for other in Act if other.value.startswith(f"{noun}.") for field in POLICY[other].fields)
-    mine = frozenset(POLICY[act].fields)
+    mine = POLICY[act].writes(adding=adding)
     if not adding and (foreign := sorted(names & of_noun - mine)):
         raise NotPermitted(f"{_what(act).capitalize()} does not change {', '.join(foreign)}.")
     authorize(actor, act, row.tenant_id, names & mine)

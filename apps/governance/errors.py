@@ -74,3 +74,9 @@ class MissingActor(GovernanceError):
     """A write came without an actor; that is a programming error, never a guest."""
 
     code = "missing_actor"
+
+
+class Erased(GovernanceError):
+    """The text of the change record that decides was erased; nobody knows any more, and nobody guesses."""
+
+    code = "erased"

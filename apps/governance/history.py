@@ -3,15 +3,40 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from django.db import connection
+from django.db.models import Q, UniqueConstraint
 
 from apps.governance.actors import PEOPLE
-from apps.governance.models import ChangeText, Governed
+from apps.governance.errors import Erased
+from apps.governance.models import ChangeRecord, Governed
 
 Row = TypeVar("Row", bound=Governed)
 Field = tuple[str, int, str]
+
+# A session's beginning must not grow with the number of times a row was saved.
+RECORDS_READ = 100
+_LAST_WRITERS: Final = """
+SELECT DISTINCT ON (subject.kind, subject.pk, field.key)
+       subject.kind, subject.pk, field.key, read.version_after, read.actor_label, read.actor_role, read.taint
+  FROM unnest(%s::text[], %s::bigint[]) AS subject (kind, pk),
+       LATERAL (
+           SELECT latest.*, text.before, text.after,
+                  bool_or(text.id IS NULL) OVER (ORDER BY latest.id DESC) AS is_unknown
+             FROM (SELECT * FROM governance_changerecord AS record
+                    WHERE record.tenant_id = %s
+                      AND record.subject_type = subject.kind AND record.subject_id = subject.pk
+                      AND (%s::timestamptz IS NULL OR record.at <= %s::timestamptz)
+                    ORDER BY record.id DESC
+                    LIMIT %s) AS latest
+             LEFT JOIN governance_changetext AS text
+               ON text.record_id = latest.id AND text.tenant_id = latest.tenant_id
+       ) AS read,
+       LATERAL jsonb_each(read.after) AS field
+ WHERE NOT read.is_unknown AND field.value IS DISTINCT FROM read.before -> field.key
+ ORDER BY subject.kind, subject.pk, field.key, read.id DESC
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,49 +52,62 @@ class Stamp:
 def rows_at(model: type[Row], moment: datetime, tenant_id: int, **equal: int | str | None) -> list[Row]:
     """The rows whose recorded values equal these, unsaved, as they stood; rows that were gone by then are not among them.
 
-    A field that is younger than the record has its default. Whoever calls acts as somebody who may read the records.
+    A field that is younger than the record has its default, but finds no row. Where the text of the deciding record is
+    erased and the row may be one of these, nobody knows, and `Erased` says so. Whoever calls acts as somebody who may read
+    the records.
     """
     latest = (
-        ChangeText.objects.filter(
-            tenant_id=tenant_id, record__subject_type=model._meta.label_lower, record__at__lte=moment
-        )
-        .order_by("record__subject_id", "-record_id")
-        .distinct("record__subject_id")
-        .select_related("record")
+        ChangeRecord.objects.filter(tenant_id=tenant_id, subject_type=model._meta.label_lower, at__lte=moment)
+        .order_by("subject_id", "-id")
+        .distinct("subject_id")
     )
-    texts = [
-        text for text in latest if text.after and all(text.after.get(name) == value for name, value in equal.items())
-    ]
-    return [_row(model, text) for text in texts]
+    # Whoever removed the row left no version.
+    records = list(
+        ChangeRecord.objects.filter(pk__in=latest.values("pk"), version_after__gt=0)
+        .filter(Q(text__isnull=True) | Q(text__after__contains=equal))
+        .select_related("text")
+        .order_by("subject_id")
+    )
+    known = [record for record in records if hasattr(record, "text")]
+    if len(known) < len(records) and not (known and _is_alone(model, equal)):
+        raise _erased(next(record for record in records if record not in known))
+    return [_row(model, record) for record in known]
 
 
-def _row(model: type[Row], text: ChangeText) -> Row:
+def _is_alone(model: type[Governed], equal: Iterable[str]) -> bool:
+    """Whether no second row can have these values."""
+    given = {"tenant", *(name.removesuffix("_id") for name in equal)}
+    alone = (each for each in model._meta.constraints if isinstance(each, UniqueConstraint) and not each.condition)
+    return any(given >= set(each.fields) for each in alone)
+
+
+def _erased(record: ChangeRecord) -> Erased:
+    return Erased(
+        f"The text of record {record.pk} was erased ({record.act} on {record.subject_type} {record.subject_id},"
+        f" {record.at.isoformat(timespec='seconds')}), so nobody can say any more what stood there then."
+        " Ask for a moment before it, or after a later change of that row."
+    )
+
+
+def _row(model: type[Row], record: ChangeRecord) -> Row:
     known = {field.attname: field for field in model._meta.concrete_fields}
-    values = {name: known[name].to_python(value) for name, value in text.after.items() if name in known}
-    return model(pk=text.record.subject_id, version=text.record.version_after, **values)
+    values = {name: known[name].to_python(value) for name, value in record.text.after.items() if name in known}
+    return model(pk=record.subject_id, version=record.version_after, **values)
 
 
 def stamps(rows: Iterable[Governed], tenant_id: int, moment: datetime | None = None) -> Mapping[Field, Stamp]:
-    """For each field of these rows the change that last wrote it, until `moment`; a field nobody wrote has none."""
+    """For each field of these rows the change that last wrote it, until `moment`.
+
+    A field that the row's latest `RECORDS_READ` records did not write has none, nor has one that a later record, whose text
+    is erased, may have written.
+    """
     subjects = [(row._meta.label_lower, int(row.pk)) for row in rows]
     if not subjects:
         return {}
     with connection.cursor() as cursor:
         cursor.execute(
-            """
-            SELECT DISTINCT ON (record.subject_type, record.subject_id, field.key)
-                   record.subject_type, record.subject_id, field.key,
-                   record.version_after, record.actor_label, record.actor_role, record.taint
-              FROM governance_changerecord AS record
-              JOIN governance_changetext AS text ON text.record_id = record.id AND text.tenant_id = record.tenant_id,
-                   LATERAL jsonb_each(text.after) AS field
-             WHERE record.tenant_id = %s
-               AND (record.subject_type, record.subject_id) IN (SELECT * FROM unnest(%s::text[], %s::bigint[]))
-               AND (%s::timestamptz IS NULL OR record.at <= %s::timestamptz)
-               AND field.value IS DISTINCT FROM text.before -> field.key
-             ORDER BY record.subject_type, record.subject_id, field.key, record.id DESC
-            """,
-            [tenant_id, [kind for kind, _ in subjects], [pk for _, pk in subjects], moment, moment],
+            _LAST_WRITERS,
+            [*map(list, zip(*subjects, strict=True)), tenant_id, moment, moment, RECORDS_READ],
         )
         return {(kind, pk, key): _stamp(*rest) for kind, pk, key, *rest in cursor.fetchall()}
 

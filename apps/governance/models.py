@@ -19,6 +19,11 @@ class Taint(models.TextChoices):
     CUSTOMER_DERIVED = "customer-derived"
     IMPORTED = "imported"
 
+    @classmethod
+    def joined(cls, *taints: str) -> "Taint":
+        """Whose words a row carries that was made of several."""
+        return max(map(cls, taints), key=list(cls).index)
+
 
 class Governed(FSMModelMixin, models.Model):
     """A tenant's row that only acts may write. Version and time of change are stamped by the database."""
@@ -158,6 +163,11 @@ class Proposal(Governed):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} for {self.target_label}"
+
+    @property
+    def authorship(self) -> dict[str, int | str]:
+        """What the record of the applied change keeps: whoever signs for the words did not write them."""
+        return {"proposal_id": self.pk, "proposed_by": self.proposed_by}
 
     @transition(field=state, source=State.OPEN, target=State.APPLIED)
     def apply(self) -> None:

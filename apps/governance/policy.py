@@ -1,7 +1,8 @@
 """Who may do what: one table, printable for an auditor. Grants narrow it and never widen it.
 
 A rule's `direct` roles apply the act at once; `proposes` roles may bring the same content as a Proposal. `fields` are the
-governed fields the act may write; each is a guardian permission of its own beside the act's (R015-R024).
+governed fields the act may write; each is a guardian permission of its own beside the act's (R015-R024). Those that are
+`settled` it writes only when it makes the row.
 """
 
 from collections.abc import Mapping
@@ -36,8 +37,10 @@ class Act(StrEnum):
     SKILL_DISCARD = "skill.discard"
     SKILL_FETCH = "skill.fetch"
     MEMORY_AMEND = "memory.amend"
+    MEMORY_APPROVE = "memory.approve"
     BLOCK_WRITE = "block.write"
     BLOCK_AMEND = "block.amend"
+    BLOCK_APPROVE = "block.approve"
     PROFILE_AMEND = "profile.amend"
     CONVERSATION_OPEN = "conversation.open"
     CONVERSATION_IMPORT = "conversation.import"
@@ -75,6 +78,11 @@ class Rule:
     fields: tuple[str, ...] = ()
     proposes: frozenset[Role] = frozenset()
     risk: Risk = Risk.LOW
+    settled: frozenset[str] = frozenset()
+
+    def writes(self, *, adding: bool) -> frozenset[str]:
+        """The governed fields of a row that the act makes, or of one that stands already."""
+        return frozenset(self.fields) if adding else frozenset(self.fields) - self.settled
 
     @property
     def allowed(self) -> frozenset[Role]:
@@ -86,6 +94,7 @@ _ALL = frozenset(Role)
 _ADMIN = frozenset({Role.ADMIN})
 _SYSTEM = frozenset({Role.SYSTEM})
 _AGENT = frozenset({Role.AGENT})
+_OWNER = frozenset({"agent"})
 _PERSONA_TEXT = ("identity", "style", "avoid", "defaults", "goals")
 _CARD_TEXT = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
 _BLOCK = ("agent", "label", "body", "read_only", "pinned")
@@ -102,8 +111,10 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.PERSONA_ARCHIVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
         Act.PERSONA_ACTIVATE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
         Act.PERSONA_PROPOSE: Rule(PEOPLE, ("proposed_patch",), _AGENT),
-        Act.OVERLAY_WRITE: Rule(PEOPLE, ("agent", "text"), risk=Risk.HIGH),
-        Act.IDENTITY_CARD_WRITE: Rule(PEOPLE, ("agent", "line_key", *_CARD_TEXT), risk=Risk.HIGH),
+        Act.OVERLAY_WRITE: Rule(PEOPLE, ("agent", "text"), risk=Risk.HIGH, settled=_OWNER),
+        Act.IDENTITY_CARD_WRITE: Rule(
+            PEOPLE, ("agent", "line_key", *_CARD_TEXT), risk=Risk.HIGH, settled=_OWNER | {"line_key"}
+        ),
         Act.RULE_ADD: Rule(PEOPLE, ("agent", "text", "position"), risk=Risk.HIGH),
         Act.RULE_AMEND: Rule(PEOPLE, ("text", "position"), risk=Risk.HIGH),
         Act.RULE_RETIRE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
@@ -116,10 +127,12 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.SKILL_PROPOSE: Rule(PEOPLE, _SKILL_TEXT, _AGENT),
         Act.SKILL_DISCARD: Rule(PEOPLE | _AGENT),
         Act.SKILL_FETCH: Rule(_AGENT),
-        Act.MEMORY_AMEND: Rule(_ALL, ("agent", "body")),
-        Act.BLOCK_WRITE: Rule(PEOPLE, _BLOCK),
-        Act.BLOCK_AMEND: Rule(_ALL, ("body",)),
-        Act.PROFILE_AMEND: Rule(_ALL, ("end_user_key", "preferences", "notes")),
+        Act.MEMORY_AMEND: Rule(_ALL, ("agent", "body"), settled=_OWNER),
+        Act.MEMORY_APPROVE: Rule(PEOPLE, risk=Risk.HIGH),
+        Act.BLOCK_WRITE: Rule(PEOPLE, _BLOCK, settled=_OWNER),
+        Act.BLOCK_AMEND: Rule(PEOPLE | _AGENT, ("body",)),
+        Act.BLOCK_APPROVE: Rule(PEOPLE, risk=Risk.HIGH),
+        Act.PROFILE_AMEND: Rule(_ALL, ("end_user_key", "preferences", "notes"), settled=frozenset({"end_user_key"})),
         Act.CONVERSATION_OPEN: Rule(_ALL),
         Act.CONVERSATION_IMPORT: Rule(PEOPLE | _SYSTEM),
         Act.CONVERSATION_RESOLVE: Rule(_ALL, ("status", "outcome")),

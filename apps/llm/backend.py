@@ -2,10 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 JsonObject: TypeAlias = dict[str, Json]
@@ -69,12 +66,6 @@ class Request:
         if self.output_schema is not None:
             output["format"] = {"type": "json_schema", "schema": self.output_schema}
         return output
-
-
-def last_block_mark(messages: Sequence[JsonObject], lifetime: CacheLifetime) -> MessageMark:
-    """The breakpoint behind everything there is to send."""
-    content = messages[-1]["content"]
-    return MessageMark(len(messages) - 1, len(content) - 1 if isinstance(content, list) else 0, lifetime)
 
 
 @dataclass(frozen=True, slots=True)

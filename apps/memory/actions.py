@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.door import governed, take_values
-from apps.governance.errors import NotPermitted
+from apps.governance.errors import Conflicting, NotPermitted
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.memory.models import AGENT, AgentMemory, CustomerProfile, MemoryBlock
@@ -27,11 +27,21 @@ def amend_memory(
     read_at: int | None = None,
     evidence: Mapping[str, Any] | None = None,
 ) -> AgentMemory:
-    """Replace an agent's memory by a new full body; running sessions keep what they started with (R079)."""
+    """Replace an agent's memory by a new full body; running sessions keep what they started with (R079).
+
+    Only whoever changes the body signs for it; the same body sent again changes nothing, not even the author.
+    """
     with governed(Act.MEMORY_AMEND, memory, actor=actor, read_at=read_at, evidence=evidence) as row:
+        before = {"body": row.body}
         row.body = body
-        row.updated_by = _author(actor)
-        row.taint = _taint(actor)
+        _sign(row, actor, before)
+    return memory
+
+
+def approve_memory(memory: AgentMemory, *, actor: Actor, read_at: int) -> AgentMemory:
+    """Vouch for what an agent wrote, as it stands. The next session of every customer carries it as prose (Z-22)."""
+    with governed(Act.MEMORY_APPROVE, memory, actor=actor, read_at=read_at) as row:
+        _vouch(row, actor)
     return memory
 
 
@@ -46,11 +56,16 @@ def write_block(
 ) -> MemoryBlock:
     """Change anything of a block. Only who changes the body signs for it: pinning what an agent wrote does not vouch for it."""
     with governed(Act.BLOCK_WRITE, block, actor=actor, read_at=read_at) as row:
-        before = row.body if row.pk else None
+        before = {"body": row.body}
         take_values(row, Act.BLOCK_WRITE, values)
-        if row.body != before:
-            row.updated_by = _author(actor)
-            row.taint = _taint(actor)
+        _sign(row, actor, before)
+    return block
+
+
+def approve_block(block: MemoryBlock, *, actor: Actor, read_at: int) -> MemoryBlock:
+    """Vouch for what an agent wrote into a block, as it stands. While it is pinned, prompts carry it as prose (Z-22)."""
+    with governed(Act.BLOCK_APPROVE, block, actor=actor, read_at=read_at) as row:
+        _vouch(row, actor)
     return block
 
 
@@ -62,13 +77,13 @@ def amend_block(
     read_at: int | None = None,
     evidence: Mapping[str, Any] | None = None,
 ) -> MemoryBlock:
-    """Replace a block's body. What people marked read-only stays as they wrote it."""
+    """Replace a block's body; the same body sent again keeps its author. What is read-only stays as people wrote it."""
     with governed(Act.BLOCK_AMEND, block, actor=actor, read_at=read_at, evidence=evidence) as row:
         if row.read_only and not actor.is_person:
             raise NotPermitted(f"The block “{row.label}” is read-only. Ask an operator to change it.")
+        before = {"body": row.body}
         row.body = body
-        row.updated_by = _author(actor)
-        row.taint = _taint(actor)
+        _sign(row, actor, before)
     return block
 
 
@@ -90,16 +105,34 @@ def amend_profile(
 ) -> CustomerProfile:
     """Write preferences or notes. Seeing the customer is part of it: `last_seen_at` moves too (R086)."""
     with governed(Act.PROFILE_AMEND, profile, actor=actor, read_at=read_at, evidence=evidence) as row:
+        before = {"preferences": row.preferences, "notes": row.notes}
         take_values(row, Act.PROFILE_AMEND, values)
         row.last_seen_at = timezone.now()
-        row.updated_by = _author(actor)
-        row.taint = Taint.OPERATOR if actor.is_person else Taint.CUSTOMER_DERIVED
+        _sign(row, actor, before, Taint.CUSTOMER_DERIVED)
     return profile
 
 
-def _author(actor: Actor) -> str:
-    return AGENT if not actor.is_person else actor.label
+def _sign(
+    row: AgentMemory | MemoryBlock | CustomerProfile,
+    actor: Actor,
+    before: Mapping[str, str],
+    of_agents: Taint = Taint.AGENT,
+) -> None:
+    for name, text in before.items():
+        if _as_lines(getattr(row, name)) == _as_lines(text):
+            # A browser sends other line ends than it was given; who pressed Save on that changed nothing.
+            setattr(row, name, text)
+    if row._state.adding or any(getattr(row, name) != text for name, text in before.items()):
+        row.updated_by = actor.label if actor.is_person else AGENT
+        row.taint = Taint.OPERATOR if actor.is_person else of_agents
 
 
-def _taint(actor: Actor) -> Taint:
-    return Taint.OPERATOR if actor.is_person else Taint.AGENT
+def _as_lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _vouch(row: AgentMemory | MemoryBlock, actor: Actor) -> None:
+    if row.is_approved:
+        raise Conflicting("A person vouches for what stands there already; there is nothing to approve.")
+    row.updated_by = actor.label
+    row.taint = Taint.OPERATOR

@@ -49,7 +49,7 @@ class AgentMemory(Governed):
 
     @property
     def is_approved(self) -> bool:
-        """Whether a person wrote what stands there; unapproved words are fenced in the prompt (Z-22)."""
+        """Whether a person wrote or approved what stands there; other words are fenced in the prompt (Z-22)."""
         return self.taint == Taint.OPERATOR
 
 
@@ -87,7 +87,7 @@ class MemoryBlock(Governed):
 
     @property
     def is_approved(self) -> bool:
-        """Whether a person wrote what stands there; unapproved words are fenced in the prompt (Z-22)."""
+        """Whether a person wrote or approved what stands there; other words are fenced in the prompt (Z-22)."""
         return self.taint == Taint.OPERATOR
 
 

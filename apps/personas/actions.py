@@ -29,9 +29,10 @@ def amend_persona(
     values: Mapping[str, str],
     read_at: int | None = None,
     reason: str = "",
+    evidence: Mapping[str, Any] | None = None,
 ) -> Persona:
     """Change the live sections. Sessions already open keep what they started with; every later one gets this (R031)."""
-    with governed(Act.PERSONA_AMEND, persona, actor=actor, read_at=read_at, reason=reason) as row:
+    with governed(Act.PERSONA_AMEND, persona, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
         take_values(row, Act.PERSONA_AMEND, values)
     return persona
 
@@ -75,7 +76,8 @@ def apply_patch(
     Both versions are those the person had before them: an agent may revise an open proposal at any time.
     """
     with acting(actor):
-        amend_persona(persona, actor=actor, values=values, read_at=read_at, reason=f"Applies proposal {proposal.pk}.")
+        reason, evidence = f"Applies proposal {proposal.pk}.", proposal.authorship
+        amend_persona(persona, actor=actor, values=values, read_at=read_at, reason=reason, evidence=evidence)
         settle_proposal(proposal, actor=actor, read_at=proposal_read_at)
     return persona
 
@@ -102,7 +104,7 @@ def create_identity_card(agent_id: int, *, actor: Actor, values: Mapping[str, st
 def write_identity_card(
     card: IdentityCard, *, actor: Actor, values: Mapping[str, str], read_at: int | None = None, reason: str = ""
 ) -> IdentityCard:
-    """Change what the card says. Sessions already open keep what they started with."""
+    """Change what the card says; it stays with its agent and its line. Open sessions keep what they started with."""
     with governed(Act.IDENTITY_CARD_WRITE, card, actor=actor, read_at=read_at, reason=reason) as row:
         take_values(row, Act.IDENTITY_CARD_WRITE, values)
     return card

@@ -18,8 +18,8 @@ from apps.personas.rules import (
     PARAGRAPH_CHARACTERS,
     RULE_CHARACTERS,
     is_one_line,
-    is_time_zone,
 )
+from apps.tenants.models import known_timezone
 
 SECTION_CHARACTERS = 20_000
 SECTIONS = ("identity", "style", "avoid", "defaults", "goals")
@@ -30,12 +30,6 @@ def one_line(value: str) -> None:
     """Refuse what would break a line of the prompt in two."""
     if not is_one_line(value):
         raise ValidationError("Write this on one line, without tabs or line ends.")
-
-
-def time_zone(value: str) -> None:
-    """Refuse a zone nobody knows."""
-    if not is_time_zone(value):
-        raise ValidationError("There is no such time zone. Write it as region and city, such as Europe/Madrid.")
 
 
 def something(value: str) -> None:
@@ -147,7 +141,7 @@ class IdentityCard(Governed):
     assigned_title = _line("What that person does: “Head of support”.")
     hours = _section("When people are there: “Monday to Friday, 9:00 to 18:00”.", PARAGRAPH_CHARACTERS)
     timezone = models.CharField(
-        max_length=64, blank=True, validators=[plain_text, time_zone], help_text="Region and city: Europe/Madrid."
+        max_length=64, blank=True, validators=[plain_text, known_timezone], help_text="Region and city: Europe/Madrid."
     )
     signature = _section("How messages are signed.", PARAGRAPH_CHARACTERS)
     locale = _line(LOCALE_RULE, RegexValidator(LOCALE, LOCALE_RULE), characters=35)

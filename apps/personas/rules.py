@@ -1,9 +1,7 @@
 """What texts about an agent must look like, sayable without a database."""
 
 import unicodedata
-from functools import cache
 from typing import Final
-from zoneinfo import available_timezones
 
 RULE_CHARACTERS: Final = 2_000
 LINE_KEY_CHARACTERS: Final = 80
@@ -19,14 +17,3 @@ _BREAKING: Final = frozenset({"Cc", "Zl", "Zp"})
 def is_one_line(text: str) -> bool:
     """A name or a title has no line ends and no control characters, which would start a line of their own in a prompt."""
     return not any(unicodedata.category(character) in _BREAKING for character in text)
-
-
-def is_time_zone(name: str) -> bool:
-    """A name of the time zone database, spelled as it is there."""
-    return name in _time_zones()
-
-
-@cache
-def _time_zones() -> frozenset[str]:
-    # The function walks a folder of six hundred files each time.
-    return frozenset(available_timezones())

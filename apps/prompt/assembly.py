@@ -62,7 +62,7 @@ def assemble(given: PromptInput) -> Assembled:
     if given.tier not in TIERS:
         raise ValueError(f"There is no context tier {given.tier}. Choose 1, 2, 3 or 4.")
     if given.agent_key is None:
-        return Assembled((Part(Slot.CONTRACT, tuple(_core(Flavour.DOMAIN, Disclosure.ON_REQUEST))),))
+        return Assembled((Part(Slot.CONTRACT, tuple(_core(given.flavour, given.disclosure))),))
     scribes = {slot: Scribe(slot) for slot in _ORDERS[SlotOrder.PERSONA_FIRST]}
     runs = {
         Slot.PERSONA: _persona(given, scribes[Slot.PERSONA]),

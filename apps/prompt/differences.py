@@ -3,9 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
 from apps.prompt.segments import Assembled, Part, Segment
 from apps.prompt.values import Slot, Source
+
+
+class Piece(NamedTuple):
+    """A stretch of a line that is one source's own, as rendered; the product's own words are in none."""
+
+    source: Source
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +21,12 @@ class Line:
     """A line as the model reads it, and whose words stand in it, in order; none where it is the product's alone."""
 
     text: str
-    sources: tuple[Source, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Whose words these are, each once."""
+        return tuple(dict.fromkeys(piece.source for piece in self.pieces))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +38,40 @@ class Hunk:
     added: tuple[Line, ...]
 
     @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The words that went and came, by source."""
+        return tuple(piece for line in (*self.removed, *self.added) for piece in line.pieces)
+
+    @property
     def sources(self) -> tuple[Source, ...]:
         """Whose words caused it, each once."""
-        return tuple(dict.fromkeys(source for line in (*self.removed, *self.added) for source in line.sources))
+        return tuple(dict.fromkeys(piece.source for piece in self.pieces))
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """Words that stayed as they are and passed from some owners to others."""
+
+    slot: Slot
+    before: tuple[Source, ...]
+    after: tuple[Source, ...]
 
 
 def differences(before: Assembled, after: Assembled) -> tuple[Hunk, ...]:
     """Nothing where every slot reads the same. Lines with the same words under another owner are no difference."""
     return tuple(hunk for slot in Slot for hunk in _hunks(slot, _lines_of(before, slot), _lines_of(after, slot)))
+
+
+def handovers(before: Assembled, after: Assembled) -> tuple[Handover, ...]:
+    """Whose lines read the same and have other owners, each pair of owners once for a slot."""
+    found = (each for slot in Slot for each in _handovers(slot, _lines_of(before, slot), _lines_of(after, slot)))
+    return tuple(dict.fromkeys(found))
+
+
+def is_reordered(before: Assembled, after: Assembled) -> bool:
+    """Whether the slots that both have stand in another order."""
+    first, then = ([part.slot for part in each.parts] for each in (before, after))
+    return [slot for slot in first if slot in then] != [slot for slot in then if slot in first]
 
 
 def lines(part: Part) -> tuple[Line, ...]:
@@ -45,21 +84,32 @@ def _lines_of(assembled: Assembled, slot: Slot) -> tuple[Line, ...]:
 
 
 def _lines(segments: Sequence[Segment]) -> Iterator[Line]:
-    text, sources = "", dict[Source, None]()
+    text, pieces = "", list[Piece]()
     for segment in segments:
-        head, *rest = segment.text.split("\n")
-        for at, piece in enumerate([head, *rest]):
+        for at, words in enumerate(segment.text.split("\n")):
             if at:
-                yield Line(text, tuple(sources))
-                text, sources = "", {}
-            text += piece
-            if segment.source and piece:
-                sources[segment.source] = None
-    yield Line(text, tuple(sources))
+                yield Line(text, tuple(pieces))
+                text, pieces = "", []
+            text += words
+            if segment.source and words:
+                pieces.append(Piece(segment.source, words))
+    yield Line(text, tuple(pieces))
 
 
 def _hunks(slot: Slot, before: tuple[Line, ...], after: tuple[Line, ...]) -> Iterator[Hunk]:
-    matcher = SequenceMatcher(None, [line.text for line in before], [line.text for line in after], autojunk=False)
-    for tag, start, end, from_, to in matcher.get_opcodes():
+    for tag, start, end, from_, to in _opcodes(before, after):
         if tag != "equal":
             yield Hunk(slot, before[start:end], after[from_:to])
+
+
+def _handovers(slot: Slot, before: tuple[Line, ...], after: tuple[Line, ...]) -> Iterator[Handover]:
+    for tag, start, end, from_, to in _opcodes(before, after):
+        if tag == "equal":
+            for line, same in zip(before[start:end], after[from_:to], strict=True):
+                if line.sources != same.sources:
+                    yield Handover(slot, line.sources, same.sources)
+
+
+def _opcodes(before: tuple[Line, ...], after: tuple[Line, ...]) -> Sequence[tuple[str, int, int, int, int]]:
+    first, then = [line.text for line in before], [line.text for line in after]
+    return SequenceMatcher(None, first, then, autojunk=False).get_opcodes()

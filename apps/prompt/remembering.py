@@ -91,5 +91,6 @@ def _blocks(blocks: Iterable[Block], scribe: Scribe) -> list[Run]:
 
 def _block(block: Block, scribe: Scribe) -> Run:
     body = _body(scribe.each([block.passage], SECTION_CHARACTERS), _prose)
-    label = lines(scrub(block.label, BLOCK_LABEL_CHARACTERS, scribe), block.passage.source)
+    named = block.label_source or block.passage.source
+    label = lines(scrub(block.label, BLOCK_LABEL_CHARACTERS, scribe), named)
     return [_BLOCK_TITLE, *(label or [_UNNAMED]), BREAK, *body] if body else []

@@ -84,11 +84,8 @@ def _invokable(agents: Iterable[Invokable], scribe: Scribe) -> Run:
 
 def _agent(agent: Invokable, scribe: Scribe) -> Run:
     """Somebody else may have written these words, so they keep to their line and open no bracket (R057)."""
-    key, title = (_scrubbed(text, IDENTITY_CHARACTERS, agent, scribe) for text in (agent.agent_key, agent.title))
-    hint = _scrubbed(agent.role_hint, SKILL_DESCRIPTION_CHARACTERS, agent, scribe)
+    named = agent.callee_source or agent.source
+    key, title = (lines(scrub(text, IDENTITY_CHARACTERS, scribe), named) for text in (agent.agent_key, agent.title))
+    hint = lines(scrub(agent.role_hint, SKILL_DESCRIPTION_CHARACTERS, scribe), agent.source)
     titled_key = [*key, _OPEN_TITLE, *title, _CLOSE_TITLE] if title else key
     return [_BULLET, *strung([titled_key, hint], _HINT)] if key else []
-
-
-def _scrubbed(text: str, cap: int, agent: Invokable, scribe: Scribe) -> Run:
-    return lines(scrub(text, cap, scribe), agent.source)

@@ -145,20 +145,25 @@ class SkillLine:
 
 @dataclass(frozen=True, slots=True)
 class Invokable:
-    """Another agent this one may ask; its texts may have been written by somebody else (R057)."""
+    """Another agent this one may ask; its texts may have been written by somebody else (R057).
+
+    `source` is the hint's; `callee_source` is that of key and title, where it is another.
+    """
 
     agent_key: str
     title: str
     role_hint: str
     source: Source
+    callee_source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A labelled piece of memory that is pinned into slot 4 (Z-1)."""
+    """A labelled piece of memory that is pinned into slot 4 (Z-1); `label_source` is the label's, where it is another."""
 
     label: str
     passage: Passage
+    label_source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)

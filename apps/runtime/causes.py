@@ -1,15 +1,37 @@
 """Why two prompts differ: the governed acts between two moments that made a line come or go."""
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from apps.governance.actors import PEOPLE
 from apps.governance.models import ChangeRecord
-from apps.prompt.differences import Hunk, Line
-from apps.prompt.values import Source
+from apps.prompt.budgets import CONTRACT_CHARACTERS
+from apps.prompt.differences import Hunk
+from apps.prompt.sanitizer import sanitize
+from apps.prompt.values import Slot
 from apps.runtime.models import Session
 from apps.tenants.models import Agent, TenantSettings
+
+Values = Mapping[str, object]
+
+# What a source without a field stands for: the texts of a skill that its line is made of.
+WHOLE: Final = ("name", "title", "description", "body")
+# What decides whether a row's words are shown at all, and where and how they are.
+PRESENCE: Final = ("status", "pinned", "agent_id", "line_key")
+FORM: Final = ("label", "position", "taint", "updated_by")
+# What of an agent and of a tenant's settings reaches which slots.
+EVERY_SLOT: Final = frozenset(Slot)
+OF_AGENT: Final = {
+    "learns": EVERY_SLOT,
+    "context_tier": frozenset({Slot.PERSONA, Slot.MEMORY, Slot.PROFILE}),
+    "flavour": frozenset({Slot.CONTRACT}),
+    "contract": frozenset({Slot.CONTRACT}),
+    "skill_index": frozenset({Slot.SKILLS}),
+}
+OF_SETTINGS: Final = {"ai_disclosure": frozenset({Slot.CONTRACT})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,37 +62,68 @@ class Cause:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The field of a row that words of a hunk come from, whichever version they are."""
+
+    record_type: str
+    record_id: int
+    field: str
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return (self.field,) if self.field else WHOLE
+
+
 def causes(hunk: Hunk, window: Window) -> tuple[Cause, ...]:
-    """The acts on the hunk's own records; failing these, those on how the agent is set up. None: the product's own words moved."""
-    lines = (*hunk.removed, *hunk.added)
-    found = [cause for source in hunk.sources for cause in _of_source(source, lines, window)]
-    return tuple(dict.fromkeys(found)) or tuple(_of_setup(window))
+    """The acts on the rows the hunk's words come from; where these do not explain all of it, those on how the agent is set up.
+
+    None: the product's own words moved, or the choice by use, or the two prompts are not of one agent and customer.
+    """
+    words: dict[Place, set[str]] = {}
+    for source, text in hunk.pieces:
+        words.setdefault(Place(source.record_type, source.record_id, source.field), set()).update(_forms(text))
+    own = [list(_of_place(place, said, window)) for place, said in words.items()]
+    is_explained = bool(own) and all(own)
+    found = [*(record for records in own for record in records), *([] if is_explained else _of_setup(hunk, window))]
+    return tuple(dict.fromkeys(map(_cause, found)))
 
 
-def _of_source(source: Source, lines: Iterable[Line], window: Window) -> Iterator[Cause]:
-    records = list(_records(window, source.record_type, source.record_id))
-    mine = [line.text for line in lines if source in line.sources or not line.sources]
-    telling = [record for record in records if _moved(record, mine)]
-    for record in telling or records[-1:]:
-        yield _cause(record)
+def causes_of_order(window: Window) -> tuple[Cause, ...]:
+    """The acts that put the slots into another order."""
+    return tuple(_cause(record) for record in _of_settings(window) if _changes(record, ["slot_order"]))
 
 
-def _of_setup(window: Window) -> Iterator[Cause]:
+def _of_place(place: Place, said: Set[str], window: Window) -> Iterable[ChangeRecord]:
+    records = list(_records(window, place.record_type, [place.record_id]))
+    shown_otherwise = [name for name in PRESENCE if _is_other(name, records)]
+    telling = [record for record in records if _changes(record, shown_otherwise) or said & _moved(record, place)]
+    # Words may have been cut or neutralised on their way, so that no line of theirs is to be found.
+    return telling or [record for record in records if _is_erased(record) or _changes(record, [*place.fields, *FORM])]
+
+
+def _of_setup(hunk: Hunk, window: Window) -> Iterator[ChangeRecord]:
+    of_agent = [name for name, slots in OF_AGENT.items() if hunk.slot in slots]
+    of_settings = [name for name, slots in OF_SETTINGS.items() if hunk.slot in slots]
+    for record in _records(window, Agent._meta.label_lower, [window.agent_id]):
+        if _changes(record, of_agent):
+            yield record
+    for record in _of_settings(window):
+        if _changes(record, of_settings):
+            yield record
+
+
+def _of_settings(window: Window) -> Iterable[ChangeRecord]:
     settings = TenantSettings.objects.filter(tenant_id=window.tenant_id).values_list("pk", flat=True)
-    subjects = [
-        (Agent._meta.label_lower, window.agent_id),
-        *((TenantSettings._meta.label_lower, pk) for pk in settings),
-    ]
-    for kind, pk in subjects:
-        yield from map(_cause, _records(window, kind, pk))
+    return _records(window, TenantSettings._meta.label_lower, settings)
 
 
-def _records(window: Window, kind: str, pk: int) -> Iterable[ChangeRecord]:
+def _records(window: Window, kind: str, subjects: Iterable[int]) -> Iterable[ChangeRecord]:
     return (
         ChangeRecord.objects.filter(
             tenant_id=window.tenant_id,
             subject_type=kind,
-            subject_id=pk,
+            subject_id__in=subjects,
             at__gt=window.after,
             at__lte=window.until,
         )
@@ -79,16 +132,45 @@ def _records(window: Window, kind: str, pk: int) -> Iterable[ChangeRecord]:
     )
 
 
-def _moved(record: ChangeRecord, lines: Iterable[str]) -> bool:
-    """Whether a line that this act wrote or took away stands in one of these."""
-    text = getattr(record, "text", None)
-    changed = _lines(text.before) ^ _lines(text.after) if text else frozenset()
-    return any(words in line for line in lines for words in changed)
+def _is_erased(record: ChangeRecord) -> bool:
+    return not hasattr(record, "text")
 
 
-def _lines(values: dict[str, object]) -> frozenset[str]:
-    texts = (value for value in values.values() if isinstance(value, str))
-    return frozenset(line.strip() for text in texts for line in text.splitlines() if line.strip())
+def _values(record: ChangeRecord) -> tuple[Values, Values]:
+    """Before and after; an erased text says nothing."""
+    return ({}, {}) if _is_erased(record) else (record.text.before, record.text.after)
+
+
+def _changes(record: ChangeRecord, names: Iterable[str]) -> bool:
+    before, after = _values(record)
+    return any(before.get(name) != after.get(name) for name in names)
+
+
+def _is_other(name: str, records: Sequence[ChangeRecord]) -> bool:
+    """Whether the records together changed it: what was taken away and given back did not."""
+    return bool(records) and _values(records[0])[0].get(name) != _values(records[-1])[1].get(name)
+
+
+def _moved(record: ChangeRecord, place: Place) -> frozenset[str]:
+    """The whole lines that this act wrote or took away, as stored and as the prompt would show them."""
+    before, after = _values(record)
+    return _lines(before, place.fields) ^ _lines(after, place.fields)
+
+
+def _lines(values: Values, names: Iterable[str]) -> frozenset[str]:
+    texts = [text for text in (values.get(name) for name in names) if isinstance(text, str)]
+    texts += [sanitize(text, CONTRACT_CHARACTERS).text for text in texts]
+    in_lines = {line.strip() for text in texts for line in text.split("\n")}
+    return frozenset(in_lines | {" ".join(text.split()) for text in texts}) - {""}
+
+
+def _forms(text: str) -> Iterator[str]:
+    """A piece as it stands, and, if it stands in a fence, as it was before JSON escaped it."""
+    yield text.strip()
+    try:
+        yield str(json.loads(f'"{text}"')).strip()
+    except ValueError:
+        return
 
 
 def _cause(record: ChangeRecord) -> Cause:

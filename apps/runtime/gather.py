@@ -7,42 +7,74 @@ from datetime import datetime
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.history import Field, Stamp, stamps
-from apps.governance.models import Governed
+from apps.governance.models import ChangeRecord, Governed
+from apps.governance.policy import Act
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import IdentityCard
 from apps.prompt import values
 from apps.prompt.values import Disclosure, Flavour, Passage, SkillIndex, SlotOrder, Source
+from apps.runtime.looking_up import omitted_if_unreadable
 from apps.runtime.rows import Rows, rows_now, rows_then
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, TenantSettings
 
-BARE = values.PromptInput(agent_key=None)
 PERSONA_FIELDS = ("identity", "style", "avoid", "defaults", "goals")
 CARD_FIELDS = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
 
 Stamps = Mapping[Field, Stamp]
 
 
-def gather(agent: Agent, end_user_key: str, *, actor: Actor, system: Actor) -> values.PromptInput:
-    """The values a session that opens now is made from. The bare agent is told nothing and nothing is read for it (R001)."""
+def gather(
+    agent: Agent, end_user_key: str, *, actor: Actor, system: Actor, off_the_record: bool = False
+) -> values.PromptInput:
+    """The values a session that opens now is made from. Of the bare agent nothing learned is read (R001)."""
     if not agent.learns:
-        return BARE
-    return _told(rows_now(agent, end_user_key, actor=actor, system=system), system)
+        with acting(system):
+            return bare(agent, omitted_if_unreadable("settings", lambda: tuple(TenantSettings.objects.all()), ()))
+    told = _told(rows_now(agent, end_user_key, actor=actor, system=system), system)
+    # Off the record nothing can be written down, so nobody is told to (R178).
+    return replace(told, skills_guidance=not off_the_record)
 
 
 def gather_at(agent: Agent, end_user_key: str, moment: datetime, *, system: Actor) -> values.PromptInput:
     """The same for a session that had opened at a moment of the past."""
     rows = rows_then(agent, end_user_key, moment, system=system)
-    return _told(rows, system, moment) if rows.agent.learns else BARE
+    return _told(rows, system, moment) if rows.agent.learns else bare(rows.agent, rows.settings)
+
+
+def bare(agent: Agent, settings: tuple[TenantSettings, ...]) -> values.PromptInput:
+    """Without the learning layer: the default prompt. Whom it serves and how it speaks of being an AI still hold (Z-11)."""
+    disclosure = Disclosure(next(iter(settings), TenantSettings()).ai_disclosure)
+    return values.PromptInput(agent_key=None, flavour=Flavour(agent.flavour), disclosure=disclosure)
 
 
 def _told(rows: Rows, system: Actor, moment: datetime | None = None) -> values.PromptInput:
     with acting(system):
-        known = stamps(rows.written_by_people(), system.tenant_id, moment)
-    return prompt_input(rows, known)
+        known: Stamps = omitted_if_unreadable("owners", lambda: stamps(rows.stamped(), system.tenant_id, moment), {})
+        wrote: Mapping[int, str] = omitted_if_unreadable(
+            "owners", lambda: _who_wrote(rows.skills, system.tenant_id, moment), {}
+        )
+    return prompt_input(rows, known, wrote)
 
 
-def prompt_input(rows: Rows, known: Stamps) -> values.PromptInput:
+def _who_wrote(skills: tuple[Skill, ...], tenant_id: int, moment: datetime | None) -> Mapping[int, str]:
+    """Whose words a skill is: who changed it last, or whose proposal was applied then."""
+    records = ChangeRecord.objects.filter(
+        tenant_id=tenant_id,
+        subject_type=Skill._meta.label_lower,
+        subject_id__in=[skill.pk for skill in skills],
+        act__in=[Act.SKILL_DRAFT, Act.SKILL_AMEND, Act.SKILL_REVISE],
+    )
+    if moment is not None:
+        records = records.filter(at__lte=moment)
+    latest = records.order_by("subject_id", "-id").distinct("subject_id")
+    return {
+        subject_id: evidence.get("proposed_by") or author
+        for subject_id, evidence, author in latest.values_list("subject_id", "evidence", "actor_label")
+    }
+
+
+def prompt_input(rows: Rows, known: Stamps, wrote: Mapping[int, str]) -> values.PromptInput:
     """Each row as the value the prompt knows it by."""
     agent = rows.agent
     settings = next(iter(rows.settings), TenantSettings())
@@ -59,10 +91,10 @@ def prompt_input(rows: Rows, known: Stamps) -> values.PromptInput:
         contract_override=_passage(agent, "contract", known),
         organisation_rules=_rules(rows, known, of_agent=False),
         agent_rules=_rules(rows, known, of_agent=True),
-        skills=_skills(rows),
+        skills=_skills(rows, wrote),
         invokable=_invokable(rows, known),
-        memory=_memory(rows),
-        profile=next((_profile(row) for row in rows.profiles), None),
+        memory=_memory(rows, known),
+        profile=next((_profile(row, known) for row in rows.profiles), None),
         skills_guidance=True,
     )
 
@@ -91,7 +123,8 @@ def _card(row: Governed, known: Stamps) -> values.IdentityCard:
 def line_card(row: IdentityCard, known: Stamps) -> values.LineCard | None:
     """Who is in charge of one line; None where the card names nobody."""
     name = _passage(row, "assigned_name", known)
-    return values.LineCard(row.line_key, name, _passage(row, "assigned_title", known)) if name else None
+    title = _passage(row, "assigned_title", known)
+    return values.LineCard(row.line_key, name, title) if name else None
 
 
 def _rules(rows: Rows, known: Stamps, *, of_agent: bool) -> tuple[Passage, ...]:
@@ -100,47 +133,54 @@ def _rules(rows: Rows, known: Stamps, *, of_agent: bool) -> tuple[Passage, ...]:
     return tuple(replace(passage, position=position) for passage, position in passages if passage)
 
 
-def _skills(rows: Rows) -> tuple[values.SkillLine, ...]:
+def _skills(rows: Rows, wrote: Mapping[int, str]) -> tuple[values.SkillLine, ...]:
     counts = dict(rows.use_counts)
     return tuple(
-        values.SkillLine(row.pk, row.name, row.title, row.description, counts.get(row.pk, 0), _approved(row), row.body)
+        values.SkillLine(
+            row.pk, row.name, row.title, row.description, counts.get(row.pk, 0), _approved(row, wrote), row.body
+        )
         for row in rows.skills
     )
 
 
-def _approved(row: Skill) -> Source:
-    return Source(row._meta.label_lower, row.pk, row.version, "", row.drafted_by, row.approved_by, row.taint)
+def _approved(row: Skill, wrote: Mapping[int, str]) -> Source:
+    author = wrote.get(row.pk, row.drafted_by)
+    return Source(row._meta.label_lower, row.pk, row.version, "", author, row.approved_by, row.taint)
 
 
 def _invokable(rows: Rows, known: Stamps) -> tuple[values.Invokable, ...]:
     callees = {row.pk: row for row in rows.callees}
     return tuple(
         values.Invokable(
-            callees[row.callee_id].key, callees[row.callee_id].title, row.role_hint, _source(row, "role_hint", known)
+            callee.key,
+            callee.title,
+            row.role_hint,
+            _source(row, "role_hint", known),
+            callee_source=_source(callee, "title", known),
         )
         for row in rows.invokable
-        if row.callee_id in callees
+        if (callee := callees.get(row.callee_id))
     )
 
 
-def _memory(rows: Rows) -> values.Memory | None:
-    body = tuple(_remembered(row) for row in rows.memories)
-    blocks = tuple(values.Block(row.label, _remembered(row)) for row in rows.blocks)
+def _memory(rows: Rows, known: Stamps) -> values.Memory | None:
+    body = tuple(_remembered(row, row.version) for row in rows.memories)
+    blocks = tuple(_block(row, known) for row in rows.blocks)
     return values.Memory(body=body, blocks=blocks) if body or blocks else None
 
 
-def _remembered(row: AgentMemory | MemoryBlock) -> Passage:
+def _block(row: MemoryBlock, known: Stamps) -> values.Block:
+    label = _source(row, "label", known)
+    return values.Block(row.label, _remembered(row, _source(row, "body", known).version), label_source=label)
+
+
+def _remembered(row: AgentMemory | MemoryBlock, version: int) -> Passage:
     """A person's words stand as prose, an agent's own as data (Z-22)."""
     approver = row.updated_by if row.is_approved else ""
     return Passage(
-        row.body, Source(row._meta.label_lower, row.pk, row.version, "body", row.updated_by, approver, row.taint)
+        row.body, Source(row._meta.label_lower, row.pk, version, "body", row.updated_by, approver, row.taint)
     )
 
 
-def _profile(row: CustomerProfile) -> values.Profile:
-    def passage(field: str) -> Passage | None:
-        text, author = getattr(row, field), row.updated_by
-        source = Source(row._meta.label_lower, row.pk, row.version, field, author, "", row.taint)
-        return Passage(text, source) if text.strip() else None
-
-    return values.Profile(passage("preferences"), passage("notes"))
+def _profile(row: CustomerProfile, known: Stamps) -> values.Profile:
+    return values.Profile(_passage(row, "preferences", known), _passage(row, "notes", known))

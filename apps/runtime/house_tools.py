@@ -78,7 +78,8 @@ def _get_skill(context: Context, arguments: JsonObject) -> str:
         skill = Skill.objects.visible_to(context.actor).approved().filter(pk=_number(arguments["skill_id"])).first()
         if skill is None:
             raise NotVisible("There is no approved skill with this id. The index in your prompt lists those there are.")
-        count_use(skill, actor=context.actor)
+        if not context.conversation.off_the_record:
+            count_use(skill, actor=context.actor)
     return canonical_json(
         {
             "name": skill.name,

@@ -1,18 +1,24 @@
 """The books of the prompt cache: for each call what it should have read, what it was billed, and why where they differ (R185)."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
+from django.db import DatabaseError
+
 from apps.governance.acting import acting
-from apps.llm.backend import JsonObject, Usage
+from apps.llm.backend import JsonObject, Reply
 from apps.llm.prices import price_of
 from apps.prompt.ledger import Charged, Parting, Sent, by_slot, parting
 from apps.prompt.values import SEPARATOR, Slot
-from apps.runtime.accounts import Account, Before, Planned
+from apps.runtime.accounts import Account, Planned
+from apps.runtime.earlier import Before, Earlier
 from apps.runtime.journal import CallNotes, history_of
 from apps.runtime.models import Session
 from apps.runtime.requests import Placed, placed
-from apps.runtime.sessions import Frozen, thawed
+from apps.runtime.sessions import Frozen, PrefixChanged, thawed
+
+logger = logging.getLogger(__name__)
 
 # The provider counts tokens its own way, so a small difference is none.
 TOLERATED_TOKENS = 64
@@ -39,13 +45,13 @@ class Miss:
         return found
 
 
-def notes_of(planned: Planned, usage: Usage, account: Account) -> CallNotes:
-    """What is kept of a call beside its usage."""
+def notes_of(planned: Planned, reply: Reply, account: Account) -> CallNotes:
+    """What is kept of a call beside its usage. The books may be wrong or unreadable; a paid answer is never lost to them."""
+    usage = reply.usage
     written = usage.cache_write_1h_tokens + usage.cache_write_5m_tokens
     billed = Charged(usage.cache_read_tokens, written, usage.input_tokens)
-    scale = billed.total / max(planned.along[-1].tokens, 1)
-    expected_read = round(planned.expected.read * scale)
-    miss = _miss(planned, billed, scale, account)
+    expected_read = _expected_read(planned, billed, account)
+    miss = _miss(planned, billed, reply, account)
     sent = tuple(_sent(account.frozen, planned.blocks))
     ledger: JsonObject = {
         "expected": asdict(planned.expected),
@@ -71,39 +77,54 @@ def notes_of(planned: Planned, usage: Usage, account: Account) -> CallNotes:
     )
 
 
-def _miss(planned: Planned, billed: Charged, scale: float, account: Account) -> Miss | None:
-    before, tolerated = account.before, max(TOLERATED_TOKENS, TOLERATED_SHARE * billed.total)
-    left = before.live_tokens(planned.requested_at) if before else 0
-    lost = round(left * scale) - billed.read
-    unread = round(planned.expected.read * scale) - billed.read
-    if before and lost > tolerated:
-        return _explained(before, planned, lost, is_held=unread <= tolerated, account=account)
-    if unread > tolerated:
-        return Miss(
-            "not_held",
-            "Another conversation had left this cached, and the provider did not have it any more, or not yet.",
-            unread,
-            is_expected=False,
-        )
+def _expected_read(planned: Planned, billed: Charged, account: Account) -> int:
+    """In the provider's own tokens where it measured this prefix before, else the estimate, stretched to its bill."""
+    measured = account.earlier.measured.get(planned.hit) if account.earlier else None
+    scale = billed.total / max(planned.along[-1].tokens, 1)
+    return round(planned.expected.read * scale) if measured is None else measured
+
+
+def _miss(planned: Planned, billed: Charged, reply: Reply, account: Account) -> Miss | None:
+    try:
+        return _found_miss(planned, billed, reply, account)
+    except (DatabaseError, PrefixChanged, KeyError, TypeError, ValueError) as error:
+        logger.warning("cache miss could not be explained", extra={"error": type(error).__name__})
+        sentence = "More was expected to be read, and the call before cannot be read back to say why."
+        return Miss("unexplained", sentence, 0, is_expected=False)
+
+
+def _found_miss(planned: Planned, billed: Charged, reply: Reply, account: Account) -> Miss | None:
+    """Only lengths that the provider measured itself are held against it: estimates differ from text to text."""
+    earlier = account.earlier or Earlier()
+    before, tolerated = earlier.before, max(TOLERATED_TOKENS, TOLERATED_SHARE * billed.total)
+    left = earlier.measured.get(before.longest_live(planned.requested_at), 0) if before else 0
+    should = earlier.measured.get(planned.hit, planned.expected.read if not billed.read else 0)
+    unread = should - billed.read
+    if before and left - billed.read > tolerated:
+        return _explained(before, planned, left - billed.read, reply, account, is_held=unread <= tolerated)
+    if unread > tolerated and not (before and before.stand_in != reply.stand_in):
+        sentence = "Another conversation had left this cached, and the provider did not have it any more, or not yet."
+        return Miss("not_held", sentence, unread, is_expected=False)
     return None
 
 
-def _explained(before: Before, planned: Planned, lost: int, *, is_held: bool, account: Account) -> Miss:
-    if before.model != account.model:
-        return Miss(
-            "another_model", f"Before, {before.model} was asked; models share no cache.", lost, is_expected=True
-        )
+def _explained(before: Before, planned: Planned, lost: int, reply: Reply, account: Account, *, is_held: bool) -> Miss:
+    if before.model != account.model or before.stand_in != reply.stand_in:
+        asked = before.model if before.model != account.model else "another endpoint"
+        return Miss("another_model", f"Before, {asked} was asked; models share no cache.", lost, is_expected=True)
     frozen, messages = _request_before(before, account)
     where = parting(tuple(_sent(frozen, placed(frozen, messages))), tuple(_sent(account.frozen, planned.blocks)))
+    if not before.is_kept and (where is None or where.slot is Slot.TURN):
+        sentence = "The turn before was given up or taken again; what it said was not kept."
+        return Miss("turn_repeated", sentence, lost, is_expected=True, where=where)
     if where is None:
         return _unseen(before, planned, lost, is_held=is_held)
     if frozen.session.pk != account.frozen.session.pk:
         return Miss("new_session", f"A new session began. {_told(where)}", lost, is_expected=True, where=where)
     if where.slot is Slot.TURN and before.window_start != account.window_start:
         return Miss("history_cut", "The oldest part of the history was left out.", lost, is_expected=True, where=where)
-    return Miss(
-        "bytes_changed", f"The request changed within its session. {_told(where)}", lost, is_expected=False, where=where
-    )
+    sentence = f"The request changed within its session. {_told(where)}"
+    return Miss("bytes_changed", sentence, lost, is_expected=False, where=where)
 
 
 def _unseen(before: Before, planned: Planned, lost: int, *, is_held: bool) -> Miss:

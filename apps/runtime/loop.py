@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from apps.conversations.rules import ToolCall
 from apps.governance.errors import GovernanceError
 from apps.llm.backend import Backend, Json, JsonObject, Reply, Request, StopReason, TimedOut, ToolUse
+from apps.prompt.framing import canonical_json
 from apps.runtime.accounts import Account, Planned
 from apps.runtime.house_tools import Context, HouseTool
 from apps.runtime.rules import SAME_CALL_LIMIT, TOOL_CALLS_PER_TURN, history_window
@@ -106,9 +107,15 @@ class Loop:
         tool = next((tool for tool in self.tools if tool.name == use.name), None)
         if tool is None:
             return f"There is no tool {use.name}. There are: {', '.join(tool.name for tool in self.tools)}."
-        flaw = next(iter(Draft202012Validator(tool.definition.input_schema).iter_errors(arguments)), None)
+        shape = tool.definition.input_schema
+        flaw = next(iter(Draft202012Validator(shape).iter_errors(arguments)), None)
         if flaw is not None:
-            return f"The arguments do not fit: {flaw.message}"
+            # A release may have changed the tool since the session froze its description.
+            frozen = {each.name: each.input_schema for each in self.account.frozen.definitions}
+            changed = (
+                "" if frozen[use.name] == shape else f" The tool has changed; it takes now: {canonical_json(shape)}"
+            )
+            return f"The arguments do not fit: {flaw.message}{changed}"
         call = use.name + json.dumps(arguments, sort_keys=True)
         self.called[call] += 1
         if self.called[call] >= SAME_CALL_LIMIT:

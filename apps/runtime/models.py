@@ -133,8 +133,8 @@ class ModelCall(models.Model):
     class Meta:
         ordering: ClassVar = ["turn_id", "fence", "step"]
         indexes: ClassVar = [
-            models.Index(fields=["tenant", "shared_sha256", "-id"], name="call_by_shared_prefix"),
-            models.Index(fields=["tenant", "workspace_sha256", "-id"], name="call_by_workspace_prefix"),
+            models.Index(fields=["tenant", "shared_sha256", "-requested_at"], name="call_by_shared_prefix"),
+            models.Index(fields=["tenant", "workspace_sha256", "-requested_at"], name="call_by_workspace_prefix"),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "turn", "fence", "step"], name="call_has_its_own_step"),

@@ -9,9 +9,11 @@ from apps.tenants.identity import agent_actor
 from apps.tenants.models import Agent
 
 
-def told(agent: Agent, end_user_key: str, *, system: Actor, moment: datetime | None = None) -> PromptInput:
+def told(
+    agent: Agent, end_user_key: str, *, system: Actor, moment: datetime | None = None, off_the_record: bool = False
+) -> PromptInput:
     """The values of slots 1-5 for this customer; an empty key is nobody."""
     if moment is not None:
         return gather_at(agent, end_user_key, moment, system=system)
     identity = agent_actor(agent.tenant_id, agent.pk, agent.service_user_id, agent.key).serving(end_user_key)
-    return gather(agent, end_user_key, actor=identity, system=system)
+    return gather(agent, end_user_key, actor=identity, system=system, off_the_record=off_the_record)

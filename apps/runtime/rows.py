@@ -1,12 +1,11 @@
 """The rows slots 1-5 are made from: as they stand, under the agent's own identity (R003, R014), or as they stood (R062)."""
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from django.db import DatabaseError, transaction
+from django.db.models import Model, QuerySet
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -14,12 +13,11 @@ from apps.governance.history import rows_at
 from apps.governance.models import Governed
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.runtime.looking_up import omitted_if_unreadable
 from apps.skills.models import Skill, SkillUse
 from apps.tenants.models import Agent, InvokableAgent, TenantSettings
 
-logger = logging.getLogger(__name__)
-
-Read = TypeVar("Read")
+Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,37 +38,41 @@ class Rows:
     profiles: tuple[CustomerProfile, ...] = ()
     use_counts: tuple[tuple[int, int], ...] = ()
 
-    def written_by_people(self) -> Iterator[Governed]:
-        """The rows whose authors stand in the change records only; the others name theirs."""
+    def stamped(self) -> Iterator[Governed]:
+        """The rows whose authors are asked of the change records, field by field.
+
+        Memory names its author itself, and the records of skills are asked without their texts: both can be long.
+        """
         yield self.agent
-        yield from (*self.personas, *self.overlays, *self.cards, *self.rules, *self.invokable)
+        yield from (*self.personas, *self.overlays, *self.cards, *self.rules)
+        yield from (*self.invokable, *self.callees, *self.blocks, *self.profiles)
 
 
 def rows_now(agent: Agent, end_user_key: str, *, actor: Actor, system: Actor) -> Rows:
     """What a session that opens now starts from. A failing read leaves its slot out."""
+    mine = {"agent_id": agent.pk}
     with acting(system):
-        settings = tuple(TenantSettings.objects.visible_to(system))
-        invokable = tuple(InvokableAgent.objects.visible_to(system).filter(agent_id=agent.pk).select_related("callee"))
+        settings = _rows("settings", TenantSettings.objects.visible_to(system))
+        # The asking agent's own role does not see the callee's row.
+        asked = InvokableAgent.objects.visible_to(system).filter(**mine).select_related("callee")
+        invokable = _rows("invokable", asked)
     with acting(actor):
-        skills = _slot("skills", lambda: tuple(Skill.objects.visible_to(actor).approved().for_agent(agent.pk)))
+        skills = _rows("skills", Skill.objects.visible_to(actor).approved().for_agent(agent.pk))
+        known = CustomerProfile.objects.visible_to(actor).filter(end_user_key=end_user_key)
         return Rows(
             agent,
             settings,
-            _slot("persona", lambda: tuple(Persona.objects.visible_to(actor).active().filter(agent_id=agent.pk))),
-            _slot("persona", lambda: tuple(PersonaOverlay.objects.visible_to(actor).filter(agent_id=agent.pk))),
-            _slot(
-                "persona", lambda: tuple(IdentityCard.objects.visible_to(actor).filter(agent_id=agent.pk, line_key=""))
-            ),
-            _slot("contract", lambda: tuple(StandingRule.objects.visible_to(actor).active().for_agent(agent.pk))),
+            _rows("persona", Persona.objects.visible_to(actor).active().filter(**mine)),
+            _rows("persona", PersonaOverlay.objects.visible_to(actor).filter(**mine)),
+            _rows("persona", IdentityCard.objects.visible_to(actor).filter(line_key="", **mine)),
+            _rows("contract", StandingRule.objects.visible_to(actor).active().for_agent(agent.pk)),
             skills,
             invokable,
             tuple(row.callee for row in invokable),
-            _slot("memory", lambda: tuple(AgentMemory.objects.visible_to(actor).filter(agent_id=agent.pk))),
-            _slot(
-                "memory", lambda: tuple(MemoryBlock.objects.visible_to(actor).filter(agent_id=agent.pk, pinned=True))
-            ),
-            _slot("profile", lambda: _profiles(end_user_key, actor)),
-            _slot("skills", lambda: _use_counts(skills)),
+            _rows("memory", AgentMemory.objects.visible_to(actor).filter(**mine)),
+            _rows("memory", MemoryBlock.objects.visible_to(actor).filter(pinned=True, **mine)),
+            _rows("profile", known) if end_user_key else (),
+            omitted_if_unreadable("skills", lambda: _use_counts(skills), ()),
         )
 
 
@@ -99,19 +101,8 @@ def rows_then(agent: Agent, end_user_key: str, moment: datetime, *, system: Acto
         )
 
 
-def _slot(name: str, read: Callable[[], tuple[Read, ...]]) -> tuple[Read, ...]:
-    try:
-        with transaction.atomic():
-            return read()
-    except DatabaseError:
-        logger.exception("prompt slot omitted", extra={"slot": name})
-        return ()
-
-
-def _profiles(end_user_key: str, actor: Actor) -> tuple[CustomerProfile, ...]:
-    if not end_user_key:
-        return ()
-    return tuple(CustomerProfile.objects.visible_to(actor).filter(end_user_key=end_user_key))
+def _rows(slot: str, found: QuerySet[Row]) -> tuple[Row, ...]:
+    return omitted_if_unreadable(slot, lambda: tuple(found), ())
 
 
 def _use_counts(skills: tuple[Skill, ...]) -> tuple[tuple[int, int], ...]:

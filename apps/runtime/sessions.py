@@ -62,8 +62,11 @@ def session_of(conversation: Conversation, agent: Agent, *, system: Actor, agent
     idle_seconds = settings.AGENT_SESSION_IDLE_SECONDS if idle is None else idle
     with acting(system):
         latest = Session.objects.filter(conversation=conversation).select_related("tools").first()
-        if latest and not is_stale(
-            last_turn_at(latest), now, idle_seconds, latest.snapshot_at, agent.max_session_age_seconds
+        # A session of a release that did not freeze tools is over: what it was told cannot be sent again whole.
+        if (
+            latest
+            and latest.tools
+            and not is_stale(last_turn_at(latest), now, idle_seconds, latest.snapshot_at, agent.max_session_age_seconds)
         ):
             return thawed(latest)
     return open_session(conversation, agent, system=system, agent_actor=agent_actor)
@@ -71,7 +74,15 @@ def session_of(conversation: Conversation, agent: Agent, *, system: Actor, agent
 
 def open_session(conversation: Conversation, agent: Agent, *, system: Actor, agent_actor: Actor) -> Frozen:
     """Freeze what the nouns say now."""
-    assembled = assemble(gather(agent, conversation.end_user_key, actor=agent_actor, system=system))
+    assembled = assemble(
+        gather(
+            agent,
+            conversation.end_user_key,
+            actor=agent_actor,
+            system=system,
+            off_the_record=conversation.off_the_record,
+        )
+    )
     for slot in sorted({note.slot for note in assembled.notes}):
         logger.info("prompt text neutralised", extra={"slot": slot.name.lower(), "agent_id": agent.pk})
     tools = tools_part(agent, off_the_record=conversation.off_the_record)
@@ -101,7 +112,7 @@ def thawed(session: Session) -> Frozen:
     """The session with its prefix, read back from the parts it refers to."""
     places = session.parts.select_related("part")
     assembled = Assembled(tuple(_part(place.part) for place in places))
-    tools = _part(session.tools) if session.tools else Part(Slot.TOOLS, (Segment("[]", None, TOOLS),))
+    tools = _part(session.tools) if session.tools else Part(Slot.TOOLS, (Segment("[]", None, "unrecorded"),))
     return Frozen(session, assembled, tools).verified()
 
 

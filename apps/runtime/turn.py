@@ -35,6 +35,7 @@ from apps.runtime.journal import (
     postpone,
 )
 from apps.runtime.ledger import notes_of
+from apps.runtime.looking_up import omitted_if_unreadable
 from apps.runtime.loop import Loop, TurnFailed
 from apps.runtime.models import Turn
 from apps.runtime.rules import retry_after
@@ -124,8 +125,10 @@ def _answer(claimed: Claim, asked: Asked, agent: Agent, system: Actor, backend: 
 def _asked(claimed: Claim, agent: Agent, system: Actor) -> Asked:
     """The user turn: what arrived, under what varies from turn to turn (R127, R139)."""
     with acting(system):
-        zone = TenantSettings.objects.visible_to(system).values_list("timezone", flat=True).first() or "UTC"
-        line_cards = _line_cards(claimed, agent, system)
+        zone = omitted_if_unreadable("settings", lambda: _zone(system), "UTC")
+        line_cards: tuple[LineCard, ...] = omitted_if_unreadable(
+            "line cards", lambda: _line_cards(claimed, agent, system), ()
+        )
     conversation = claimed.conversation
     now = timezone.localtime(timezone=ZoneInfo(zone))
     turned = user_turn(
@@ -139,6 +142,10 @@ def _asked(claimed: Claim, agent: Agent, system: Actor) -> Asked:
     )
     wire = canonical_object({"role": "user", "content": [{"type": "text", "text": turned.text}]})
     return Asked(wire, turned.part)
+
+
+def _zone(system: Actor) -> str:
+    return TenantSettings.objects.visible_to(system).values_list("timezone", flat=True).first() or "UTC"
 
 
 def _line_cards(claimed: Claim, agent: Agent, system: Actor) -> tuple[LineCard, ...]:
@@ -155,7 +162,8 @@ def _event(event: InboundEvent, conversation: Conversation) -> Event:
     kind = KINDS[InboundEvent.Kind(event.kind)]
     source = Source(InboundEvent._meta.label_lower, event.pk, 1, "text", taint=Taint.CUSTOMER_DERIVED)
     if kind is EventKind.OPERATOR:
-        source = replace(source, author="operator", approver="operator", taint=Taint.OPERATOR)
+        sender = event.sent_by or "operator"
+        source = replace(source, author=sender, approver=sender, taint=Taint.OPERATOR)
         return Event(kind, event.text, event.received_at, line=event.line_key, source=source)
     if conversation.channel == SMS:
         kind = EventKind.SMS
@@ -166,8 +174,8 @@ def _event(event: InboundEvent, conversation: Conversation) -> Event:
 
 
 def _note(turn: Turn, account: Account, step: int, reply: Reply, planned: Planned) -> None:
-    note_call(turn, step, reply, notes_of(planned, reply.usage, account), actor=account.actor)
-    account.keep(planned)
+    note_call(turn, step, reply, notes_of(planned, reply, account), actor=account.actor)
+    account.keep(planned, reply)
 
 
 def _agent_of(conversation_id: int, system: Actor) -> Agent | None:

@@ -68,13 +68,22 @@ def approve_skill(
 
 
 def revise_skill(
-    skill: Skill, *, actor: Actor, values: Mapping[str, str], read_at: int | None = None, reason: str = ""
+    skill: Skill,
+    *,
+    actor: Actor,
+    values: Mapping[str, str],
+    read_at: int | None = None,
+    reason: str = "",
+    proposal: Proposal | None = None,
 ) -> Skill:
-    """Change an approved skill as a person: the new bytes are approved by whoever wrote them."""
-    with governed(Act.SKILL_REVISE, skill, actor=actor, read_at=read_at, reason=reason) as row:
+    """Change an approved skill as a person, who approves the new bytes; those of a proposal stay marked as its words."""
+    evidence = proposal.authorship if proposal else None
+    with governed(Act.SKILL_REVISE, skill, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
         if row.status != Skill.Status.APPROVED:
             raise NotPermitted(f"Only an approved skill is revised; this one is {row.status}.")
         take_values(row, Act.SKILL_REVISE, values)
+        if proposal is not None:
+            row.taint = Taint.joined(row.taint, proposal.taint)
         _sign(row, actor)
     return skill
 
@@ -127,7 +136,7 @@ def apply_revision(
         # Not too early: the door compares the version of this very skill under its lock.
         _refuse_other_bytes(skill, proposal.base_sha256)
         reason = f"Applies proposal {proposal.pk}."
-        revise_skill(skill, actor=actor, values=values, read_at=read_at, reason=reason)
+        revise_skill(skill, actor=actor, values=values, read_at=read_at, reason=reason, proposal=proposal)
         settle_proposal(proposal, actor=actor, read_at=proposal_read_at)
     return skill
 

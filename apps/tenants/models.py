@@ -1,7 +1,6 @@
 """Tenants, the people and agents in them, agents' tokens, and the guardian tables that hold grants."""
 
 from typing import ClassVar
-from zoneinfo import available_timezones
 
 from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import ValidationError
@@ -15,12 +14,13 @@ from apps.governance.models import Governed
 from apps.governance.policy import permissions
 from apps.governance.text import plain_text
 from apps.prompt.values import DEFAULT_TIER, TIERS, Disclosure, Flavour, SkillIndex, SlotOrder
+from apps.tenants.rules import TIME_ZONE_RULE, is_time_zone
 
 
 def known_timezone(name: str) -> None:
     """Refuse a zone that the zone database does not have."""
-    if name not in available_timezones():
-        raise ValidationError(f"There is no time zone {name}. Write it like Europe/Berlin or UTC.")
+    if not is_time_zone(name):
+        raise ValidationError(f"There is no time zone {name}. {TIME_ZONE_RULE}")
 
 
 slug_rule = RegexValidator(r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z", "Use lower-case letters, digits and single hyphens.")

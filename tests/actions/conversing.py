@@ -21,12 +21,11 @@ def tell(
     return receive_message(
         world.agent.pk,
         actor=world.bot,
-        channel="http",
+        **{"channel": "http"} | more,
         conversation_key=thread,
         end_user_key=customer,
         text=text,
         idempotency_key=key or text[:100],
-        **more,
     )
 
 

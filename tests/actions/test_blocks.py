@@ -5,7 +5,7 @@ import pytest
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord
-from apps.memory.actions import amend_block, create_block, write_block
+from apps.memory.actions import amend_block, approve_block, create_block, write_block
 from apps.memory.models import MemoryBlock
 from tests.factories import World, make_block, make_neighbour, make_world
 
@@ -63,12 +63,34 @@ def test_pinning_what_an_agent_wrote_does_not_vouch_for_it(world: World) -> None
     assert (block.updated_by, block.is_approved) == (world.operator.label, True)
 
 
+def test_a_body_sent_again_as_it_stands_keeps_its_author(world: World) -> None:
+    # R080, Z-22
+    block = make_block(world, body="A.\nB.")
+    amend_block(block, actor=world.bot, body="A.\r\nB.")
+    assert (block.body, block.updated_by, block.version) == ("A.\nB.", world.operator.label, 1)
+    amend_block(block, actor=world.bot, body="Mine.\nToo.")
+    write_block(block, actor=world.operator, values={"body": "Mine.\r\nToo.", "pinned": False})
+    assert (block.body, block.updated_by, block.is_approved) == ("Mine.\nToo.", "agent", False)
+
+
+def test_a_person_approves_a_block_as_it_stands(world: World) -> None:
+    # Z-22
+    block = amend_block(make_block(world), actor=world.bot, body="Mine.")
+    with pytest.raises(NotPermitted):
+        approve_block(block, actor=world.bot, read_at=2)
+    with pytest.raises(Stale):
+        approve_block(block, actor=world.operator, read_at=1)
+    approve_block(block, actor=world.operator, read_at=2)
+    assert (block.body, block.updated_by, block.is_approved) == ("Mine.", world.operator.label, True)
+    with pytest.raises(Conflicting, match="nothing to approve"):
+        approve_block(block, actor=world.operator, read_at=3)
+
+
 def test_an_agent_changes_no_read_only_block(world: World) -> None:
     # R159, R160
     block = make_block(world, read_only=True)
-    for actor in (world.bot, world.system):
-        with pytest.raises(NotPermitted, match="The block “BusinessFacts” is read-only"):
-            amend_block(block, actor=actor, body="Mine.")
+    with pytest.raises(NotPermitted, match="The block “BusinessFacts” is read-only"):
+        amend_block(block, actor=world.bot, body="Mine.")
     assert amend_block(block, actor=world.operator, body="Ours.").version == 2
     write_block(block, actor=world.operator, values={"read_only": False})
     assert amend_block(block, actor=world.bot, body="Mine.").body == "Mine."
@@ -88,7 +110,7 @@ def test_a_block_stays_with_its_agent(world: World) -> None:
     # R008, R014
     neighbour = make_neighbour(world)
     block = make_block(world)
-    with pytest.raises(NotPermitted, match="The database refuses"):
+    with pytest.raises(NotPermitted, match="Write a block does not change agent"):
         write_block(block, actor=world.operator, values={"agent": neighbour})
     theirs = create_block(neighbour.pk, actor=world.operator, values={"label": "Theirs"})
     with pytest.raises(NotVisible):

@@ -185,36 +185,25 @@ def test_a_transcript_is_imported_once_as_a_resolved_conversation(world: World) 
         append_messages(conversation, LINES, actor=world.bot)
 
 
-def arrive(world: World, key: str, off_the_record: bool | None, thread: str = "private") -> InboundEvent:
-    return make_event(world, key, conversation_key=thread, idempotency_key=key, off_the_record=off_the_record)
-
-
-def test_the_message_that_opens_a_conversation_says_whether_it_is_off_the_record(world: World) -> None:
-    # R178
-    assert not arrive(world, "plain", None, "plain").conversation.off_the_record
-    assert not arrive(world, "on", False, "on").conversation.off_the_record
-    assert arrive(world, "off", True).conversation.off_the_record
-
-
-@pytest.mark.parametrize("opened", [True, False])
-def test_a_later_message_cannot_change_the_record(world: World, opened: bool) -> None:
-    # R178
-    first = arrive(world, "first", opened)
-    for key in ("second", "first"):
-        with pytest.raises(Invalid, match="stays so") as refusal:
-            arrive(world, key, not opened)
-        assert set(refusal.value.fields) == {"off_the_record"}
-    for said in (None, opened):
-        assert arrive(world, f"again {said}", said).conversation_id == first.conversation_id
-    with acting(world.operator):
-        assert Conversation.objects.visible_to(world.operator).get().off_the_record is opened
-
-
-def test_a_conversation_that_follows_is_on_the_record_unless_it_says_so_itself(world: World) -> None:
-    # R178
-    first = resolve_conversation(arrive(world, "one", True).conversation, actor=world.bot)
-    second = arrive(world, "two", None).conversation
-    assert (second.follows_id, second.off_the_record) == (first.pk, False)
+def test_an_instruction_is_stored_with_who_sent_it_and_a_customers_message_without(world: World) -> None:
+    # R140, R141
+    events = [
+        receive_message(
+            world.agent.pk,
+            actor=actor,
+            channel="http",
+            conversation_key="t",
+            text="Give 10 % off.",
+            idempotency_key=actor.label,
+        )
+        for actor in (world.bot, world.system, world.operator, world.admin)
+    ]
+    assert [(event.kind, event.sent_by) for event in events] == [
+        ("message", ""),
+        ("message", ""),
+        ("operator", world.operator.label),
+        ("operator", world.admin.label),
+    ]
 
 
 def test_an_event_keeps_the_line_it_came_in_on(world: World) -> None:

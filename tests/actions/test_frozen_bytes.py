@@ -11,6 +11,7 @@ from apps.runtime.models import Session, SnapshotPart
 from apps.runtime.sessions import open_session, thawed
 from tests.actions.conversing import CUSTOMER, say, sessions, take, tell
 from tests.factories import World, make_memory, make_persona, make_world
+from tests.governance.attempts import BROKEN_RULE, attempt
 from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
@@ -96,3 +97,9 @@ def test_the_same_words_are_stored_once_per_tenant(world: World, standin: StandI
         assert set(one.session.parts.values_list("part", flat=True)) == set(
             two.session.parts.values_list("part", flat=True)
         )
+
+
+def test_whose_words_were_asked_stays_once_the_turn_has_ended(world: World, standin: StandIn) -> None:
+    turn = say(world, "Hello", standin)
+    forged = attempt(world.system, "UPDATE runtime_turn SET asked_segments = '{}' WHERE id = %s", [turn.pk])
+    assert forged.sqlstate == BROKEN_RULE

@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord
-from apps.memory.actions import amend_memory, amend_profile, create_memory, create_profile
+from apps.memory.actions import amend_memory, amend_profile, approve_memory, create_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.tenants.actions import create_agent
 from tests.factories import World, make_memory, make_profile, make_world
@@ -36,6 +36,58 @@ def test_memory_says_who_wrote_it_last(world: World) -> None:
     assert (memory.updated_by, memory.taint, memory.is_approved) == (world.operator.label, "operator", True)
     amend_memory(memory, actor=world.system, body="By a worker.")
     assert (memory.updated_by, memory.is_approved) == ("agent", False)
+
+
+@pytest.mark.parametrize("sent", ["A.\nB.", "A.\r\nB.", "A.\rB."])
+def test_a_body_saved_as_it_stands_keeps_its_author(world: World, sent: str) -> None:
+    # R080, Z-22
+    memory = make_memory(world, "A.\nB.")
+    amend_memory(memory, actor=world.operator, body=sent, read_at=1)
+    assert (memory.body, memory.updated_by, memory.is_approved, memory.version) == ("A.\nB.", "agent", False, 1)
+    amend_memory(memory, actor=world.operator, body="A.\nC.")
+    amend_memory(memory, actor=world.bot, body=sent.replace("B", "C"))
+    assert (memory.body, memory.updated_by, memory.is_approved) == ("A.\nC.", world.operator.label, True)
+
+
+def test_a_body_changed_and_changed_back_is_its_last_writers(world: World) -> None:
+    # R080
+    memory = amend_memory(make_memory(world, "A."), actor=world.operator, body="B.")
+    for body in ("C.", "B."):
+        amend_memory(memory, actor=world.bot, body=body)
+    assert (memory.updated_by, memory.is_approved) == ("agent", False)
+
+
+def test_a_person_approves_what_an_agent_wrote_as_it_stands(world: World) -> None:
+    # Z-22
+    memory = make_memory(world)
+    with pytest.raises(NotPermitted):
+        approve_memory(memory, actor=world.bot, read_at=1)
+    with pytest.raises(Stale):
+        approve_memory(amend_memory(memory, actor=world.bot, body="Two."), actor=world.operator, read_at=1)
+    approve_memory(memory, actor=world.operator, read_at=2)
+    assert (memory.body, memory.updated_by, memory.is_approved) == ("Two.", world.operator.label, True)
+    with acting(world.operator):
+        record = ChangeRecord.objects.filter(act="memory.approve").latest("id")
+        assert (record.actor_label, record.version_before, record.version_after) == (world.operator.label, 2, 3)
+    with pytest.raises(Conflicting, match="nothing to approve"):
+        approve_memory(memory, actor=world.admin, read_at=3)
+
+
+def test_a_profile_saved_as_it_stands_keeps_its_author(world: World) -> None:
+    # R086, R087
+    profile = make_profile(world, notes="Kind.\nQuick.")
+    amend_profile(profile, actor=world.operator, values={"notes": "Kind.\r\nQuick."})
+    assert (profile.updated_by, profile.taint, profile.version) == ("agent", "customer-derived", 2)
+    seen = amend_profile(profile, actor=world.operator, values={"notes": "Kind."}).last_seen_at
+    amend_profile(profile, actor=world.bot, values={"notes": "Kind."})
+    assert (profile.updated_by, profile.taint) == (world.operator.label, "operator")
+    assert profile.last_seen_at > seen
+
+
+def test_a_memory_stays_with_its_agent_and_a_profile_with_its_customer(world: World) -> None:
+    # R008, R014
+    with pytest.raises(NotPermitted, match="does not change end_user_key"):
+        amend_profile(make_profile(world), actor=world.operator, values={"end_user_key": "http:other"})
 
 
 def test_no_value_forges_the_author(world: World) -> None:

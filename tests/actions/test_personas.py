@@ -16,6 +16,7 @@ from apps.personas.actions import (
 )
 from apps.personas.models import SECTION_CHARACTERS, Persona
 from tests.factories import World, make_persona, make_world
+from tests.governance.books import records
 
 pytestmark = pytest.mark.django_db
 
@@ -66,6 +67,8 @@ def test_an_open_proposal_leaves_the_persona_until_a_person_applies_it(world: Wo
     assert (persona.style, persona.version) == ("Hello first.", 2)
     assert (proposal.state, proposal.decided_by) == (Proposal.State.APPLIED, world.operator.label)
     assert proposal.decided_at is not None
+    [record] = [record for record in records(world, persona) if record.act == "persona.amend"]
+    assert record.evidence == {"proposal_id": proposal.pk, "proposed_by": world.bot.label}
 
 
 def test_applying_on_a_persona_that_changed_meanwhile_is_refused(world: World) -> None:

@@ -21,6 +21,7 @@ from apps.skills.actions import (
 from apps.skills.models import Skill, SkillUse
 from apps.tenants.actions import create_agent
 from tests.factories import World, make_skill, make_world
+from tests.governance.books import records
 
 pytestmark = pytest.mark.django_db
 
@@ -119,6 +120,22 @@ def test_agent_proposes_the_next_version_and_the_live_one_stays(world: World) ->
     assert (live.body, live.status, live.approved_by) == ("Better.", Skill.Status.APPROVED, world.operator.label)
     assert live.approved_sha256 == live.content_sha256
     assert proposal.state == Proposal.State.APPLIED
+
+
+@pytest.mark.parametrize(("drafter", "proposer", "taint"), [("operator", "bot", "agent"), ("bot", "operator", "agent")])
+def test_an_applied_revision_stays_marked_as_its_proposers_words(
+    world: World, drafter: str, proposer: str, taint: str
+) -> None:
+    # R023, Z-3
+    skill = make_skill(world, "approved", actor=getattr(world, drafter))
+    proposal = propose_revision(skill, actor=getattr(world, proposer), values={"body": "Better."})
+    apply_revision(skill, actor=world.operator, proposal=proposal, values=proposal.content, **read(skill, proposal))
+    assert revisit(world, skill).taint == taint
+    [record] = [record for record in records(world, skill) if record.act == "skill.revise"]
+    assert (record.actor_label, record.taint) == (world.operator.label, taint)
+    assert record.evidence == {"proposal_id": proposal.pk, "proposed_by": getattr(world, proposer).label}
+    revise_skill(skill, actor=world.operator, values={"body": "Best."})
+    assert records(world, skill)[-1].evidence == {}
 
 
 def test_no_act_and_no_proposal_carries_what_it_does_not_govern(world: World) -> None:

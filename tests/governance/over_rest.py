@@ -24,6 +24,8 @@ class Rest:
         Act.GRANT_SYNC: SYNCS,
         Act.CONVERSATION_OPEN: "a message opens its conversation; nobody opens one empty",
         Act.CONVERSATION_IMPORT: "transcripts come in by a command",
+        Act.MEMORY_APPROVE: "a person vouches for an agent's words on the page that shows them",
+        Act.BLOCK_APPROVE: "a person vouches for an agent's words on the page that shows them",
         Act.TENANT_CREATE: "tenants are made by a command",
         Act.AGENT_CREATE: "agents are made in the console",
         Act.SETTINGS_AMEND: "settings are changed in the console",

@@ -7,6 +7,7 @@ from typing import Any
 from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
 from apps.governance.policy import Act
+from apps.memory.actions import amend_block
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
 from apps.tenants.actions import issue_token
 from apps.tenants.identity import new_tenant_actor
@@ -84,6 +85,10 @@ def _proposal(world: World) -> Any:
     return propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
 
 
+def _block_of_agent(world: World) -> Any:
+    return amend_block(make_block(world), actor=world.bot, body="By the agent.")
+
+
 _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.PERSONA_CREATE: _nothing,
     Act.PERSONA_AMEND: make_persona,
@@ -105,8 +110,10 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SKILL_DISCARD: make_skill,
     Act.SKILL_FETCH: lambda world: make_skill(world, "approved"),
     Act.MEMORY_AMEND: make_memory,
+    Act.MEMORY_APPROVE: make_memory,
     Act.BLOCK_WRITE: make_block,
     Act.BLOCK_AMEND: make_block,
+    Act.BLOCK_APPROVE: _block_of_agent,
     Act.PROFILE_AMEND: make_profile,
     Act.CONVERSATION_OPEN: _nothing,
     Act.CONVERSATION_IMPORT: _nothing,

@@ -17,7 +17,7 @@ from apps.governance.actions import reject_proposal, settle_proposal
 from apps.governance.actors import Actor, Role
 from apps.governance.errors import GovernanceError
 from apps.governance.policy import Act
-from apps.memory.actions import amend_block, amend_memory, amend_profile, write_block
+from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
 from apps.personas.actions import (
     activate_persona,
     add_rule,
@@ -117,8 +117,10 @@ class Actions:
         Act.SKILL_DISCARD: lambda _, row, actor: discard_skill(row, actor=actor),
         Act.SKILL_FETCH: lambda _, row, actor: count_use(row, actor=actor),
         Act.MEMORY_AMEND: lambda _, row, actor: amend_memory(row, actor=actor, body="New."),
+        Act.MEMORY_APPROVE: lambda _, row, actor: approve_memory(row, actor=actor, read_at=row.version),
         Act.BLOCK_WRITE: lambda _, row, actor: write_block(row, actor=actor, values={"label": "Facts"}),
         Act.BLOCK_AMEND: lambda _, row, actor: amend_block(row, actor=actor, body="New."),
+        Act.BLOCK_APPROVE: lambda _, row, actor: approve_block(row, actor=actor, read_at=row.version),
         Act.PROFILE_AMEND: lambda _, row, actor: amend_profile(row, actor=actor, values={"notes": "New."}),
         Act.CONVERSATION_OPEN: lambda scene, _, actor: open_conversation(
             scene.world.agent.pk, actor=actor, channel="http", conversation_key="matrix"

@@ -29,8 +29,9 @@ class Case:
 
 
 EVENT = (
-    "INSERT INTO conversations_inboundevent (tenant_id, conversation_id, kind, idempotency_key, sender_name, line_key, text,"
-    " text_sha256, received_at, turn_id) VALUES ({{tenant}}, {{open}}, '{kind}', 'forged', '', '', 'x', 'x', now(), {turn})"
+    "INSERT INTO conversations_inboundevent (tenant_id, conversation_id, kind, idempotency_key, sender_name, line_key,"
+    " sent_by, text, text_sha256, received_at, turn_id) VALUES"
+    " ({{tenant}}, {{open}}, '{kind}', 'forged', '', '', '{sender}', 'x', 'x', now(), {turn})"
 )
 RECORD = (
     "INSERT INTO governance_changerecord (tenant_id, act, subject_type, subject_id, subject_label, actor_role,"
@@ -113,12 +114,9 @@ CASES = {
     "R062 session forged": Case(
         "UPDATE runtime_session SET prefix_sha256 = ''", "SELECT 1 FROM runtime_session", by="agent"
     ),
-    "memory passed off as a person's": Case(
-        "UPDATE memory_agentmemory SET taint = 'operator'", "UPDATE memory_agentmemory SET taint = 'agent'", by="agent"
-    ),
     "R159 read-only block rewritten": Case(
         "UPDATE memory_memoryblock SET body = 'changed' WHERE read_only",
-        "UPDATE memory_memoryblock SET body = 'changed', taint = 'agent' WHERE NOT read_only",
+        "UPDATE memory_memoryblock SET body = 'changed', taint = 'agent', updated_by = 'agent' WHERE NOT read_only",
         by="agent",
     ),
     "R159 read-only block freed": Case("UPDATE memory_memoryblock SET read_only = false"),
@@ -127,11 +125,6 @@ CASES = {
         "INSERT INTO memory_memoryblock (tenant_id, agent_id, label, body, read_only, pinned, updated_by, version, taint,"
         " created_at, updated_at) VALUES ({tenant}, {agent}, 'Mine', 'x', false, true, 'agent', 1, 'agent', now(), now())"
     ),
-    "block passed off as a person's": Case(
-        "UPDATE memory_memoryblock SET taint = 'operator' WHERE NOT read_only",
-        "UPDATE memory_memoryblock SET taint = 'agent' WHERE NOT read_only",
-        by="agent",
-    ),
     "R057 another agent's hint": Case("UPDATE tenants_invokableagent SET role_hint = 'changed'"),
     "R057 another agent allowed": Case(
         "INSERT INTO tenants_invokableagent (tenant_id, agent_id, callee_id, role_hint, version, taint, created_at,"
@@ -139,9 +132,11 @@ CASES = {
     ),
     "Z-11 disclosure": Case("UPDATE tenants_tenantsettings SET ai_disclosure = 'never_volunteer'"),
     "R168 context tier": Case("UPDATE tenants_agent SET context_tier = 4"),
-    "event passed off as the owner's": Case(EVENT.format(kind="operator", turn="NULL")),
+    "event passed off as the owner's": Case(EVENT.format(kind="operator", sender="operator:1", turn="NULL")),
     "event nobody will answer": Case(
-        EVENT.format(kind="message", turn="1"), EVENT.format(kind="message", turn="NULL"), by="agent"
+        EVENT.format(kind="message", sender="", turn="1"),
+        EVENT.format(kind="message", sender="", turn="NULL"),
+        by="agent",
     ),
     "record in a person's name": Case(RECORD.format(role="operator"), RECORD.format(role="agent"), by="agent"),
     "verdict read": Case("SELECT id FROM learning_extraction"),
@@ -291,7 +286,11 @@ def test_the_worker_role_decides_nothing_about_skills_and_personas(filled: Fille
         "UPDATE governance_proposal SET decided_by = 'me'",
         "UPDATE memory_memoryblock SET body = 'changed' WHERE read_only",
         "UPDATE memory_memoryblock SET pinned = false",
+        "UPDATE memory_memoryblock SET body = 'changed', taint = 'agent', updated_by = 'agent' WHERE NOT read_only",
+        "UPDATE memory_agentmemory SET taint = 'operator'",
+        "UPDATE memory_agentmemory SET updated_by = 'operator:99'",
+        "UPDATE memory_customerprofile SET updated_by = 'operator:99'",
         "UPDATE tenants_tenantsettings SET slot_order = 'contract_first'",
     ):
         assert attempt(filled.world.system, statement).sqlstate == NO_RIGHT, statement
-    assert attempt(filled.world.system, "UPDATE runtime_turn SET fence = fence").passed
+    assert attempt(filled.world.system, "UPDATE memory_agentmemory SET updated_by = 'agent'").passed

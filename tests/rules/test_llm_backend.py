@@ -29,7 +29,6 @@ from apps.llm.backend import (
     UnknownStopReason,
     Usage,
     WhoActs,
-    last_block_mark,
 )
 from apps.llm.standin.running import running_standin
 
@@ -111,7 +110,10 @@ def test_cache_is_written_and_then_read_as_the_conversation_grows(
     for question in ("Second question", "Third question", "Fourth question"):
         reply = backend.complete(
             replace(
-                HELLO, system=(shared, personal), messages=messages, message_marks=(last_block_mark(messages, "5m"),)
+                HELLO,
+                system=(shared, personal),
+                messages=messages,
+                message_marks=(MessageMark(len(messages) - 1, 0, "5m"),),
             )
         )
         usages.append(reply.usage)
@@ -128,7 +130,7 @@ def test_cache_is_written_and_then_read_as_the_conversation_grows(
 def test_moving_breakpoint_leaves_the_callers_messages_alone(backend: AnthropicBackend, base_url: str) -> None:
     block: JsonObject = {"type": "text", "text": "Hello"}
     message: JsonObject = {"role": "user", "content": [block]}
-    backend.complete(replace(HELLO, messages=(message,), message_marks=(last_block_mark((message,), "5m"),)))
+    backend.complete(replace(HELLO, messages=(message,), message_marks=(MessageMark(0, 0, "5m"),)))
     assert block == {"type": "text", "text": "Hello"}
     sent = last_request(base_url)["messages"]
     assert sent == [{"role": "user", "content": [block | {"cache_control": {"type": "ephemeral", "ttl": "5m"}}]}]

@@ -57,9 +57,14 @@ def slot_text(given: PromptInput, slot: Slot) -> str:
 
 
 def test_without_an_agent_key_the_prompt_is_the_default_prompt() -> None:  # R001, R004
-    assembled = assemble(replace(EVERYTHING, agent_key=None, disclosure=Disclosure.ALWAYS))
+    assembled = assemble(replace(EVERYTHING, agent_key=None))
     assert assembled.text == DEFAULT_PROMPT
     assert slots(assembled) == [Slot.CONTRACT]
+
+
+def test_the_bare_agent_too_says_that_it_is_an_ai_as_the_tenant_decided() -> None:  # Z-11
+    assembled = assemble(PromptInput(agent_key=None, disclosure=Disclosure.ALWAYS))
+    assert assembled.text == f"{PLATFORM_CORE}\n\n{DISCLOSURES[Disclosure.ALWAYS]}"
 
 
 def test_without_any_row_the_prompt_is_the_default_prompt() -> None:  # R045

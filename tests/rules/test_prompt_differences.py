@@ -1,6 +1,6 @@
 """Two prompts side by side: what came, what went, and whose words they are."""
 
-from apps.prompt.differences import Hunk, Line, differences, lines
+from apps.prompt.differences import Handover, Hunk, Line, Piece, differences, handovers, is_reordered, lines
 from apps.prompt.segments import Assembled, Part, Segment
 from apps.prompt.values import Slot, Source
 
@@ -26,7 +26,9 @@ def test_equal_prompts_have_no_hunk_whoever_owns_the_words() -> None:
 
 def test_a_changed_line_names_both_owners() -> None:
     [hunk] = differences(prompt(title(), said("Brief.")), prompt(title(), said("Warm.", BOB)))
-    assert hunk == Hunk(Slot.PERSONA, (Line("Brief.", (ANN,)),), (Line("Warm.", (BOB,)),))
+    assert hunk == Hunk(
+        Slot.PERSONA, (Line("Brief.", (Piece(ANN, "Brief."),)),), (Line("Warm.", (Piece(BOB, "Warm."),)),)
+    )
     assert hunk.sources == (ANN, BOB)
 
 
@@ -40,7 +42,9 @@ def test_a_slot_that_comes_or_goes_is_one_hunk() -> None:
 
 def test_a_line_belongs_to_every_source_that_wrote_part_of_it_and_to_no_other() -> None:
     part = Part(Slot.SKILLS, (title("- "), said("refund", ANN), title(" — "), said("Pay back.\n", BOB), title("more")))
-    assert lines(part) == (Line("- refund — Pay back.", (ANN, BOB)), Line("more", ()))
+    refund = Line("- refund — Pay back.", (Piece(ANN, "refund"), Piece(BOB, "Pay back.")))
+    assert lines(part) == (refund, Line("more", ()))
+    assert refund.sources == (ANN, BOB)
     assert lines(Part(Slot.SKILLS, ())) == ()
 
 
@@ -48,3 +52,19 @@ def test_hunks_stand_in_the_order_of_the_slots() -> None:
     before = Assembled((Part(Slot.CONTRACT, (title("a"),)), Part(Slot.PERSONA, (title("b"),))))
     after = Assembled((Part(Slot.CONTRACT, (title("c"),)), Part(Slot.PERSONA, (title("d"),))))
     assert [hunk.slot for hunk in differences(before, after)] == [Slot.PERSONA, Slot.CONTRACT]
+
+
+def test_words_that_passed_to_another_owner_are_said_once_for_a_slot_whatever_else_changed() -> None:
+    before = prompt(title(), said("Brief.\n"), said("Warm.\n"), said("Calm."))
+    after = prompt(title(), said("Brief.\n", BOB), said("Warm.\n", BOB), said("Rude."))
+    assert handovers(before, after) == (Handover(Slot.PERSONA, (ANN,), (BOB,)),)
+    assert handovers(before, before) == ()
+
+
+def test_order_is_that_of_the_slots_both_have() -> None:
+    persona, contract, skills = (Part(slot, (title("a"),)) for slot in (Slot.PERSONA, Slot.CONTRACT, Slot.SKILLS))
+    whole = Assembled((persona, contract, skills))
+    assert not is_reordered(whole, Assembled((persona, skills)))
+    assert not is_reordered(Assembled((contract,)), whole)
+    assert is_reordered(whole, Assembled((contract, persona)))
+    assert differences(whole, Assembled((contract, persona, skills))) == ()

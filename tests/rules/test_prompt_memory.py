@@ -38,9 +38,7 @@ def test_a_tier_changes_nothing_that_a_lower_one_shows() -> None:  # R168
     assert shown[1].startswith(shown[0])
 
 
-@pytest.mark.parametrize(
-    ("tier", "said"), [(3, "your scratch notes and tasks are not"), (4, "everything you remember")]
-)
+@pytest.mark.parametrize(("tier", "said"), [(3, "scratch notes and tasks do not"), (4, "as far as there are any")])
 def test_the_tier_in_force_is_said_from_the_third_on(tier: int, said: str) -> None:
     memory = Memory(body=(passage("The shop closes at six."),))
     line = slot_4(memory, tier).removeprefix("# Remembered context\n\nThe shop closes at six.\n\n## Context tier\n")

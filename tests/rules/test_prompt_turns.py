@@ -56,7 +56,7 @@ def test_events_stand_oldest_first_whatever_order_they_come_in() -> None:  # R13
 
 
 def test_the_system_block_tells_the_time_and_only_an_unusual_mode() -> None:  # R060, R061
-    off_the_record = "Mode: off the record. Nothing said here is remembered or learned from."
+    off_the_record = "Mode: off the record. Nothing said here is learned from or carried into another conversation."
     assert user_turn(replace(NOTHING, now_line="Now.")).text == "--- System ---\nNow."
     assert user_turn(replace(NOTHING, off_the_record=True)).text == f"--- System ---\n{off_the_record}"
     assert (

@@ -7,6 +7,7 @@ from django.db import migrations, models
 
 import apps.governance.text
 import apps.personas.models
+import apps.tenants.models
 
 
 class Migration(migrations.Migration):
@@ -97,7 +98,7 @@ class Migration(migrations.Migration):
                         blank=True,
                         help_text="Region and city: Europe/Madrid.",
                         max_length=64,
-                        validators=[apps.governance.text.plain_text, apps.personas.models.time_zone],
+                        validators=[apps.governance.text.plain_text, apps.tenants.models.known_timezone],
                     ),
                 ),
                 (

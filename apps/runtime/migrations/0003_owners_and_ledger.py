@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from apps.governance.database import ComposeForeignKey
+from apps.governance.database import ComposeForeignKey, RoleSQL
 
 
 class Migration(migrations.Migration):
@@ -69,11 +69,16 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="modelcall",
-            index=models.Index(fields=["tenant", "shared_sha256", "-id"], name="call_by_shared_prefix"),
+            index=models.Index(fields=["tenant", "shared_sha256", "-requested_at"], name="call_by_shared_prefix"),
         ),
         migrations.AddIndex(
             model_name="modelcall",
-            index=models.Index(fields=["tenant", "workspace_sha256", "-id"], name="call_by_workspace_prefix"),
+            index=models.Index(fields=["tenant", "workspace_sha256", "-requested_at"], name="call_by_workspace_prefix"),
         ),
         ComposeForeignKey("runtime_session", "tools_id", "runtime_snapshotpart"),
+        # Who wrote what was asked, and how a turn ended, is settled when it has ended.
+        RoleSQL(
+            "CREATE TRIGGER finished_turn_stays BEFORE UPDATE ON runtime_turn FOR EACH ROW"
+            " WHEN (OLD.status <> 'running') EXECUTE FUNCTION refuse_change()"
+        ),
     ]

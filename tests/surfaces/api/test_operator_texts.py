@@ -91,7 +91,7 @@ def test_line_has_a_card_of_its_own(world: World, operator: Asker) -> None:
     [found] = operator.get("identity-cards/?line_key=sales").body["results"]
     assert found["assigned_name"] == "Alan Turing"
     assert len(operator.get("identity-cards/?agent_key=support").body["results"]) == 2
-    assert operator.patch(f"identity-cards/{own.pk}/", {"line_key": "sales"}).code == "conflict"
+    assert operator.patch(f"identity-cards/{own.pk}/", {"line_key": "sales"}).code == "not_permitted"
 
 
 @pytest.mark.parametrize(("field", "value"), [("timezone", "Madrid"), ("locale", "Spanish?"), ("hours", "x" * 301)])

@@ -2,12 +2,15 @@
 
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.house.sources import ROOT
 from tests.surfaces.commands.run import run
 
 
@@ -64,6 +67,31 @@ def test_dash_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_refusal_is_a_sentence(tmp_path: Path) -> None:
     file = tmp_path / "latin.txt"
     file.write_bytes(b"ok\n\xff\n")
-    assert "is not UTF-8" in run("sanitize", str(file)).failure
+    seen_first = run("sanitize", str(file))
+    assert f"{file}, line 2 is not UTF-8" in seen_first.failure
+    assert json.loads(seen_first.out)["text"] == "ok"
     assert "cannot be read: No such file" in run("sanitize", str(tmp_path / "missing")).failure
     assert "--cap is a whole number from 1." in run("sanitize", str(file), "--cap", "0").failure
+
+
+@pytest.mark.parametrize("lines", [2, 20_000])
+def test_whoever_has_seen_enough_ends_it_without_a_word(tmp_path: Path, lines: int) -> None:
+    file = tmp_path / "lines.txt"
+    file.write_text("hello\n" * lines, encoding="utf-8")
+    words = [sys.executable, str(ROOT / "manage.py"), "sanitize", str(file)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as command:
+        assert command.stdout is not None
+        assert command.stderr is not None
+        command.stdout.close()
+        said = command.stderr.read()
+    assert (command.returncode, said) == (0, b"")
+
+
+def test_it_works_in_a_fresh_clone_before_anything_is_set_up(tmp_path: Path) -> None:
+    file = tmp_path / "lines.txt"
+    file.write_text("hello\n", encoding="utf-8")
+    words = [sys.executable, str(ROOT / "manage.py"), "sanitize", str(file)]
+    bare = {"PATH": os.environ["PATH"], "PRECEPTOR_HOME": str(tmp_path)}
+    command = subprocess.run(words, capture_output=True, env=bare, check=False, text=True)
+    assert (command.returncode, command.stderr) == (0, "")
+    assert json.loads(command.stdout)["text"] == "hello"

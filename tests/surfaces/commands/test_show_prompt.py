@@ -2,24 +2,28 @@
 
 import pytest
 from django.utils import timezone
+from psycopg import sql
 
+from apps.launcher.postgres import Postgres
 from apps.memory.actions import amend_memory
 from apps.personas.actions import amend_persona
 from apps.prompt.wording import DEFAULT_PROMPT
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import CUSTOMER, prompt, say
+from tests.actions.test_broken_parts import break_in
+from tests.committing import committing
 from tests.factories import World, make_memory, make_persona, make_profile, make_rule, make_skill, make_world
 from tests.standing_in import StandIn, standin, standing_in
 from tests.surfaces.commands.run import Seen, run
 
-__all__ = ["standin", "standing_in"]
+__all__ = ["committing", "standin", "standing_in"]
 
-pytestmark = pytest.mark.django_db
+TODAYS = "The product's own texts are today's, and so are the agent's model and tools where the cache is spoken of."
 
 
 @pytest.fixture
-def world() -> World:
+def world(db: None) -> World:
     return make_world()
 
 
@@ -35,19 +39,19 @@ def test_it_prints_what_the_next_session_sends_to_the_byte(world: World, standin
     make_profile(world, CUSTOMER, preferences="Prefers letters.")
     shown = show(world, "--customer", CUSTOMER)
     say(world, "Hello", standin)
-    assert shown.out == prompt(standin.requests()[0]) + "\n"
+    assert shown.out == prompt(standin.requests()[0])
     assert "sha256" in shown.err
 
 
 def test_without_a_customer_nobody_has_a_profile(world: World) -> None:
     make_profile(world, CUSTOMER, preferences="Prefers letters.")
-    assert show(world).out == DEFAULT_PROMPT + "\n"
+    assert show(world).out == DEFAULT_PROMPT
 
 
 def test_an_agent_without_the_learning_layer_is_the_bare_agent(world: World) -> None:  # R001
     make_persona(world)
     amend_agent(world.agent, actor=world.admin, learns=False)
-    assert show(world).out == DEFAULT_PROMPT + "\n"
+    assert show(world).out == DEFAULT_PROMPT
 
 
 def test_segments_name_the_record_the_version_the_author_and_the_approver_of_every_run(world: World) -> None:
@@ -82,6 +86,8 @@ def test_a_moment_of_the_past_shows_what_was_told_then(world: World) -> None:
     assert then.out == before
     assert "Rhyming." not in then.out
     assert now.out != before
+    assert TODAYS in then.err
+    assert TODAYS not in now.err
 
 
 @pytest.mark.parametrize(
@@ -121,3 +127,17 @@ def test_a_prefix_too_short_for_the_model_is_said(world: World) -> None:  # R184
     make_persona(world, identity="You are Ada. " * 150)
     amend_agent(world.agent, actor=world.admin, model="claude-opus-5-5")
     assert "claude-opus-5-5 caches from 512 on and caches it" in show(world).err
+
+
+def test_a_past_whose_words_are_erased_is_refused_with_a_sentence(committing: str, postgres: Postgres) -> None:
+    world = make_world()
+    persona = make_persona(world, style="Brief.")
+    amend_persona(persona, actor=world.admin, values={"style": "Warm."})
+    break_in(postgres, committing, sql.SQL("ALTER TABLE governance_changetext DISABLE TRIGGER USER"))
+    latest = sql.SQL("SELECT max(id) FROM governance_changerecord WHERE subject_type = 'personas.persona'")
+    break_in(postgres, committing, sql.SQL("DELETE FROM governance_changetext WHERE record_id = ({})").format(latest))
+    seen = show(world, "--at", timezone.now().isoformat())
+    assert f"persona.amend on personas.persona {persona.pk}" in seen.failure
+    assert seen.out == ""
+    [style] = [line for line in show(world, "--segments").out.splitlines() if f"persona {persona.pk}.style" in line]
+    assert "by unknown, approved by nobody" in style

@@ -67,12 +67,12 @@ def test_a_memory_block_is_added_pinned_and_corrected(world: World, operator: Cl
     assert "Pinned: the prompt carries it from the next session on." in words_of(operator.get(page_of(block)))
     amend_block(block, actor=world.bot, body="Worldwide.")
     assert "The agent wrote what stands here by itself" in words_of(operator.get(page_of(block)))
-    save(operator, page_of(block), read_only="on")
+    save(operator, page_of(block), body="Worldwide.", read_only="on")
     page = words_of(operator.get(page_of(block)))
     assert "Read-only: the agent cannot change it." in page
     assert "The agent wrote what stands here by itself" in page
     save(operator, page_of(block), body="EU and Norway.")
-    assert "A person wrote what stands here" in words_of(operator.get(page_of(block)))
+    assert "A person wrote or approved what stands here" in words_of(operator.get(page_of(block)))
 
 
 def test_a_label_that_stands_already_is_refused_in_words(world: World, operator: Client) -> None:

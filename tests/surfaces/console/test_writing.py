@@ -7,15 +7,15 @@ from django.urls import reverse
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord
 from apps.governance.policy import Act
-from apps.memory.actions import amend_memory
+from apps.memory.actions import amend_block, amend_memory
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
 from apps.skills.models import Skill
 from apps.tenants.identity import agent_of_token
 from apps.tenants.models import Agent, AgentToken
-from tests.factories import World, make_memory, make_persona, make_profile, make_skill
-from tests.surfaces.console.browsing import decide, form_values, page_of, save, text_of
+from tests.factories import World, make_block, make_memory, make_persona, make_profile, make_skill
+from tests.surfaces.console.browsing import decide, decision_of, form_values, page_of, save, text_of, words_of
 
 
 def test_persona_is_added_and_amended(world: World, operator: Client) -> None:
@@ -70,6 +70,17 @@ def test_refused_value_is_said_at_its_field(world: World, operator: Client) -> N
         assert Skill.objects.get(pk=skill.pk).version == skill.version
 
 
+def test_around_a_refused_form_stands_what_holds_and_not_what_was_typed(world: World, operator: Client) -> None:
+    memory = make_memory(world, "Lunch is at noon.")
+    read = form_values(operator.get(page_of(memory)).content.decode(), page_of(memory))
+    amend_memory(memory, actor=world.bot, body="Lunch is at one.")
+    response = operator.post(page_of(memory), read | {"body": "Words nobody saved."})
+    html = response.content.decode()
+    assert response.status_code == 409
+    assert html.count("Words nobody saved.") == 1
+    assert "<p>Lunch is at one.</p>" in html
+
+
 def test_second_persona_of_an_agent_is_refused_in_words(world: World, operator: Client) -> None:
     make_persona(world)
     path = reverse("admin:personas_persona_add")
@@ -106,7 +117,37 @@ def test_memory_and_profile_are_corrected(world: World, operator: Client) -> Non
     with acting(world.operator):
         assert AgentMemory.objects.get().is_approved
         assert CustomerProfile.objects.get().notes == "Speaks Catalan."
-    assert "A person wrote what stands here" in text_of(operator.get(page_of(memory)))
+    assert "A person wrote or approved what stands here" in text_of(operator.get(page_of(memory)))
+
+
+def test_saving_an_agents_words_unchanged_does_not_vouch_for_them_and_approving_does(
+    world: World, operator: Client
+) -> None:
+    # R080, Z-22
+    memory = make_memory(world, "Most are in the EU.\nRefunds go to the card.")
+    block = amend_block(make_block(world), actor=world.bot, body="Hours: nine to five.\nNot on Sundays.")
+    for row in (memory, block):
+        page = words_of(operator.get(page_of(row)))
+        assert "the next prompt of every customer of agent support carries this text as prose" in page
+        typed = form_values(operator.get(page_of(row)).content.decode(), page_of(row))
+        assert operator.post(page_of(row), typed | {"body": row.body.replace("\n", "\r\n")}).status_code == 302
+        assert "The agent wrote what stands here by itself" in words_of(operator.get(page_of(row)))
+        assert decide(operator, row, "approve").status_code == 303
+        page = words_of(operator.get(page_of(row)))
+        assert "A person wrote or approved what stands here" in page
+        assert "Approve as it stands" not in page
+    with acting(world.operator):
+        memory.refresh_from_db()
+    assert (memory.updated_by, memory.taint, memory.version) == (world.operator.label, "operator", 2)
+
+
+def test_approving_a_memory_the_agent_rewrote_meanwhile_is_refused(world: World, operator: Client) -> None:
+    # Z-22
+    memory = make_memory(world)
+    read = form_values(operator.get(page_of(memory)).content.decode(), decision_of(memory, "approve"))
+    amend_memory(memory, actor=world.bot, body="Give refunds to everybody.")
+    assert operator.post(decision_of(memory, "approve"), read).status_code == 409
+    assert "The agent wrote what stands here by itself" in words_of(operator.get(page_of(memory)))
 
 
 def test_memory_changed_by_the_agent_meanwhile_is_not_overwritten(world: World, operator: Client) -> None:

@@ -1,5 +1,7 @@
 """What two sessions were told differently, and who caused it."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -9,14 +11,32 @@ from apps.conversations.management.named import actor_named
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.prompt.assembly import assemble
-from apps.prompt.differences import Hunk, differences
-from apps.prompt.segments import Assembled
-from apps.runtime.causes import Cause, Window, causes
+from apps.prompt.differences import Handover, differences, handovers, is_reordered
+from apps.prompt.segments import Assembled, NotSegments
+from apps.prompt.values import Slot, Source
+from apps.runtime.causes import Cause, Window, causes, causes_of_order
 from apps.runtime.models import Session
 from apps.runtime.preview import told
-from apps.runtime.sessions import Frozen, thawed, tools_part
+from apps.runtime.sessions import PrefixChanged, thawed, tools_part
 
 NOW = "now"
+UNEXPLAINED = "no act in between explains it: the product's own words, or the choice by use, changed"
+FIRST_ROW = (
+    "no act on these words: the contract goes on where something is written about the agent, and the first such row came, or"
+    " the last one went"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A prompt with its tools, and for whom it was made."""
+
+    session: Session
+    prompt: Assembled
+
+    @property
+    def order(self) -> str:
+        return ", ".join(part.slot.name.lower() for part in self.prompt.parts)
 
 
 class Command(BaseCommand):
@@ -44,28 +64,78 @@ class Command(BaseCommand):
             )
         system = actor_named(tenant_key)
         with acting(system):
-            before = _session(number)
-            after = None if options["after"] == NOW else _session(_bare(options["after"], tenant_key))
-            hunks = differences(_whole(thawed(before)), _after(before, after, system))
-            window = Window.between(before, after, timezone.now())
-            explained = [(hunk, causes(hunk, window)) for hunk in hunks]
-        if not explained:
-            self.stdout.write("The two prompts are the same, byte for byte.")
-        for hunk, why in explained:
-            self._show(hunk, why)
+            session = _session(number)
+            other = None if options["after"] == NOW else _session(_bare(options["after"], tenant_key))
+            before = _frozen(session)
+            after = _frozen(other) if other else _now(session, system)
+            report = list(_report(before, after, Window.between(session, other, timezone.now())))
+        for line in report:
+            self.stdout.write(line)
 
-    def _show(self, hunk: Hunk, why: tuple[Cause, ...]) -> None:
-        self.stdout.write(f"@@ slot {hunk.slot.value} {hunk.slot.name.lower()}")
-        for cause in why:
-            self.stdout.write(
-                f"   {cause.act}: {cause.record} v{cause.version}, by {cause.author},"
-                f" approved by {cause.approver or 'nobody'}, {cause.at.isoformat(timespec='seconds')}"
-            )
-        if not why:
-            self.stdout.write("   no act in between: the product's own words, or the choice by use, changed")
+
+def _report(before: Told, after: Told, window: Window) -> Iterator[str]:
+    one, other = before.prompt, after.prompt
+    passed = handovers(one, other)
+    if one.sha256 == other.sha256:
+        owners = ", but not all of their words have the same owners" if passed else ""
+        yield f"The two prompts are the same, byte for byte{owners}."
+    unlike = list(_unlike(before.session, after.session))
+    yield from unlike
+    if is_reordered(one, other):
+        yield f"@@ The order of the slots changed: {before.order}; then {after.order}"
+        yield from _explained(causes_of_order(window), UNEXPLAINED)
+    for hunk in differences(one, other):
+        yield f"@@ slot {hunk.slot.value} {hunk.slot.name.lower()}"
+        grown = hunk.slot is Slot.CONTRACT and not hunk.sources and _is_bare(one) != _is_bare(other)
+        otherwise = FIRST_ROW if grown else UNEXPLAINED
+        yield from _explained(
+            causes(hunk, window), f"{otherwise}, or it follows from the above" if unlike else otherwise
+        )
         for sign, lines in (("-", hunk.removed), ("+", hunk.added)):
-            for line in lines:
-                self.stdout.write(f"{sign} {line.text}")
+            yield from (f"{sign} {line.text}" for line in lines)
+    yield from _passed_on(passed)
+
+
+def _unlike(one: Session, other: Session) -> Iterator[str]:
+    """What of two conversations makes their prompts differ without any act."""
+    if one.agent_id != other.agent_id:
+        yield f"They are of two agents: {one.agent.key} and {other.agent.key}."
+    if one.conversation.end_user_key != other.conversation.end_user_key:
+        yield "They are of two customers."
+    if one.conversation.off_the_record != other.conversation.off_the_record:
+        yield "One of the two conversations is off the record, so that its agent is offered and told less."
+
+
+def _is_bare(prompt: Assembled) -> bool:
+    """Whether the contract ends with what the agent says about being an AI."""
+    [contract] = [part for part in prompt.parts if part.slot is Slot.CONTRACT]
+    return contract.segments[-1].template.startswith("disclosure.")
+
+
+def _explained(why: Iterable[Cause], otherwise: str) -> Iterator[str]:
+    said = [
+        f"   {cause.act}: {cause.record} v{cause.version}, by {cause.author},"
+        f" approved by {cause.approver or 'nobody'}, {cause.at.isoformat(timespec='seconds')}"
+        for cause in why
+    ]
+    yield from said or [f"   {otherwise}"]
+
+
+def _passed_on(handed_over: Iterable[Handover]) -> Iterator[str]:
+    for each in handed_over:
+        yield f"@@ slot {each.slot.value} {each.slot.name.lower()}: same words, other owners"
+        for sign, sources in (("-", each.before), ("+", each.after)):
+            yield from (f"{sign} {_named(source)}" for source in sources or [None])
+
+
+def _named(source: Source | None) -> str:
+    if source is None:
+        return "the product, or not recorded"
+    field = f".{source.field}" if source.field else ""
+    return (
+        f"{source.record_type} {source.record_id}{field} v{source.version}, by {source.author or 'unknown'},"
+        f" approved by {source.approver or 'nobody'}, {source.taint or 'untainted'}"
+    )
 
 
 def _bare(word: str, tenant_key: str) -> str:
@@ -84,14 +154,18 @@ def _session(number: str) -> Session:
     return session
 
 
-def _after(before: Session, after: Session | None, system: Actor) -> Assembled:
-    if after is not None:
-        return _whole(thawed(after))
-    agent, conversation = before.agent, before.conversation
-    tools = tools_part(agent, off_the_record=conversation.off_the_record)
-    return Assembled((tools, *assemble(told(agent, conversation.end_user_key, system=system)).parts))
-
-
-def _whole(frozen: Frozen) -> Assembled:
+def _frozen(session: Session) -> Told:
     """The tools are part of what the model is told."""
-    return Assembled((frozen.tools, *frozen.assembled.parts))
+    try:
+        frozen = thawed(session)
+    except (PrefixChanged, NotSegments) as refusal:
+        raise CommandError(f"The prompt of session {session.pk} cannot be compared. {refusal}") from refusal
+    return Told(session, Assembled((frozen.tools, *frozen.assembled.parts)))
+
+
+def _now(session: Session, system: Actor) -> Told:
+    """What a new session of the same conversation would freeze."""
+    agent, conversation = session.agent, session.conversation
+    tools = tools_part(agent, off_the_record=conversation.off_the_record)
+    given = told(agent, conversation.end_user_key, system=system, off_the_record=conversation.off_the_record)
+    return Told(session, Assembled((tools, *assemble(given).parts)))

@@ -1,12 +1,13 @@
 """Show what the sanitizer and the scanner make of the lines of a file."""
 
-import io
 import json
+import os
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -42,21 +43,35 @@ class Command(BaseCommand):
         if options["cap"] < 1:
             raise CommandError("--cap is a whole number from 1.")
         try:
-            with closing(_opened(options["file"])) as lines:
-                for number, line in enumerate(lines, start=1):
-                    self.stdout.write(json.dumps({"line": number, **_reviewed(_text(line), options["cap"])}))
-        except OSError as refusal:
-            raise CommandError(f"{options['file']} cannot be read: {refusal.strerror}.") from refusal
-        except UnicodeDecodeError as refusal:
-            raise CommandError(
-                f"{options['file']} is not UTF-8. Save it in that encoding and run the command again."
-            ) from refusal
+            for number, line in enumerate(_lines(options["file"]), start=1):
+                self.stdout.write(json.dumps({"line": number, **_reviewed(_text(line), options["cap"])}))
+            self.stdout.flush()
+        except BrokenPipeError:
+            # Whoever reads has seen enough (`| head`). The interpreter flushes once more when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _opened(file: str) -> TextIO:
-    if file == "-":
-        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="\n")
-    return Path(file).open(encoding="utf-8-sig", newline="\n")
+def _lines(file: str) -> Iterator[str]:
+    """Only what fails while reading is said of the file."""
+    try:
+        with closing(_opened(file)) as lines:
+            for number, line in enumerate(lines, start=1):
+                yield _decoded(line.removeprefix(BOM_UTF8) if number == 1 else line, file, number)
+    except OSError as refusal:
+        raise CommandError(f"{file} cannot be read: {refusal.strerror}.") from refusal
+
+
+def _opened(file: str) -> BinaryIO:
+    return sys.stdin.buffer if file == "-" else Path(file).open("rb")
+
+
+def _decoded(line: bytes, file: str, number: int) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as refusal:
+        raise CommandError(
+            f"{file}, line {number} is not UTF-8. Save the file in that encoding and run the command again."
+        ) from refusal
 
 
 def _text(line: str) -> str:

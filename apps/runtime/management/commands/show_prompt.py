@@ -13,6 +13,7 @@ from django.utils.dateparse import parse_datetime
 from apps.conversations.management.named import actor_named, agent_named
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.errors import Erased
 from apps.llm.prices import cache_rules
 from apps.llm.tokens import estimate_tokens
 from apps.memory.rules import END_USER_KEY, END_USER_KEY_RULE
@@ -23,6 +24,11 @@ from apps.prompt.values import PromptInput
 from apps.runtime.preview import told
 from apps.runtime.sessions import tools_part
 from apps.tenants.models import Agent, TenantSettings
+
+NOT_OF_THEN = (
+    "What people, agents and customers wrote is as it stood then. The product's own texts are today's, and so are the agent's"
+    " model and tools where the cache is spoken of."
+)
 
 
 class Command(BaseCommand):
@@ -48,15 +54,22 @@ class Command(BaseCommand):
         customer = options["customer"]
         if customer and not re.match(END_USER_KEY, customer):
             raise CommandError(f"--customer: {END_USER_KEY_RULE}")
-        given = told(agent, customer, system=system, moment=_moment(options["at"], agent, system))
+        moment = _moment(options["at"], agent, system)
+        try:
+            given = told(agent, customer, system=system, moment=moment)
+        except Erased as refusal:
+            raise CommandError(str(refusal)) from refusal
         assembled = assemble(given)
+        if moment:
+            self.stderr.write(NOT_OF_THEN)
         self._tell_about(given, assembled)
         self._tell_of_cache(agent, assembled)
         if options["segments"]:
             for span in assembled.spans():
                 self.stdout.write(segment_line(span))
         else:
-            self.stdout.write(assembled.text)
+            # Nothing is added, so that the hash of the output is the prompt's.
+            self.stdout.write(assembled.text, ending="")
 
     def _tell_about(self, given: PromptInput, assembled: Assembled) -> None:
         size = len(assembled.text.encode())
