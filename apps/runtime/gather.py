@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import reduce
+from operator import or_
+
+from django.db.models import Q
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -21,7 +25,11 @@ from apps.tenants.models import Agent, TenantSettings
 PERSONA_FIELDS = ("identity", "style", "avoid", "defaults", "goals")
 CARD_FIELDS = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
 
+# The acts that change the words of a skill or of a memory.
+WRITING = (Act.SKILL_DRAFT, Act.SKILL_AMEND, Act.SKILL_REVISE, Act.MEMORY_AMEND)
+
 Stamps = Mapping[Field, Stamp]
+Writers = Mapping[tuple[str, int], str]
 
 
 def gather(
@@ -51,30 +59,28 @@ def bare(agent: Agent, settings: tuple[TenantSettings, ...]) -> values.PromptInp
 def _told(rows: Rows, system: Actor, moment: datetime | None = None) -> values.PromptInput:
     with acting(system):
         known: Stamps = omitted_if_unreadable("owners", lambda: stamps(rows.stamped(), system.tenant_id, moment), {})
-        wrote: Mapping[int, str] = omitted_if_unreadable(
-            "owners", lambda: _who_wrote(rows.skills, system.tenant_id, moment), {}
-        )
+        wrote: Writers = omitted_if_unreadable("owners", lambda: _who_wrote(rows, system.tenant_id, moment), {})
     return prompt_input(rows, known, wrote)
 
 
-def _who_wrote(skills: tuple[Skill, ...], tenant_id: int, moment: datetime | None) -> Mapping[int, str]:
-    """Whose words a skill is: who changed it last, or whose proposal was applied then."""
-    records = ChangeRecord.objects.filter(
-        tenant_id=tenant_id,
-        subject_type=Skill._meta.label_lower,
-        subject_id__in=[skill.pk for skill in skills],
-        act__in=[Act.SKILL_DRAFT, Act.SKILL_AMEND, Act.SKILL_REVISE],
-    )
+def _who_wrote(rows: Rows, tenant_id: int, moment: datetime | None) -> Writers:
+    """Whose words a skill or a memory is: who changed it last, or whose proposal was applied then. Texts are not read."""
+    subjects = [Q(subject_type=row._meta.label_lower, subject_id=row.pk) for row in (*rows.skills, *rows.memories)]
+    if not subjects:
+        return {}
+    records = ChangeRecord.objects.filter(reduce(or_, subjects), tenant_id=tenant_id, act__in=WRITING)
     if moment is not None:
         records = records.filter(at__lte=moment)
-    latest = records.order_by("subject_id", "-id").distinct("subject_id")
+    latest = records.order_by("subject_type", "subject_id", "-id").distinct("subject_type", "subject_id")
     return {
-        subject_id: evidence.get("proposed_by") or author
-        for subject_id, evidence, author in latest.values_list("subject_id", "evidence", "actor_label")
+        (kind, subject_id): evidence.get("proposed_by") or author
+        for kind, subject_id, evidence, author in latest.values_list(
+            "subject_type", "subject_id", "evidence", "actor_label"
+        )
     }
 
 
-def prompt_input(rows: Rows, known: Stamps, wrote: Mapping[int, str]) -> values.PromptInput:
+def prompt_input(rows: Rows, known: Stamps, wrote: Writers) -> values.PromptInput:
     """Each row as the value the prompt knows it by."""
     agent = rows.agent
     settings = next(iter(rows.settings), TenantSettings())
@@ -93,7 +99,7 @@ def prompt_input(rows: Rows, known: Stamps, wrote: Mapping[int, str]) -> values.
         agent_rules=_rules(rows, known, of_agent=True),
         skills=_skills(rows, wrote),
         invokable=_invokable(rows, known),
-        memory=_memory(rows, known),
+        memory=_memory(rows, known, wrote),
         profile=next((_profile(row, known) for row in rows.profiles), None),
         skills_guidance=True,
     )
@@ -133,7 +139,7 @@ def _rules(rows: Rows, known: Stamps, *, of_agent: bool) -> tuple[Passage, ...]:
     return tuple(replace(passage, position=position) for passage, position in passages if passage)
 
 
-def _skills(rows: Rows, wrote: Mapping[int, str]) -> tuple[values.SkillLine, ...]:
+def _skills(rows: Rows, wrote: Writers) -> tuple[values.SkillLine, ...]:
     counts = dict(rows.use_counts)
     return tuple(
         values.SkillLine(
@@ -143,8 +149,8 @@ def _skills(rows: Rows, wrote: Mapping[int, str]) -> tuple[values.SkillLine, ...
     )
 
 
-def _approved(row: Skill, wrote: Mapping[int, str]) -> Source:
-    author = wrote.get(row.pk, row.drafted_by)
+def _approved(row: Skill, wrote: Writers) -> Source:
+    author = wrote.get((row._meta.label_lower, row.pk), row.drafted_by)
     return Source(row._meta.label_lower, row.pk, row.version, "", author, row.approved_by, row.taint)
 
 
@@ -163,23 +169,22 @@ def _invokable(rows: Rows, known: Stamps) -> tuple[values.Invokable, ...]:
     )
 
 
-def _memory(rows: Rows, known: Stamps) -> values.Memory | None:
-    body = tuple(_remembered(row, row.version) for row in rows.memories)
+def _memory(rows: Rows, known: Stamps, wrote: Writers) -> values.Memory | None:
+    body = tuple(_remembered(row, row.version, wrote.get((row._meta.label_lower, row.pk), "")) for row in rows.memories)
     blocks = tuple(_block(row, known) for row in rows.blocks)
     return values.Memory(body=body, blocks=blocks) if body or blocks else None
 
 
 def _block(row: MemoryBlock, known: Stamps) -> values.Block:
-    label = _source(row, "label", known)
-    return values.Block(row.label, _remembered(row, _source(row, "body", known).version), label_source=label)
+    body, label = _source(row, "body", known), _source(row, "label", known)
+    return values.Block(row.label, _remembered(row, body.version, body.author), label_source=label)
 
 
-def _remembered(row: AgentMemory | MemoryBlock, version: int) -> Passage:
-    """A person's words stand as prose, an agent's own as data (Z-22)."""
+def _remembered(row: AgentMemory | MemoryBlock, version: int, author: str) -> Passage:
+    """What a person wrote or let through stands as prose, an agent's own words as data (Z-22)."""
     approver = row.updated_by if row.is_approved else ""
-    return Passage(
-        row.body, Source(row._meta.label_lower, row.pk, version, "body", row.updated_by, approver, row.taint)
-    )
+    source = Source(row._meta.label_lower, row.pk, version, "body", author or row.updated_by, approver, row.taint)
+    return Passage(row.body, source)
 
 
 def _profile(row: CustomerProfile, known: Stamps) -> values.Profile:

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.conversations.actions import receive_message
-from apps.memory.actions import amend_block, amend_profile, write_block
+from apps.memory.actions import amend_block, amend_profile, approve_memory, write_block
 from apps.prompt.assembly import assemble
 from apps.prompt.segments import decode_segments
 from apps.prompt.values import Slot, Source
@@ -13,7 +13,7 @@ from apps.skills.actions import apply_revision, propose_revision, revise_skill
 from apps.tenants.actions import amend_agent, amend_settings
 from tests.actions.conversing import CUSTOMER, prompt, take, tell, tool
 from tests.actions.test_prompt_choices import settings_of
-from tests.factories import World, make_block, make_invokable, make_profile, make_skill, make_world
+from tests.factories import World, make_block, make_invokable, make_memory, make_profile, make_skill, make_world
 from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +53,16 @@ def test_an_applied_proposal_keeps_its_author_and_its_taint(world: World) -> Non
     )
     found = owner(world, "What the agent proposed.")
     assert (found.author, found.approver, found.taint) == (world.bot.label, world.admin.label, "agent")
+
+
+def test_a_memory_that_a_person_approved_stays_the_agents_words(world: World) -> None:
+    memory = make_memory(world, "Lunch is at noon.")
+    assert owner(world, "Lunch is at noon.") == Source(
+        "memory.agentmemory", memory.pk, 1, "body", world.bot.label, "", "agent"
+    )
+    approve_memory(memory, actor=world.operator, read_at=memory.version)
+    found = owner(world, "Lunch is at noon.")
+    assert (found.author, found.approver) == (world.bot.label, world.operator.label)
 
 
 def test_two_notes_of_one_profile_have_their_own_authors(world: World) -> None:

@@ -67,7 +67,7 @@ def test_segments_name_the_record_the_version_the_author_and_the_approver_of_eve
     assert style.endswith("'Warm.'")
     [noon] = [line for line in lines if "Lunch is at noon." in line]
     assert "memory.agentmemory" in noon
-    assert "by agent, approved by nobody, agent" in noon
+    assert f"by {world.bot.label}, approved by nobody, agent" in noon
     ends = [line.split()[0].split("-") for line in lines]
     assert [int(start) for start, _ in ends] == [0, *(int(end) for _, end in ends[:-1])]
 
