@@ -71,7 +71,7 @@ def test_bytes_that_changed_within_a_session_are_an_unexpected_miss_that_is_name
 ) -> None:
     # R182, R185
     world = make_world()
-    make_persona(world, identity="You are Ada. " * 150, style="Warm and brief. " * 120)
+    make_persona(world, identity=f"You are Ada of {world.tenant.key}. " * 100, style="Warm and brief. " * 120)
     say(world, "Hello " * 600, standin)
     for statement in (
         "ALTER TABLE conversations_message DISABLE TRIGGER USER",

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 def world() -> World:
     """An agent whose prompt is long enough for every model's cache."""
     world = make_world()
-    make_persona(world, identity="You are Ada. " * 150, style="Warm and brief. " * 120)
+    make_persona(world, identity=f"You are Ada of {world.tenant.key}. " * 100, style="Warm and brief. " * 120)
     make_memory(world, "Parcels are sent on Mondays. " * 65)
     for number in range(20):
         make_skill(world, "approved", title=f"Handle case {number}", description="What to do then. " * 15)

@@ -56,7 +56,7 @@ def _as_counted(blocks: list[tuple[int, int]], end: int) -> int:
 def big_world() -> World:
     """An agent whose prompt is long enough for every model's cache."""
     world = make_world()
-    make_persona(world, identity="You are Ada. " * 150, style="Warm and brief. " * 120)
+    make_persona(world, identity=f"You are Ada of {world.tenant.key}. " * 100, style="Warm and brief. " * 120)
     make_memory(world, "Parcels are sent on Mondays. " * 65)
     return world
 
