@@ -7,8 +7,7 @@ Neither the context tier nor the customer's profile changes slot 2, and the prof
 1-4 are shared by all customers of the agent.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from collections.abc import Iterable
 from typing import Final
 
 from apps.prompt.budgets import CARD_CHARACTERS, CONTRACT_CHARACTERS, RULES_CHARACTERS, SECTION_CHARACTERS
@@ -22,7 +21,6 @@ from apps.prompt.values import (
     Disclosure,
     Flavour,
     IdentityCard,
-    Memory,
     Passage,
     Persona,
     Profile,
@@ -43,6 +41,7 @@ from apps.prompt.wording import (
     SKILLS_GUIDANCE,
     SLOT_TITLES,
 )
+from apps.prompt.written import passages
 
 _ORDERS: Final = {
     SlotOrder.PERSONA_FIRST: (Slot.PERSONA, Slot.CONTRACT, Slot.SKILLS, Slot.MEMORY, Slot.PROFILE),
@@ -133,23 +132,8 @@ def _rules(name: str, title: str, rules: Iterable[Passage], scribe: Scribe) -> R
 
 def _is_written(given: PromptInput) -> bool:
     """Whether the agent has a row that says something; a profile is the customer's and does not count."""
-    return bool(given.skills or given.invokable) or any(passage.text.strip() for passage in _written(given))
-
-
-def _written(given: PromptInput) -> Iterator[Passage]:
-    memory = given.memory or Memory()
-    yield from _fields_of(given.identity_card or IdentityCard())
-    yield from _fields_of(given.persona or Persona())
-    yield from (passage for passage in (given.overlay, given.contract_override) if passage)
-    yield from (*given.organisation_rules, *given.agent_rules)
-    yield from (block.passage for block in memory.blocks)
-    yield from (*memory.body, *memory.short, *memory.mid, *memory.long)
-    yield from (*memory.reminders, *memory.scratch, *memory.tasks)
-
-
-def _fields_of(value: IdentityCard | Persona) -> Iterator[Passage]:
-    passages = (getattr(value, field.name) for field in fields(value))
-    yield from (passage for passage in passages if passage)
+    said = (passage.text.strip() for slot, passage in passages(given) if slot is not Slot.PROFILE)
+    return bool(given.skills or given.invokable) or any(said)
 
 
 def _profile(given: PromptInput, scribe: Scribe) -> Run:

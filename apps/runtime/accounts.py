@@ -1,7 +1,6 @@
 """The prompt cache from one turn's side: where the marks go, and what the published rules let each call expect (R181-R185)."""
 
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -9,11 +8,10 @@ from decimal import Decimal
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.llm.backend import CacheLifetime, JsonObject, MessageMark, Reply, SystemBlock, Tool
+from apps.llm.backend import CacheLifetime, JsonObject, Reply
 from apps.llm.caching import LIFETIME_SECONDS, Bill, Prefix, Settled, prefixes, settle_prefixes
 from apps.llm.prices import Rates, cache_rules, price_of
 from apps.prompt.breakpoints import Expectation, Piece, Plan, Reach, Reuse, plan_marks, reuse_at
-from apps.prompt.values import Slot
 from apps.runtime.earlier import Before, Earlier, earlier_calls
 from apps.runtime.requests import Placed, placed
 from apps.runtime.sessions import Frozen
@@ -33,9 +31,6 @@ class Planned:
     along: tuple[Prefix, ...]
     plan: Plan
     settled: Settled
-    tools: tuple[Tool, ...]
-    system: tuple[SystemBlock, ...]
-    message_marks: tuple[MessageMark, ...]
     messages: tuple[JsonObject, ...]
     requested_at: datetime
 
@@ -65,8 +60,8 @@ class Planned:
 
     @property
     def block_hashes(self) -> tuple[str, ...]:
-        """The beginning of each block's hash: enough to say which one changed."""
-        return tuple(hashlib.sha256(each.block.content).hexdigest()[:HASH_CHARACTERS] for each in self.blocks)
+        """For each block the beginning of the hash of the prompt up to its end: the first that differs is the one that changed."""
+        return tuple(prefix.digest.hex()[:HASH_CHARACTERS] for prefix in self.along)
 
     @property
     def entries(self) -> dict[str, list[int]]:
@@ -101,25 +96,12 @@ class Account:
         )
         along = tuple(replace(prefix, mark=mark) for prefix, mark in zip(along, plan.marks, strict=True))
         settled = settle_prefixes(along, cached=earlier.cached, rules=rules, now=now.timestamp())
-        system_marks = [prefix.mark for block, prefix in zip(blocks, along, strict=True) if block.is_system]
-        tool_marks = [prefix.mark for block, prefix in zip(blocks, along, strict=True) if block.slot is Slot.TOOLS]
-        return Planned(
-            blocks=blocks,
-            along=along,
-            plan=plan,
-            settled=settled,
-            tools=tuple(replace(tool, cache=at) for tool, at in zip(frozen.definitions, tool_marks, strict=True)),
-            system=tuple(map(SystemBlock, frozen.assembled.blocks, system_marks)),
-            message_marks=tuple(_message_marks(blocks, along)),
-            messages=tuple(messages),
-            requested_at=now,
-        )
+        return Planned(blocks, along, plan, settled, tuple(messages), requested_at=now)
 
     def keep(self, planned: Planned, reply: Reply) -> None:
         """The response began, so what the call wrote can be read from now on."""
-        usage, earlier = reply.usage, self.earlier or Earlier()
-        cached_tokens = usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
-        earlier.keep(planned.entries, planned.requested_at, cached_tokens)
+        earlier = self.earlier or Earlier()
+        earlier.keep(planned.entries, planned.requested_at, reply.usage.cached_tokens)
         earlier.before = Before(
             session_id=self.frozen.session.pk,
             model=self.model,
@@ -161,9 +143,3 @@ def _expectation(earlier: Earlier) -> Expectation:
 def _prefix_of(reach: Reach, blocks: Sequence[Placed], along: Sequence[Prefix]) -> str:
     shared = [prefix.digest for block, prefix in zip(blocks, along, strict=True) if block.reach <= reach]
     return shared[-1].hex() if shared else ""
-
-
-def _message_marks(blocks: Sequence[Placed], along: Sequence[Prefix]) -> Iterator[MessageMark]:
-    for block, prefix in zip(blocks, along, strict=True):
-        if prefix.mark and block.message >= 0:
-            yield MessageMark(block.message, block.number, prefix.mark)

@@ -14,16 +14,13 @@ from apps.governance.history import Field, Stamp, stamps
 from apps.governance.models import ChangeRecord, Governed
 from apps.governance.policy import Act
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
-from apps.personas.models import IdentityCard
+from apps.personas.models import CARD_TEXTS, SECTIONS, IdentityCard
 from apps.prompt import values
 from apps.prompt.values import Disclosure, Flavour, Passage, SkillIndex, SlotOrder, Source
 from apps.runtime.looking_up import omitted_if_unreadable
-from apps.runtime.rows import Rows, rows_now, rows_then
+from apps.runtime.rows import Rows, rows_now, rows_then, settings_now
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, TenantSettings
-
-PERSONA_FIELDS = ("identity", "style", "avoid", "defaults", "goals")
-CARD_FIELDS = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
 
 # The acts that change the words of a skill or of a memory.
 WRITING = (Act.SKILL_DRAFT, Act.SKILL_AMEND, Act.SKILL_REVISE, Act.MEMORY_AMEND)
@@ -38,7 +35,7 @@ def gather(
     """The values a session that opens now is made from. Of the bare agent nothing learned is read (R001)."""
     if not agent.learns:
         with acting(system):
-            return bare(agent, omitted_if_unreadable("settings", lambda: tuple(TenantSettings.objects.all()), ()))
+            return bare(agent, settings_now(system))
     told = _told(rows_now(agent, end_user_key, actor=actor, system=system), system)
     # Off the record nothing can be written down, so nobody is told to (R178).
     return replace(told, skills_guidance=not off_the_record)
@@ -119,11 +116,11 @@ def _source(row: Governed, field: str, known: Stamps) -> Source:
 
 
 def _persona(row: Governed, known: Stamps) -> values.Persona:
-    return values.Persona(**{field: _passage(row, field, known) for field in PERSONA_FIELDS})
+    return values.Persona(**{field: _passage(row, field, known) for field in SECTIONS})
 
 
 def _card(row: Governed, known: Stamps) -> values.IdentityCard:
-    return values.IdentityCard(**{field: _passage(row, field, known) for field in CARD_FIELDS})
+    return values.IdentityCard(**{field: _passage(row, field, known) for field in CARD_TEXTS})
 
 
 def line_card(row: IdentityCard, known: Stamps) -> values.LineCard | None:

@@ -48,8 +48,7 @@ class Miss:
 def notes_of(planned: Planned, reply: Reply, account: Account) -> CallNotes:
     """What is kept of a call beside its usage. The books may be wrong or unreadable; a paid answer is never lost to them."""
     usage = reply.usage
-    written = usage.cache_write_1h_tokens + usage.cache_write_5m_tokens
-    billed = Charged(usage.cache_read_tokens, written, usage.input_tokens)
+    billed = Charged(usage.cache_read_tokens, usage.cache_write_tokens, usage.input_tokens)
     expected_read = _expected_read(planned, billed, account)
     miss = _miss(planned, billed, reply, account)
     sent = tuple(_sent(account.frozen, planned.blocks))

@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 
 from apps.conversations.rules import ToolCall
 from apps.governance.errors import GovernanceError
-from apps.llm.backend import Backend, Json, JsonObject, Reply, Request, StopReason, TimedOut, ToolUse
+from apps.llm.backend import Backend, Json, JsonObject, Reply, Request, StopReason, SystemBlock, TimedOut, ToolUse
+from apps.llm.blocks import with_marks
 from apps.prompt.framing import canonical_json
 from apps.runtime.accounts import Account, Planned
 from apps.runtime.house_tools import Context, HouseTool
@@ -52,7 +53,7 @@ class Loop:
         messages: list[JsonObject] = [*window, asked]
         for number in range(1, self.max_steps + 1):
             planned = self.account.plan(messages)
-            reply = self.backend.complete(self._request(messages, planned))
+            reply = self.backend.complete(self._request(planned))
             self.on_reply(number, reply, planned)
             step = self._step(reply)
             self.steps.append(step)
@@ -61,19 +62,20 @@ class Loop:
             messages = [*messages, step.said, *([step.results] if step.results else [])]
         raise TurnFailed("steps_spent", f"The model still called tools after {self.max_steps} steps.")
 
-    def _request(self, messages: list[JsonObject], planned: Planned) -> Request:
+    def _request(self, planned: Planned) -> Request:
         left = self.deadline_seconds - (monotonic() - self.started)
         if left <= 0:
             raise TimedOut(f"The turn took longer than {self.deadline_seconds:.0f} seconds.")
-        return Request(
+        frozen = self.account.frozen
+        request = Request(
             model=self.account.model,
             max_tokens=MAX_REPLY_TOKENS,
-            system=planned.system,
-            messages=tuple(messages),
-            tools=planned.tools,
+            system=tuple(map(SystemBlock, frozen.assembled.blocks)),
+            messages=planned.messages,
+            tools=frozen.definitions,
             timeout_seconds=min(CALL_SECONDS, left),
-            message_marks=planned.message_marks,
         )
+        return with_marks(request, planned.plan.marks)
 
     def _step(self, reply: Reply) -> Step:
         if reply.stop_reason in {StopReason.REFUSAL, StopReason.CONTEXT_WINDOW_EXCEEDED}:

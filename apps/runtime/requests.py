@@ -16,18 +16,13 @@ from apps.runtime.sessions import Frozen
 class Placed:
     """A block with the slot it belongs to, and who else sends the same bytes up to here.
 
-    `message` and `number` say which block of which message it is; both are -1 before the messages.
+    `message` says which message it stands in; it is -1 before the messages.
     """
 
     slot: Slot
     reach: Reach
     block: Block
     message: int = -1
-    number: int = -1
-
-    @property
-    def is_system(self) -> bool:
-        return self.slot not in {Slot.TOOLS, Slot.TURN}
 
     @property
     def label(self) -> str:
@@ -59,5 +54,5 @@ def _reach(part: Part) -> Reach:
 def _messages(messages: Sequence[JsonObject]) -> Iterator[Placed]:
     for at, message in enumerate(messages):
         place = message_place(str(message["role"]), {})
-        for number, block in enumerate(content_blocks(message)):
-            yield Placed(Slot.TURN, Reach.CONVERSATION, block_of(place, block), at, number)
+        for block in content_blocks(message):
+            yield Placed(Slot.TURN, Reach.CONVERSATION, block_of(place, block), at)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
+from zoneinfo import ZoneInfo
 
 from django.db.models import Model, QuerySet
 
@@ -52,7 +53,7 @@ def rows_now(agent: Agent, end_user_key: str, *, actor: Actor, system: Actor) ->
     """What a session that opens now starts from. A failing read leaves its slot out."""
     mine = {"agent_id": agent.pk}
     with acting(system):
-        settings = _rows("settings", TenantSettings.objects.visible_to(system))
+        settings = settings_now(system)
         # The asking agent's own role does not see the callee's row.
         asked = InvokableAgent.objects.visible_to(system).filter(**mine).select_related("callee")
         invokable = _rows("invokable", asked)
@@ -74,6 +75,16 @@ def rows_now(agent: Agent, end_user_key: str, *, actor: Actor, system: Actor) ->
             _rows("profile", known) if end_user_key else (),
             omitted_if_unreadable("skills", lambda: _use_counts(skills), ()),
         )
+
+
+def settings_now(system: Actor) -> tuple[TenantSettings, ...]:
+    """The tenant's one row of settings; whoever asks acts as the system."""
+    return _rows("settings", TenantSettings.objects.visible_to(system))
+
+
+def zone_now(system: Actor) -> ZoneInfo:
+    """By which clock the tenant lives; UTC where that cannot be read."""
+    return ZoneInfo(next(iter(settings_now(system)), TenantSettings()).timezone)
 
 
 def rows_then(agent: Agent, end_user_key: str, moment: datetime, *, system: Actor) -> Rows:

@@ -3,7 +3,6 @@
 import logging
 from dataclasses import replace
 from functools import partial
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
@@ -38,11 +37,12 @@ from apps.runtime.ledger import notes_of
 from apps.runtime.looking_up import omitted_if_unreadable
 from apps.runtime.loop import Loop, TurnFailed
 from apps.runtime.models import Turn
+from apps.runtime.rows import zone_now
 from apps.runtime.rules import retry_after
 from apps.runtime.sessions import PrefixChanged, session_of
 from apps.runtime.steps import canonical_object
 from apps.tenants.identity import agent_actor, system_actor
-from apps.tenants.models import Agent, TenantSettings
+from apps.tenants.models import Agent
 
 logger = logging.getLogger(__name__)
 
@@ -125,12 +125,12 @@ def _answer(claimed: Claim, asked: Asked, agent: Agent, system: Actor, backend: 
 def _asked(claimed: Claim, agent: Agent, system: Actor) -> Asked:
     """The user turn: what arrived, under what varies from turn to turn (R127, R139)."""
     with acting(system):
-        zone = omitted_if_unreadable("settings", lambda: _zone(system), "UTC")
+        zone = zone_now(system)
         line_cards: tuple[LineCard, ...] = omitted_if_unreadable(
             "line cards", lambda: _line_cards(claimed, agent, system), ()
         )
     conversation = claimed.conversation
-    now = timezone.localtime(timezone=ZoneInfo(zone))
+    now = timezone.localtime(timezone=zone)
     turned = user_turn(
         TurnInput(
             events=tuple(_event(event, conversation) for event in claimed.events),
@@ -142,10 +142,6 @@ def _asked(claimed: Claim, agent: Agent, system: Actor) -> Asked:
     )
     wire = canonical_object({"role": "user", "content": [{"type": "text", "text": turned.text}]})
     return Asked(wire, turned.part)
-
-
-def _zone(system: Actor) -> str:
-    return TenantSettings.objects.visible_to(system).values_list("timezone", flat=True).first() or "UTC"
 
 
 def _line_cards(claimed: Claim, agent: Agent, system: Actor) -> tuple[LineCard, ...]:

@@ -3,7 +3,6 @@
 import re
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -22,8 +21,9 @@ from apps.prompt.findings import review
 from apps.prompt.segments import Assembled, Span
 from apps.prompt.values import PromptInput
 from apps.runtime.preview import told
+from apps.runtime.rows import zone_now
 from apps.runtime.sessions import tools_part
-from apps.tenants.models import Agent, TenantSettings
+from apps.tenants.models import Agent
 
 NOT_OF_THEN = (
     "What people, agents and customers wrote is as it stood then. The product's own texts are today's, and so are the agent's"
@@ -130,14 +130,10 @@ def _moment(said: str | None, agent: Agent, system: Actor) -> datetime | None:
     if moment is None:
         raise CommandError(f"--at {said} is no time. Write it like 2026-05-09T14:34 or 2026-05-09T14:34+02:00.")
     if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=_zone(system))
+        with acting(system):
+            moment = moment.replace(tzinfo=zone_now(system))
     if moment > timezone.now():
         raise CommandError("--at lies in the future; nobody knows yet what the agent will be told.")
     if moment < agent.created_at:
         raise CommandError(f"There was no agent {agent.key} then; it was made at {agent.created_at.isoformat()}.")
     return moment
-
-
-def _zone(system: Actor) -> ZoneInfo:
-    with acting(system):
-        return ZoneInfo(TenantSettings.objects.visible_to(system).values_list("timezone", flat=True).first() or "UTC")
