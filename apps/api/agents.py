@@ -6,7 +6,7 @@ from rest_framework.serializers import CharField
 
 from apps.api.filters import CharFilter, FilterSet
 from apps.api.rows import STAMPS, Shown
-from apps.api.views import Rows
+from apps.api.versions import Versioned
 from apps.governance.actors import Actor
 from apps.tenants.models import Agent
 
@@ -43,7 +43,7 @@ class KeyFilters(FilterSet):
     agent_key = CharFilter(field_name="key")
 
 
-class AgentView(Rows[Agent]):
+class AgentView(Versioned[Agent]):
     """The agents a request may speak of: all for people, itself for an agent."""
 
     queryset = Agent.objects.none()

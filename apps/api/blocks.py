@@ -12,7 +12,7 @@ from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text, YesNo
 from apps.api.filters import AgentFilters, CharFilter
 from apps.api.rows import STAMPS, Shown, agent_key
-from apps.api.views import Rows
+from apps.api.versions import Versioned
 from apps.governance.policy import Act
 from apps.memory.actions import amend_block, create_block, write_block
 from apps.memory.models import MemoryBlock
@@ -66,7 +66,7 @@ class BlockFilters(AgentFilters):
     label = CharFilter()
 
 
-class BlockView(Rows[MemoryBlock]):
+class BlockView(Versioned[MemoryBlock]):
     """Blocks of the tenant's agents; an agent sees its own."""
 
     queryset = MemoryBlock.objects.none()

@@ -12,7 +12,7 @@ from apps.api.bodies import Body, Number, Sent
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter
 from apps.api.moves import refuse_unreachable
 from apps.api.rows import STAMPS, Shown, agent_key
-from apps.api.views import Rows
+from apps.api.versions import Versioned
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
@@ -76,7 +76,7 @@ class ConversationFilters(AgentFilters):
     end_user_key = CharFilter()
 
 
-class ConversationView(Rows[Conversation]):
+class ConversationView(Versioned[Conversation]):
     """Conversations of the tenant; an agent sees its own."""
 
     queryset = Conversation.objects.none()

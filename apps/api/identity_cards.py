@@ -9,7 +9,7 @@ from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters, CharFilter
 from apps.api.rows import STAMPS, Shown, agent_key
-from apps.api.views import Rows
+from apps.api.versions import Versioned
 from apps.governance.door import authorize
 from apps.governance.policy import Act
 from apps.personas.actions import create_identity_card, write_identity_card
@@ -68,7 +68,7 @@ class IdentityCardFilters(AgentFilters):
     line_key = CharFilter(help_text="Key of the line.")
 
 
-class IdentityCardView(Rows[IdentityCard]):
+class IdentityCardView(Versioned[IdentityCard]):
     """Cards of the tenant's agents; an agent sees its own and writes none."""
 
     queryset = IdentityCard.objects.none()

@@ -9,7 +9,7 @@ from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters
 from apps.api.rows import STAMPS, Shown, agent_key
-from apps.api.views import Rows
+from apps.api.versions import Versioned
 from apps.memory.actions import amend_memory, create_memory
 from apps.memory.models import AgentMemory
 
@@ -47,7 +47,7 @@ class MemoryChange(Body):
     version = Number(required=False)
 
 
-class MemoryView(Rows[AgentMemory]):
+class MemoryView(Versioned[AgentMemory]):
     """Memories of the tenant's agents; an agent sees its own."""
 
     queryset = AgentMemory.objects.none()

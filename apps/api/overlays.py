@@ -9,7 +9,7 @@ from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters
 from apps.api.rows import STAMPS, Shown, agent_key
-from apps.api.views import Rows
+from apps.api.versions import Versioned
 from apps.governance.door import authorize
 from apps.governance.policy import Act
 from apps.personas.actions import create_overlay, write_overlay
@@ -50,7 +50,7 @@ class OverlayChange(Body):
     reason = Text(required=False)
 
 
-class OverlayView(Rows[PersonaOverlay]):
+class OverlayView(Versioned[PersonaOverlay]):
     """Overlays of the tenant's agents; an agent sees its own and writes none."""
 
     queryset = PersonaOverlay.objects.none()

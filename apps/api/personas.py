@@ -16,7 +16,7 @@ from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import AgentFilters
 from apps.api.rows import STAMPS, Shown, agent_key
-from apps.api.views import Rows
+from apps.api.versions import Versioned
 from apps.governance.actions import reject_proposal
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, refuse_stale
@@ -110,7 +110,7 @@ class PersonaChange(Body):
     reason = Text(required=False)
 
 
-class PersonaView(Rows[Persona]):
+class PersonaView(Versioned[Persona]):
     """Personas of the tenant; an agent sees its own."""
 
     queryset = Persona.objects.none()

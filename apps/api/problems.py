@@ -23,6 +23,7 @@ STATUS: Mapping[type[errors.GovernanceError], int] = {
     errors.Stale: 409,
     errors.Conflicting: 409,
     errors.Invalid: 400,
+    errors.Erased: 410,
 }
 # REST framework's words for what we say otherwise; every other code is its own.
 CODES = {"parse_error": "malformed", "error": "refused"}
@@ -30,6 +31,7 @@ TITLES = {
     "authentication_failed": "The token is not valid",
     "conflict": "Something like this exists already",
     "csrf_failed": "The request may be forged",
+    "erased": "The words were erased",
     "illegal_transition": "There is no such move",
     "invalid": "Some values cannot be taken",
     "malformed": "The body cannot be read",

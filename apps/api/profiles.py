@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from apps.api.bodies import Body, Number, Text
 from apps.api.filters import CharFilter, FilterSet
 from apps.api.rows import STAMPS, Shown
-from apps.api.views import Rows
+from apps.api.versions import Versioned
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.models import CustomerProfile
 
@@ -54,7 +54,7 @@ class ProfileFilters(FilterSet):
     end_user_key = CharFilter(help_text="Channel and id, such as slack:U12345.")
 
 
-class ProfileView(Rows[CustomerProfile]):
+class ProfileView(Versioned[CustomerProfile]):
     """Profiles of the tenant's end users."""
 
     queryset = CustomerProfile.objects.none()

@@ -14,7 +14,7 @@ from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, IdFilter
 from apps.api.moves import refuse_unreachable
 from apps.api.rows import STAMPS, Shown, agent_key
-from apps.api.views import Rows
+from apps.api.versions import Versioned
 from apps.governance.actions import reject_proposal
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, refuse_stale
@@ -80,7 +80,7 @@ class ProposalFilters(AgentFilters):
     target_id = IdFilter()
 
 
-class ProposalView(Rows[Proposal]):
+class ProposalView(Versioned[Proposal]):
     """Proposals of the tenant's agents; an agent sees its own."""
 
     queryset = Proposal.objects.none()

@@ -19,7 +19,7 @@ from apps.api.moves import refuse_unreachable
 from apps.api.pages import Ordering
 from apps.api.proposals import ProposalRow
 from apps.api.rows import STAMPS, Shown, agent_key
-from apps.api.views import Rows
+from apps.api.versions import Versioned
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, may, refuse_stale
 from apps.governance.errors import Conflicting, NotPermitted
@@ -135,7 +135,7 @@ class SkillFilters(AgentFilters):
         return queryset
 
 
-class SkillView(Rows[Skill]):
+class SkillView(Versioned[Skill]):
     """Skills of the tenant; an agent sees its own."""
 
     queryset = Skill.objects.none()

@@ -13,7 +13,7 @@ from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown
-from apps.api.views import Rows
+from apps.api.versions import Versioned
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, refuse_stale
 from apps.governance.policy import Act
@@ -72,7 +72,7 @@ class RuleFilters(AgentFilters):
     status = ChoiceFilter(choices=StandingRule.Status.choices)
 
 
-class RuleView(Rows[StandingRule]):
+class RuleView(Versioned[StandingRule]):
     """Rules of the tenant; an agent sees the organisation's and its own, and writes none."""
 
     queryset = StandingRule.objects.none()

@@ -16,12 +16,12 @@ from unfold.admin import ModelAdmin
 
 from apps.console.deeds import Amendment, Button, Creation, Shown, Tabs
 from apps.console.forms import READ_AT, Decision, GovernedForm, Prose
-from apps.console.history import changes_of
 from apps.console.lists import TabbedList
 from apps.console.panels import NO_PANELS, Panels
 from apps.console.refusals import explain, status_of
 from apps.console.requests import actor_of, people_of
 from apps.console.titles import moment, title_of
+from apps.console.versions import history_of, version_urls
 from apps.governance.errors import GovernanceError, Stale
 from apps.governance.models import Governed
 
@@ -168,14 +168,14 @@ class GovernedAdmin(ModelAdmin):
             # A refused form has written what was typed into the row; around it stands what holds.
             live = (self.get_object(request, str(obj.pk)) or obj) if request.method == "POST" else obj
             context |= {"original": live, "heading": title_of(live), **self.panels.read(live, request)}
-            context |= {"decisions": self._decisions(request, live), "changes": changes_of(live, people_of(request))}
+            context |= {"decisions": self._decisions(request, live), **history_of(self, live, people_of(request))}
         rendered: HttpResponse = super().render_change_form(request, context, *args, obj=obj, **kwargs)
         return rendered
 
     def get_urls(self) -> list[URLPattern]:
         decide = self.admin_site.admin_view(self.decide)
         own = path("<path:object_id>/decide/<slug:name>/", decide, name=f"{self._url_stem()}_decide")
-        return [own, *super().get_urls()]
+        return [own, *version_urls(self), *super().get_urls()]
 
     def decide(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
         """One decision by POST. A GET shows the page and changes nothing."""

@@ -10,6 +10,7 @@ from django.urls import NoReverseMatch, reverse
 from apps.console.diffs import FieldDiff, field_diffs
 from apps.console.people import People
 from apps.governance.models import ChangeRecord, ChangeText
+from apps.governance.versions import records_of
 
 SHOWN_CHANGES = 20
 
@@ -23,11 +24,20 @@ class Change:
     reason: str
     fields: list[FieldDiff]
 
+    @property
+    def number(self) -> str:
+        """The version the change left, as addresses name it."""
+        return str(self.record.version_after)
+
 
 def changes_of(row: Model, people: People) -> list[Change]:
     """The latest changes of a row, the newest first."""
-    records = ChangeRecord.objects.filter(subject_type=row._meta.label_lower, subject_id=row.pk)
-    return list(_read(records.select_related("text")[:SHOWN_CHANGES], people))
+    return list(_read(records_of(row._meta.label_lower, row.pk)[:SHOWN_CHANGES], people))
+
+
+def all_changes_of(row: Model, people: People) -> list[Change]:
+    """Every change of a row, the newest first."""
+    return list(_read(records_of(row._meta.label_lower, row.pk), people))
 
 
 def change(record: ChangeRecord, people: People) -> Change:
@@ -35,11 +45,11 @@ def change(record: ChangeRecord, people: People) -> Change:
     text: ChangeText | None = getattr(record, "text", None)
     if text is None:
         return Change(record, people[record.actor_label], "The words of this change were erased.", [])
-    before, after = (_in_order(values, record.subject_type) for values in (text.before, text.after))
+    before, after = (in_order(values, record.subject_type) for values in (text.before, text.after))
     return Change(record, people[record.actor_label], text.reason, field_diffs(before, after))
 
 
-def _in_order(values: Mapping[str, object], subject_type: str) -> dict[str, object]:
+def in_order(values: Mapping[str, object], subject_type: str) -> dict[str, object]:
     """The columns in the order of the noun's fields, without the tenant, which is the reader's own."""
     known = [field.attname for field in apps.get_model(subject_type)._meta.concrete_fields]
     rank = {name: at for at, name in enumerate(known)}

@@ -49,6 +49,14 @@ class Stamp:
     taint: str
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The records that decide what stood at a moment: those whose words are kept, and those whose words were erased."""
+
+    known: tuple[ChangeRecord, ...]
+    erased: tuple[ChangeRecord, ...]
+
+
 def rows_at(model: type[Row], moment: datetime, tenant_id: int, **equal: int | str | None) -> list[Row]:
     """The rows whose recorded values equal these, unsaved, as they stood; rows that were gone by then are not among them.
 
@@ -56,6 +64,14 @@ def rows_at(model: type[Row], moment: datetime, tenant_id: int, **equal: int | s
     erased and the row may be one of these, nobody knows, and `Erased` says so. Whoever calls acts as somebody who may read
     the records.
     """
+    found = records_at(model, moment, tenant_id, **equal)
+    if found.erased and not (found.known and _is_alone(model, equal)):
+        raise _erased(found.erased[0])
+    return [row_of(model, record) for record in found.known]
+
+
+def records_at(model: type[Governed], moment: datetime, tenant_id: int, **equal: int | str | None) -> Found:
+    """The record of each such row that was its latest then; an erased one may be of any row of the noun."""
     latest = (
         ChangeRecord.objects.filter(tenant_id=tenant_id, subject_type=model._meta.label_lower, at__lte=moment)
         .order_by("subject_id", "-id")
@@ -68,10 +84,8 @@ def rows_at(model: type[Row], moment: datetime, tenant_id: int, **equal: int | s
         .select_related("text")
         .order_by("subject_id")
     )
-    known = [record for record in records if hasattr(record, "text")]
-    if len(known) < len(records) and not (known and _is_alone(model, equal)):
-        raise _erased(next(record for record in records if record not in known))
-    return [_row(model, record) for record in known]
+    known = tuple(record for record in records if hasattr(record, "text"))
+    return Found(known, tuple(record for record in records if not hasattr(record, "text")))
 
 
 def _is_alone(model: type[Governed], equal: Iterable[str]) -> bool:
@@ -89,7 +103,8 @@ def _erased(record: ChangeRecord) -> Erased:
     )
 
 
-def _row(model: type[Row], record: ChangeRecord) -> Row:
+def row_of(model: type[Row], record: ChangeRecord) -> Row:
+    """The row as a record left it, unsaved."""
     known = {field.attname: field for field in model._meta.concrete_fields}
     values = {name: known[name].to_python(value) for name, value in record.text.after.items() if name in known}
     return model(pk=record.subject_id, version=record.version_after, **values)

@@ -1,0 +1,92 @@
+"""The versions of a row, for people: what each change left, who made it, and what differs between any two."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.pages import Pages
+from apps.api.views import Row, Rows
+from apps.governance.errors import NotPermitted
+from apps.governance.versions import difference, records_of, version_of, versions_named
+
+PARAMETERS = frozenset({"from", "to", "cursor", "page_size"})
+
+
+class VersionRow(serializers.Serializer[Any]):
+    """One version. Its values are null where they were erased."""
+
+    version = serializers.IntegerField(source="number")
+    change_record_id = serializers.IntegerField(source="record_id")
+    act = serializers.CharField()
+    by = serializers.CharField(help_text="Who made the change, as labels name people, agents and the system.")
+    role = serializers.CharField()
+    at = serializers.DateTimeField()
+    taint = serializers.CharField()
+    reason = serializers.CharField()
+    is_erased = serializers.BooleanField()
+    values = serializers.DictField(allow_null=True, source="own_values")
+
+
+class FieldDifferenceRow(serializers.Serializer[Any]):
+    """What one field holds in both versions."""
+
+    field = serializers.CharField()
+    before = serializers.JSONField(allow_null=True)
+    after = serializers.JSONField(allow_null=True)
+
+
+class VersionPage(serializers.Serializer[Any]):
+    """A page of versions; with `from` and `to` those two, and the fields in which they differ."""
+
+    next = serializers.CharField(allow_null=True)
+    previous = serializers.CharField(allow_null=True)
+    results = VersionRow(many=True)
+    difference = FieldDifferenceRow(many=True, required=False)
+
+
+class Versioned(Rows[Row]):
+    """Adds the versions to a noun's addresses."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("from", OpenApiTypes.INT, description="With `to`: compare from this version."),
+            OpenApiParameter("to", OpenApiTypes.INT, description="With `from`: compare to this version."),
+            OpenApiParameter("cursor", OpenApiTypes.STR),
+            OpenApiParameter("page_size", OpenApiTypes.INT),
+        ],
+        responses=VersionPage,
+        filters=False,
+    )
+    @action(detail=True, methods=["get"], pagination_class=Pages)
+    def versions(self, request: Request, pk: str) -> Response:
+        """Every version of the row, the newest first; with `from` and `to`, what differs between those two. People only."""
+        del pk
+        if not self.actor.is_person:
+            raise NotPermitted("Only people may read the history of a row; an agent's token does not reach it.")
+        row: Any = self.get_object()  # Any: a governed row of some noun
+        query = request.query_params
+        if unknown := sorted(set(query) - PARAMETERS):
+            raise ValidationError(
+                {name: [f"There is no such parameter. There are: {', '.join(sorted(PARAMETERS))}."] for name in unknown}
+            )
+        if "from" in query or "to" in query:
+            before, after = versions_named(row, (_number(request, "from"), _number(request, "to")))
+            found = FieldDifferenceRow(difference(before, after), many=True).data
+            both = VersionRow([before, after], many=True).data
+            return Response({"next": None, "previous": None, "results": both, "difference": found})
+        records: Any = records_of(row._meta.label_lower, row.pk)  # Any: the page is not of the noun
+        page = self.paginate_queryset(records)
+        return self.get_paginated_response(VersionRow([version_of(record) for record in page or ()], many=True).data)
+
+
+def _number(request: Request, name: str) -> int:
+    said = request.query_params.get(name, "")
+    if not said.isascii() or not said.isdigit() or not 1 <= int(said[:12]) < 2**31:
+        raise ValidationError({name: ["Name both versions by their numbers, such as from=1 and to=3."]})
+    return int(said)
