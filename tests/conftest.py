@@ -14,6 +14,7 @@ from psycopg import sql
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
+from apps.tenants.roles import forbid_leavings
 from tests.settings import PREFIX
 
 
@@ -57,6 +58,9 @@ def clone_database(server: Postgres, template: str, name: str) -> None:
     run_as_superuser(
         server, sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
     )
+    # A database's own rights are not cloned with it.
+    with psycopg.connect(server.url_for("postgres", database=name), autocommit=True) as connection:
+        forbid_leavings(connection)
     point_to(server, name)
 
 

@@ -6,7 +6,7 @@ built from constants of migrations, never from anything a request carries.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
@@ -14,6 +14,19 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
 ROLES = ("owner", "operator", "agent", "worker", "login", "crossing")
+# Where a reference carries the tenant, Django's plain one beside it only tells which ids exist elsewhere.
+ONE_REFERENCE_EACH: Final = """
+DO $$ DECLARE plain record; BEGIN
+    FOR plain IN
+        SELECT key.conname, key.conrelid::regclass AS source FROM pg_constraint AS key
+            JOIN pg_constraint AS composed ON composed.conrelid = key.conrelid AND composed.contype = 'f'
+                AND array_length(composed.conkey, 1) = 2 AND composed.conkey[2] = key.conkey[1]
+                AND composed.conname LIKE '%_in_tenant'
+            WHERE key.contype = 'f' AND array_length(key.conkey, 1) = 1
+    LOOP
+        EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', plain.source, plain.conname);
+    END LOOP;
+END $$"""
 
 
 def role_name(role: str) -> str:
@@ -165,13 +178,28 @@ class ComposeKey(RoleSQL):
 
 
 class ComposeForeignKey(RoleSQL):
-    """A reference that cannot leave the tenant: Django's own foreign key checks the id alone, and past row security."""
+    """A reference that cannot leave the tenant, in the place of Django's own, which checks the id alone and past row security."""
 
     def __init__(self, table: str, column: str, target: str) -> None:
         self.parts = (table, column, target)
         super().__init__(
             f"ALTER TABLE {table} ADD CONSTRAINT {table}_{column}_in_tenant FOREIGN KEY (tenant_id, {column})"
-            f" REFERENCES {target} (tenant_id, id) DEFERRABLE INITIALLY DEFERRED"
+            f" REFERENCES {target} (tenant_id, id) DEFERRABLE INITIALLY DEFERRED;\n{ONE_REFERENCE_EACH}"
+        )
+
+    def deconstruct(self) -> tuple[str, list[Any], Mapping[str, Any]]:  # type: ignore[override]  # Django's stub wants dict
+        """As written in the migration."""
+        return type(self).__name__, list(self.parts), {}
+
+
+class UniqueInTenant(RoleSQL):
+    """Let Django's unique column be unique within its tenant: a violation would tell that another tenant has such a row."""
+
+    def __init__(self, table: str, column: str) -> None:
+        self.parts = (table, column)
+        name = f"{table}_{column}_key"
+        super().__init__(
+            f"ALTER TABLE {table} DROP CONSTRAINT {name}, ADD CONSTRAINT {name} UNIQUE (tenant_id, {column})"
         )
 
     def deconstruct(self) -> tuple[str, list[Any], Mapping[str, Any]]:  # type: ignore[override]  # Django's stub wants dict

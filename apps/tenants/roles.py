@@ -5,6 +5,21 @@ from psycopg import sql
 
 from apps.governance.database import ROLES, role_name
 
+_IS_SUPERUSER = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
+# What the catalog offers to everybody and no tenant's row security stands before.
+_NO_LEAVINGS = """
+DO $$ DECLARE function regprocedure; BEGIN
+    FOR function IN
+        SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace
+            AND proname IN ('pg_advisory_lock', 'pg_advisory_lock_shared', 'pg_try_advisory_lock',
+                'pg_try_advisory_lock_shared', 'lo_creat', 'lo_create', 'lo_from_bytea', 'lo_open', 'lo_get', 'lo_put',
+                'lo_unlink', 'lo_import', 'lo_export')
+    LOOP
+        EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', function);
+    END LOOP;
+END $$
+"""
+
 
 def ensure_roles(owner_url: str, *, login_user: str, login_password: str) -> list[str]:
     """Create what is missing and say what was made. All are NOINHERIT: the login role alone can do next to nothing."""
@@ -17,6 +32,7 @@ def ensure_roles(owner_url: str, *, login_user: str, login_password: str) -> lis
         if login_password and login_user == role_name("login"):
             connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(_name("login"), sql.Literal(login_password)))
         _join(connection)
+        forbid_leavings(connection)
     return [role_name(role) for role in made]
 
 
@@ -30,6 +46,15 @@ def _join(connection: "psycopg.Connection[tuple[object, ...]]") -> None:
         connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(_name(role)))
     # The owner hands the definer functions to the crossing role; NOINHERIT keeps its policies from applying to the owner.
     connection.execute(sql.SQL("GRANT {} TO {}").format(_name("crossing"), _name("owner")))
+
+
+def forbid_leavings(connection: "psycopg.Connection[tuple[object, ...]]") -> None:
+    """Nothing stays on a connection that a pooler hands to the next tenant: no temporary table that hides a real one, and,
+    where a superuser says it, no lock of a session and no large object."""
+    database = sql.Identifier(connection.info.dbname)
+    connection.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(database))
+    if connection.execute(_IS_SUPERUSER).fetchone() == (True,):
+        connection.execute(_NO_LEAVINGS)
 
 
 def _name(role: str) -> sql.Identifier:

@@ -23,6 +23,7 @@ class Outcome:
     sqlstate: str = ""
     rows: int = 0
     found: tuple[tuple[Any, ...], ...] = ()  # Any: whatever the columns hold
+    constraint: str = ""
 
     @property
     def passed(self) -> bool:
@@ -40,7 +41,7 @@ def attempt(actor: Actor | None, statement: str, params: Params = ()) -> Outcome
     except Error as refusal:
         cause = refusal.__cause__
         assert isinstance(cause, PostgresError)
-        return Outcome(sqlstate=str(cause.sqlstate))
+        return Outcome(sqlstate=str(cause.sqlstate), constraint=cause.diag.constraint_name or "")
 
 
 def _run_acting(actor: Actor, statement: str, params: Params) -> Outcome:

@@ -89,6 +89,47 @@ def definer_functions() -> dict[str, set[str]]:
     return found
 
 
+def plain_references() -> set[tuple[str, str]]:
+    """(table, column) of every foreign key by the id alone where one beside it carries the tenant."""
+    rows = _ask(
+        "SELECT source.relname, refers.attname FROM pg_constraint AS key JOIN pg_class AS source ON source.oid = key.conrelid"
+        " JOIN pg_attribute AS refers ON refers.attrelid = key.conrelid AND refers.attnum = key.conkey[1]"
+        " WHERE key.contype = 'f' AND array_length(key.conkey, 1) = 1"
+    )
+    composed = {(table, column) for table, column, _ in composite_references()}
+    return composed & {(str(table), str(column)) for table, column in rows}
+
+
+def loose_keys() -> set[str]:
+    """Unique indexes of tenants' tables without the tenant; primary keys aside."""
+    rows = _ask(
+        "SELECT indexed.relname, of.relname FROM pg_index AS key JOIN pg_class AS indexed ON indexed.oid = key.indexrelid"
+        " JOIN pg_class AS of ON of.oid = key.indrelid WHERE key.indisunique AND NOT key.indisprimary"
+        " AND of.relnamespace = 'public'::regnamespace AND NOT EXISTS (SELECT 1 FROM pg_attribute AS part"
+        " WHERE part.attrelid = key.indrelid AND part.attnum = ANY (key.indkey) AND part.attname = 'tenant_id')"
+    )
+    return {str(key) for key, table in rows if table not in SHARED}
+
+
+def free_sequences() -> set[tuple[str, str]]:
+    """Sequences that a role of the product may look at or draw from."""
+    rows = _ask(
+        "SELECT sequence.relname, role.rolname FROM pg_class AS sequence CROSS JOIN pg_roles AS role"
+        " WHERE sequence.relkind = 'S' AND sequence.relnamespace = 'public'::regnamespace AND NOT role.rolsuper"
+        " AND NOT role.rolname LIKE 'pg\\_%%' AND NOT role.rolname LIKE '%%\\_owner'"
+        " AND has_sequence_privilege(role.oid, sequence.oid, 'SELECT, USAGE, UPDATE')"
+    )
+    return {(str(sequence), str(role)) for sequence, role in rows}
+
+
+def other_relations() -> list[str]:
+    """Views, materialized views and foreign tables of the schema."""
+    rows = _ask(
+        "SELECT relname FROM pg_class WHERE relkind IN ('v', 'm', 'f') AND relnamespace = 'public'::regnamespace"
+    )
+    return sorted(str(name) for (name,) in rows)
+
+
 def _ask(statement: str, *params: str) -> list[tuple[object, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, params)

@@ -1,0 +1,226 @@
+"""Ways around row security that PostgreSQL itself offers: what a role could leave behind, look at, or learn from a refusal."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import connection, connections
+
+from apps.governance.actors import Actor
+from tests.factories import World, make_neighbour, make_persona, make_world
+from tests.governance.attempts import NO_RIGHT, attempt
+from tests.governance.filled import fill
+from tests.governance.sessions import ending, session
+from tests.governance.tables import (
+    definer_functions,
+    free_sequences,
+    loose_keys,
+    other_relations,
+    plain_references,
+    tenant_tables,
+)
+from tests.standing_in import StandIn
+
+ROOT = Path(__file__).parents[2]
+ROLE = "preceptor_test"
+# What would stay on a pooled connection, or in the database, for the next tenant to find.
+LEAVINGS = (
+    "CREATE TEMP TABLE personas_persona (id bigint, identity text)",
+    "CREATE TEMP VIEW skills_skill AS SELECT 1 AS id",
+    "CREATE FUNCTION pg_temp.app_tenant() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'",
+    "CREATE TABLE public.personas_shadow (id bigint)",
+    "CREATE FUNCTION public.app_tenants() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'",
+    "CREATE SCHEMA shadow",
+    "SELECT lo_create(0)",
+    "SELECT lo_from_bytea(0, 'kept')",
+    "SELECT lo_get(1)",
+    "SELECT pg_advisory_lock(1)",
+    "SELECT pg_try_advisory_lock(1)",
+)
+# What would take a wall down or step around it.
+BREAKING = (
+    f"SET LOCAL ROLE {ROLE}_owner",
+    f"SET LOCAL ROLE {ROLE}_crossing",
+    f"SET LOCAL SESSION AUTHORIZATION {ROLE}_owner",
+    "SET LOCAL session_replication_role = replica",
+    f"ALTER ROLE {ROLE}_agent BYPASSRLS",
+    "ALTER TABLE personas_persona DISABLE ROW LEVEL SECURITY",
+    "ALTER TABLE personas_persona NO FORCE ROW LEVEL SECURITY",
+    "ALTER TABLE governance_changerecord DISABLE TRIGGER ALL",
+    "DROP POLICY personas_persona_tenant ON personas_persona",
+    "CREATE POLICY mine ON personas_persona USING (true)",
+    "CREATE RULE mine AS ON INSERT TO personas_persona DO INSTEAD NOTHING",
+    "TRUNCATE personas_persona",
+    "COPY personas_persona TO PROGRAM 'cat'",
+    "COPY personas_persona TO '/tmp/persona'",
+    "SELECT pg_read_file('/etc/passwd')",
+    "SELECT * FROM pg_largeobject",
+    "SELECT * FROM pg_statistic",
+    "SELECT last_value FROM memory_agentmemory_id_seq",
+    "SELECT nextval('memory_agentmemory_id_seq')",
+    "SELECT setval('memory_agentmemory_id_seq', 1)",
+)
+
+
+@pytest.fixture
+def world(committing: str) -> World:
+    return make_world()
+
+
+def everybody(world: World) -> dict[str, Actor | None]:
+    return {"operator": world.operator, "agent": world.bot, "worker": world.system, "login": None}
+
+
+def test_no_role_leaves_anything_behind_for_the_next_tenant(world: World) -> None:
+    # R012, R013: a table hidden behind a temporary one would take the next tenant's rows.
+    for name, actor in everybody(world).items():
+        for statement in LEAVINGS:
+            assert ending(actor, statement) == NO_RIGHT, (name, statement)
+        assert ending(actor, "SELECT 1") == ""
+
+
+def test_no_role_takes_a_wall_down_or_steps_around_it(world: World) -> None:
+    # R006, R012
+    for name, actor in everybody(world).items():
+        for statement in BREAKING:
+            assert ending(actor, statement) == NO_RIGHT, (name, statement)
+
+
+def test_turning_row_security_off_ends_in_a_refusal(world: World) -> None:
+    with session(world.operator) as raw:
+        raw.execute("SET LOCAL row_security = off")
+        with pytest.raises(Exception, match="row-level security"):
+            raw.execute("SELECT id FROM personas_persona")
+
+
+def test_copy_brings_out_the_tenants_own_rows_and_none_in(world: World) -> None:
+    # R006
+    make_persona(make_world(), identity="You are Eve.")
+    make_persona(world, identity="You are Ada.")
+    with session(world.operator) as raw, raw.cursor().copy("COPY personas_persona TO STDOUT") as copying:
+        out = b"".join(bytes(each) for each in copying)
+    assert b"You are Ada." in out
+    assert b"Eve" not in out
+    assert ending(world.operator, "COPY personas_persona FROM STDIN") == "0A000"
+    assert ending(world.bot, "COPY personas_persona FROM STDIN") == NO_RIGHT
+
+
+def test_statistics_and_activity_of_others_are_not_shown(world: World) -> None:
+    # The most common values of a column would be another tenant's words.
+    make_persona(make_world(), identity="You are Eve.")
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("ANALYZE")
+    for name, actor in everybody(world).items():
+        with session(actor) as raw:
+            rows = raw.execute("SELECT tablename FROM pg_stats WHERE schemaname = 'public'").fetchall()
+            assert {str(table) for (table,) in rows} & {table.name for table in tenant_tables()} == set(), name
+        if actor is not None:
+            with session() as busy, session(actor) as raw:
+                busy.execute("SELECT 'words of a customer'")
+                queries = raw.execute("SELECT query FROM pg_stat_activity WHERE datname IS NOT NULL").fetchall()
+                assert not any("words of a customer" in str(query) for (query,) in queries), name
+
+
+@pytest.mark.django_db
+def test_there_is_no_view_that_would_run_with_its_owners_rights() -> None:
+    # A view reads as whoever made it; there is none, and the first one has to think of security_invoker.
+    assert other_relations() == []
+
+
+@pytest.mark.django_db
+def test_no_role_of_a_tenant_reads_a_sequence() -> None:
+    # How far another tenant's ids have come; the login alone draws the ids of tenants.
+    assert free_sequences() == {("tenants_tenant_id_seq", f"{settings.DATABASE_ROLE_PREFIX}_login")}
+
+
+# Keys that look past the tenant, each with the reason why that tells nothing, or nothing worth hiding.
+LOOSE_KEYS = {
+    "tenants_tenant_key_key": "a tenant is made by whoever runs the installation, who knows them all",
+    "tenants_agent_service_user_id_key": "a policy lets no role name a service user of another tenant",
+    "tenants_agenttoken_digest_key": "a digest of 256 random bits cannot be guessed",
+    "tenants_tenantgroupobjec_group_id_permission_id_c_f5e8afcd_uniq": "content_object_id is the tenant",
+}
+
+
+@pytest.mark.django_db
+def test_every_key_of_a_tenants_table_is_unique_within_the_tenant() -> None:
+    # R006, R008: a violation would tell that another tenant has such a row. Primary keys count up through all tenants.
+    assert loose_keys() == set(LOOSE_KEYS)
+
+
+@pytest.mark.django_db
+def test_a_reference_that_carries_the_tenant_has_no_plain_one_beside_it() -> None:
+    # R006: the plain one would fail for an id that is nowhere and pass for one that is another tenant's.
+    assert plain_references() == set()
+
+
+@pytest.mark.django_db
+def test_an_id_of_another_tenant_breaks_the_same_key_as_one_that_is_nowhere() -> None:
+    # R006
+    world, other = make_world(), make_world()
+    theirs = make_neighbour(other)
+    adopt = (
+        "INSERT INTO memory_agentmemory (tenant_id, agent_id, body, updated_by, version, taint, created_at, updated_at)"
+        " VALUES (%s, %s, '', 'x', 1, 'operator', now(), now()); SET CONSTRAINTS ALL IMMEDIATE"
+    )
+    broken = [attempt(world.operator, adopt, [world.tenant.pk, agent_id]) for agent_id in (theirs.pk, 10**9)]
+    assert [(outcome.sqlstate, outcome.constraint) for outcome in broken] == [
+        ("23503", "memory_agentmemory_agent_id_in_tenant")
+    ] * 2
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("table", "column"), [("learning_extraction", "conversation_id"), ("skills_skilluse", "skill_id")]
+)
+def test_a_key_says_nothing_of_another_tenants_row(table: str, column: str, standin: StandIn) -> None:
+    # R006: whether another tenant's conversation was looked at, or its skill used, is not told by a unique key.
+    ours, theirs = fill(standin.backend), fill(standin.backend)
+    actor, row_id = (ours.world.system, theirs.resolved.pk)
+    if table == "skills_skilluse":
+        actor, row_id = ours.world.bot, theirs.approved.pk
+    adopt = (
+        f"INSERT INTO {table} SELECT (jsonb_populate_record(NULL::{table}, to_jsonb(own) || jsonb_build_object("  # noqa: S608  # constants
+        f"'id', %s::bigint, '{column}', %s::bigint))).* FROM {table} AS own LIMIT 1; SET CONSTRAINTS ALL IMMEDIATE"
+    )
+    outcomes = [attempt(actor, adopt, [10**12, each]) for each in (row_id, 10**9)]
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0].sqlstate in {"23503", NO_RIGHT}
+
+
+@pytest.mark.django_db
+def test_nobody_makes_an_agent_of_another_tenants_service_user() -> None:
+    # R016
+    world, other = make_world(), make_world()
+    make = (
+        "INSERT INTO tenants_agent (tenant_id, key, title, service_user_id, model, contract, learns, taint, version,"
+        " session_idle_seconds, max_steps, created_at, updated_at, user_is_service)"
+        " SELECT tenant_id, 'sales', title, %s, model, contract, learns, taint, version, session_idle_seconds, max_steps,"
+        " now(), now(), true FROM tenants_agent LIMIT 1"
+    )
+    for user_id in (other.agent.service_user_id, other.operator_user.pk, 10**9):
+        assert attempt(world.operator, make, [user_id]).sqlstate == NO_RIGHT
+
+
+@pytest.mark.django_db
+def test_the_definer_functions_are_the_only_code_with_rights_of_its_own() -> None:
+    # R007
+    assert set(definer_functions()) == {"resolve_token", "memberships_of", "due_work"}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT evtname FROM pg_event_trigger")
+        assert cursor.fetchall() == []
+
+
+OUTLIVING = re.compile(
+    r"pg_advisory_lock\(|set_config\([^)]*,\s*false\s*\)|SET\s+SESSION|SET\s+ROLE|\bLISTEN\s|WITH\s+HOLD|CREATE\s+TEMP",
+    re.IGNORECASE,
+)
+
+
+def test_no_code_of_the_product_sets_anything_for_a_whole_session() -> None:
+    # R013: what outlives the transaction would be the next client's.
+    sources = [path for path in (ROOT / "apps").rglob("*.py") if "launcher" not in path.parts]
+    found = [(path.name, match.group()) for path in sources for match in OUTLIVING.finditer(path.read_text("utf-8"))]
+    assert len(sources) > 100
+    assert found == []
