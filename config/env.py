@@ -32,3 +32,13 @@ class Environment(BaseSettings):
     turn_lease_seconds: int = Field(default=120, ge=10)
     turn_deadline_seconds: int = Field(default=90, ge=5)
     sweep_interval_seconds: float = Field(default=5.0, gt=0)
+    attachments_dir: Path = HOME / "attachments"
+    attachment_bytes: int = Field(default=5_000_000, ge=1)
+    attachments_per_skill: int = Field(default=10, ge=1, le=100)
+    attachments_tenant_bytes: int = Field(default=1_000_000_000, ge=1)
+    attachment_link_seconds: int = Field(default=300, ge=10, le=300)
+    attachments_s3_bucket: str = ""
+    s3_endpoint_url: str = ""
+    s3_region: str = ""
+    s3_access_key_id: str = ""
+    s3_secret_access_key: str = ""

@@ -34,6 +34,31 @@ def database(url: str, **options: str) -> dict[str, Any]:
     }
 
 
+def attachment_store(environment: Environment) -> dict[str, Any]:
+    """A private folder that no address leads to, or a private bucket that signs its addresses."""
+    if not environment.attachments_s3_bucket:
+        options: dict[str, Any] = {
+            "location": environment.attachments_dir,
+            "base_url": None,
+            "file_permissions_mode": 0o600,
+            "directory_permissions_mode": 0o700,
+        }
+        return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
+    options = {
+        "bucket_name": environment.attachments_s3_bucket,
+        "endpoint_url": environment.s3_endpoint_url or None,
+        "region_name": environment.s3_region or None,
+        "access_key": environment.s3_access_key_id or None,
+        "secret_key": environment.s3_secret_access_key or None,
+        "addressing_style": "path",
+        "signature_version": "s3v4",
+        "querystring_auth": True,
+        "default_acl": None,
+        "file_overwrite": False,
+    }
+    return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+
+
 DEBUG = ENV.debug
 SECRET_KEY = ENV.secret_key
 if not SECRET_KEY:
@@ -124,6 +149,18 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [ROOT / "static"]
 STATIC_ROOT = ROOT / "staticfiles"
 WHITENOISE_USE_FINDERS = True
+
+ATTACHMENTS_DIR = ENV.attachments_dir
+ATTACHMENT_BYTES = ENV.attachment_bytes
+ATTACHMENTS_PER_SKILL = ENV.attachments_per_skill
+ATTACHMENTS_TENANT_BYTES = ENV.attachments_tenant_bytes
+ATTACHMENT_LINK_SECONDS = ENV.attachment_link_seconds
+ATTACHMENTS_S3_BUCKET = ENV.attachments_s3_bucket
+STORAGES: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "attachments": attachment_store(ENV),
+}
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -4,6 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
+from apps.api.files import signed_file
 from apps.console.site import site
 
 
@@ -16,6 +17,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz),
     path("api/v1/", include("apps.api.urls")),
+    path("files/<str:token>", signed_file, name="file"),
     path("admin/", site.urls),
     path("", RedirectView.as_view(pattern_name="admin:index")),
 ]

@@ -13,6 +13,7 @@ from apps.personas.actions import add_rule, create_identity_card, create_overlay
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.skills.actions import approve_skill, deprecate_skill, draft_skill
 from apps.skills.models import Skill
+from apps.skills.uploads import upload_file
 from apps.tenants.actions import add_member, allow_invokable, create_agent, create_tenant, issue_token
 from apps.tenants.identity import agent_actor, new_tenant_actor, person_actor
 from apps.tenants.models import Agent, InvokableAgent, Tenant, User
@@ -116,6 +117,17 @@ def make_skill(world: World, status: str = "draft", actor: Actor | None = None, 
         approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256)
     if status == "deprecated":
         deprecate_skill(skill, actor=world.operator)
+    return skill
+
+
+def make_skill_with_file(
+    world: World, status: str = "draft", name: str = "prices.csv", content: bytes = b"Plan,Price\nPro,20\n"
+) -> Skill:
+    """A skill whose runbook refers to the file that comes with it."""
+    skill = make_skill(world, body=f"## Procedure\n1. Look the price up in {name}.\n")
+    upload_file(skill, actor=world.bot, name=name, content=content)
+    if status == "approved":
+        approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256)
     return skill
 
 

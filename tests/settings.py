@@ -1,6 +1,9 @@
 """Settings of the test run: the product's own, on a database that `conftest.py` starts and points to."""
 
+import atexit
 import os
+import shutil
+import tempfile
 
 PREFIX = "preceptor_test"
 
@@ -9,6 +12,9 @@ os.environ["DATABASE_ROLE_PREFIX"] = PREFIX
 os.environ["DATABASE_URL"] = f"postgresql://{PREFIX}_login@/{PREFIX}?host=/nowhere"
 os.environ["DATABASE_OWNER_URL"] = f"postgresql://postgres@/{PREFIX}?host=/nowhere"
 os.environ["PRECEPTOR_HOME"] = "/nonexistent"
+# Files of this test process alone.
+os.environ["ATTACHMENTS_DIR"] = tempfile.mkdtemp(prefix="pcp-files-")
+atexit.register(shutil.rmtree, os.environ["ATTACHMENTS_DIR"], ignore_errors=True)
 # Only `make live-test` talks to the model the caller's environment names; everything else is kept from it.
 LIVE_MODEL = {
     name: value

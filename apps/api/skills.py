@@ -1,18 +1,19 @@
 """Skills: born drafts, approved byte for byte by a person, changed afterwards only through one (R018, R092-R096, Z-2, Z-3)."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db.models import F, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_field
 from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import ChoiceField, DateTimeField, IntegerField
+from rest_framework.serializers import ChoiceField, DateTimeField, IntegerField, SerializerMethodField
 
 from apps.api.agents import agent_id_named
+from apps.api.attachments import FileShown
 from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, DjangoFilterBackend
 from apps.api.moves import refuse_unreachable
@@ -62,8 +63,16 @@ class SkillLine(Shown[Skill]):
 class SkillRow(SkillLine):
     """A whole skill."""
 
+    attachment = SerializerMethodField(help_text="The first of the files, for clients that know one (Z-20).")
+    attachments = FileShown(source="files", many=True, read_only=True)
+
+    @extend_schema_field(FileShown(allow_null=True))
+    def get_attachment(self, skill: Skill) -> Any:
+        """The first file, if there is one."""
+        return FileShown(skill.files[0]).data if skill.files else None
+
     class Meta(SkillLine.Meta):
-        fields = (*LINE, "body", *COUNTED, *APPROVAL, *STAMPS, "ignored_fields")
+        fields = (*LINE, "body", "attachment", "attachments", *COUNTED, *APPROVAL, *STAMPS, "ignored_fields")
         read_only_fields = fields
 
 

@@ -5,6 +5,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 from rest_framework.routers import SimpleRouter
 
 from apps.api.agents import AgentView
+from apps.api.attachments import AttachmentsView, AttachmentView
 from apps.api.blocks import BlockView
 from apps.api.conversations import ConversationView
 from apps.api.extractions import ExtractionView
@@ -40,6 +41,12 @@ router.register("extractions", ExtractionView, "extraction")
 urlpatterns: list[URLPattern | URLResolver] = [
     *router.urls,
     re_path(r"^events/(?P<pk>[0-9]{1,18})/?$", EventView.as_view(), name="event-detail"),
+    re_path(r"^skills/(?P<skill_id>[0-9]{1,18})/attachments/?$", AttachmentsView.as_view(), name="attachment-list"),
+    re_path(
+        r"^skills/(?P<skill_id>[0-9]{1,18})/attachments/(?P<name>[^/]+)/?$",
+        AttachmentView.as_view(),
+        name="attachment-detail",
+    ),
     re_path(r"^schema/?$", SpectacularAPIView.as_view(authentication_classes=[]), name="schema"),
     re_path(r"^docs/?$", SpectacularSwaggerView.as_view(authentication_classes=[], url_name="schema"), name="api-docs"),
     re_path("", Nowhere.as_view()),

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, TypeVar, cast
 from django.db.models import Model
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -26,7 +27,7 @@ Handler = Callable[..., Response]
 class ActorView(APIView):
     """Runs what the request asks for as the actor who asks. Whatever is refused leaves nothing behind."""
 
-    parser_classes = (JsonBody,)
+    parser_classes: Sequence[type[BaseParser]] = (JsonBody,)
     schema = ProblemSchema()
     # Methods that may wait, and therefore open their own short transactions.
     waiting: ClassVar[frozenset[str]] = frozenset()

@@ -21,9 +21,12 @@ from apps.governance.errors import GovernanceError
 from apps.tenants.identity import memberships_of, person_actor
 from apps.tenants.models import User
 
-# These write people and sessions, which only the login role may, or show nothing of a tenant.
+# These write people and sessions, which only the login role may, or show nothing of a tenant, or store a file first.
 OUTSIDE = frozenset(
-    {"login", "logout", "login_link", "password_change", "password_change_done", "jsi18n", "switch_tenant"}
+    {
+        *("login", "logout", "login_link", "password_change", "password_change_done", "jsi18n", "switch_tenant"),
+        "upload_file",
+    }
 )
 # Unfold's Alpine evaluates expressions and sets styles; nothing is ever loaded from elsewhere.
 POLICY = (

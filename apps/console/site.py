@@ -15,6 +15,7 @@ from unfold.forms import AuthenticationForm
 from unfold.sites import UnfoldAdminSite
 
 from apps.console.agents import AgentAdmin, TokenAdmin
+from apps.console.attachments import download, upload
 from apps.console.blocks import BlockAdmin
 from apps.console.changes import ChangeRecordAdmin
 from apps.console.conversations import ConversationAdmin
@@ -88,6 +89,13 @@ class ConsoleSite(UnfoldAdminSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
         return [
             path("login-link/<str:coded_id>/<str:token>/", login_link, {"site": self}, name="login_link"),
+            path("skills/skill/<int:skill_id>/files/", self.admin_view(upload), {"site": self}, name="upload_file"),
+            path(
+                "skills/skill/<int:skill_id>/files/<int:at>/",
+                self.admin_view(download),
+                {"site": self},
+                name="download_file",
+            ),
             path("tenant/", self.admin_view(self.switch_tenant), name="switch_tenant"),
             *super().get_urls(),
         ]

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
+from apps.console.attachments import FileDecision, detach, files_panel, move_up
 from apps.console.deeds import Amendment, Button, Creation, Tabs, Values
 from apps.console.flags import flags
 from apps.console.forms import Approval, OptionalReason, ReasonedDecision
@@ -50,6 +51,7 @@ def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
     """What a reviewer needs beside the text: where it came from, and what is suspicious about it."""
     record = _drafting(skill)
     return {
+        **files_panel(skill, request),
         "body_html": rendered(skill.body),
         "flags": flags({name: getattr(skill, name) for name in FLAGGED}),
         "sources": list(_sources(skill, record, request)),
@@ -110,6 +112,12 @@ def _is_draft(skill: Skill) -> bool:
 
 def _is_approved(skill: Skill) -> bool:
     return bool(skill.status == Skill.Status.APPROVED)
+
+
+def _beside_its_file(skill: Skill) -> bool:
+    """Its form stands at each file, not among the decisions."""
+    del skill
+    return False
 
 
 def _queue(skill: Skill) -> str:
@@ -187,6 +195,25 @@ class SkillAdmin(GovernedAdmin):
             form=ReasonedDecision,
             when=_is_approved,
             tone="danger",
+        ),
+        Button(
+            "detach",
+            "Remove the file",
+            Act.SKILL_DETACH,
+            detach,
+            done="Removed. Its bytes stay as long as the history tells of it.",
+            form=FileDecision,
+            when=_beside_its_file,
+            tone="danger",
+        ),
+        Button(
+            "arrange",
+            "Move the file up",
+            Act.SKILL_ARRANGE,
+            move_up,
+            done="Moved. The first file is the one that clients see who know one attachment.",
+            form=FileDecision,
+            when=_beside_its_file,
         ),
     )
 

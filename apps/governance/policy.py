@@ -36,6 +36,9 @@ class Act(StrEnum):
     SKILL_PROPOSE = "skill.propose"
     SKILL_DISCARD = "skill.discard"
     SKILL_FETCH = "skill.fetch"
+    SKILL_ATTACH = "skill.attach"
+    SKILL_DETACH = "skill.detach"
+    SKILL_ARRANGE = "skill.arrange"
     MEMORY_AMEND = "memory.amend"
     MEMORY_APPROVE = "memory.approve"
     BLOCK_WRITE = "block.write"
@@ -127,6 +130,9 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.SKILL_PROPOSE: Rule(PEOPLE, _SKILL_TEXT, _AGENT),
         Act.SKILL_DISCARD: Rule(PEOPLE | _AGENT),
         Act.SKILL_FETCH: Rule(_AGENT),
+        Act.SKILL_ATTACH: Rule(PEOPLE | _AGENT, ("attachments",)),
+        Act.SKILL_DETACH: Rule(PEOPLE | _AGENT, ("attachments",)),
+        Act.SKILL_ARRANGE: Rule(PEOPLE | _AGENT, ("attachments",)),
         Act.MEMORY_AMEND: Rule(_ALL, ("agent", "body"), settled=_OWNER),
         Act.MEMORY_APPROVE: Rule(PEOPLE, risk=Risk.HIGH),
         Act.BLOCK_WRITE: Rule(PEOPLE, _BLOCK, settled=_OWNER),

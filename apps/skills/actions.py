@@ -1,8 +1,10 @@
 """Acts on skills. Agents draft; people decide (R018, R092-R096, R107)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db.models import F
 from django.utils import timezone
@@ -11,12 +13,15 @@ from apps.governance.acting import acting
 from apps.governance.actions import open_proposal, settle_proposal
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, governed, invalid, refuse_foreign, take_values
-from apps.governance.errors import NotPermitted, Stale
+from apps.governance.errors import NotPermitted, NotVisible, Stale
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import ProposedChange
+from apps.skills.files import refuse_change, refused
 from apps.skills.models import Skill, SkillUse
-from apps.skills.rules import named
+from apps.skills.rules import Attached, Refused, crowded, named, rearranged
+
+Files = tuple[Attached, ...]
 
 
 def draft_skill(
@@ -151,6 +156,43 @@ def apply_deprecation(skill: Skill, *, actor: Actor, proposal: Proposal, read_at
     return skill
 
 
+def attach_file(skill: Skill, *, actor: Actor, file: Attached, read_at: int | None = None, reason: str = "") -> Skill:
+    """Put a stored file at the end of a skill's files; on an approved skill a person signs the whole anew (R091)."""
+
+    def added(files: Files) -> Files:
+        if full := crowded(files, file.name, settings.ATTACHMENTS_PER_SKILL):
+            raise refused(full)
+        return (*files, file)
+
+    return _change_files(Act.SKILL_ATTACH, skill, actor, added, read_at, reason)
+
+
+def detach_file(skill: Skill, *, actor: Actor, name: str, read_at: int | None = None, reason: str = "") -> Skill:
+    """Take a file off a skill. Its bytes stay as long as a change record tells of them."""
+
+    def left(files: Files) -> Files:
+        kept = tuple(file for file in files if file.name != name)
+        if kept == files:
+            raise NotVisible(f"This skill has no file {name}.")
+        return kept
+
+    return _change_files(Act.SKILL_DETACH, skill, actor, left, read_at, reason)
+
+
+def arrange_files(
+    skill: Skill, *, actor: Actor, names: Sequence[str], read_at: int | None = None, reason: str = ""
+) -> Skill:
+    """Put a skill's files in another order; the first is what clients that know one attachment see (Z-20)."""
+
+    def ordered(files: Files) -> Files:
+        arranged = rearranged(files, names)
+        if isinstance(arranged, Refused):
+            raise refused(arranged)
+        return arranged
+
+    return _change_files(Act.SKILL_ARRANGE, skill, actor, ordered, read_at, reason)
+
+
 def count_use(skill: Skill, *, actor: Actor) -> None:
     """Count a fetch of an approved skill (R096). A counter is no governed content: no record, no version."""
     authorize(actor, Act.SKILL_FETCH, skill.tenant_id)
@@ -159,6 +201,20 @@ def count_use(skill: Skill, *, actor: Actor) -> None:
     with acting(actor):
         SkillUse.objects.get_or_create(skill=skill, defaults={"tenant_id": skill.tenant_id})
         SkillUse.objects.filter(skill=skill).update(use_count=F("use_count") + 1, last_used_at=timezone.now())
+
+
+def _change_files(
+    act: Act, skill: Skill, actor: Actor, change: Callable[[Files], Files], read_at: int | None, reason: str
+) -> Skill:
+    authorize(actor, act, skill.tenant_id)
+    # Said before the door, whose lock the database already refuses.
+    refuse_change(skill, actor)
+    with governed(act, skill, actor=actor, read_at=read_at, reason=reason) as row:
+        refuse_change(row, actor)
+        row.attachments = [asdict(file) for file in change(row.files)]
+        if row.status == Skill.Status.APPROVED:
+            _sign(row, actor)
+    return skill
 
 
 def _sign(row: Skill, actor: Actor) -> None:

@@ -16,6 +16,7 @@ from apps.skills.rules import (
     NAME_PATTERN,
     NAME_RULE,
     TITLE_CHARACTERS,
+    Attached,
 )
 
 
@@ -51,6 +52,10 @@ class Skill(Governed):
     description = models.CharField(max_length=DESCRIPTION_CHARACTERS, validators=[plain_text])
     category = models.CharField(max_length=60, blank=True, validators=[plain_text])
     body = models.TextField(validators=[plain_text, MaxLengthValidator(BODY_CHARACTERS)])
+    # The files in their order, each as `Attached`; their bytes lie in the store.
+    attachments = models.JSONField(
+        default=list, db_default=models.Value([], models.JSONField()), blank=True, editable=False
+    )
     status = FSMField(max_length=12, choices=Status.choices, default=Status.DRAFT, protected=True)
     drafted_by = models.CharField(max_length=200, editable=False)
     content_sha256 = models.CharField(max_length=64, editable=False, default="")
@@ -92,7 +97,17 @@ class Skill(Governed):
     @property
     def sha256(self) -> str:
         """The hash of what a customer would be served by, as it stands in memory."""
-        return content_sha256(self.name, self.title, self.description, self.body)
+        files = (part for file in self.files for part in (file.name, file.media_type, file.sha256))
+        return content_sha256(self.name, self.title, self.description, self.body, *files)
+
+    @property
+    def files(self) -> tuple[Attached, ...]:
+        """The attachments in their order; the first is what a client that knows one attachment sees (Z-20)."""
+        return tuple(Attached(**file) for file in self.attachments)
+
+    def file_named(self, name: str) -> Attached | None:
+        """The attachment of this name, in whatever case it is asked for."""
+        return next((file for file in self.files if file.name.casefold() == name.casefold()), None)
 
     @transition(field=status, source=Status.DRAFT, target=Status.APPROVED)
     def approve(self) -> None:

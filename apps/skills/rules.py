@@ -1,8 +1,13 @@
-"""What a skill may be called and hold; pure."""
+"""What a skill may be called and hold, and which files may come with it; pure."""
 
+import json
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+from apps.prompt.visible import visible
 
 NAME_CHARACTERS = 64
 TITLE_CHARACTERS = 120
@@ -35,3 +40,153 @@ def slug(title: str) -> str:
         return words
     cut = words[: NAME_CHARACTERS + 1].rpartition("-")[0]
     return cut or words[:NAME_CHARACTERS]
+
+
+FILE_NAME_CHARACTERS = 120
+TEXT_TYPES: Final = {
+    "txt": "text/plain",
+    "md": "text/markdown",
+    "csv": "text/csv",
+    "json": "application/json",
+}
+BINARY_TYPES: Final = {
+    "pdf": "application/pdf",
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "webp": "image/webp",
+}
+MEDIA_TYPES: Final = TEXT_TYPES | BINARY_TYPES
+_BEGINNINGS: Final = {
+    "application/pdf": re.compile(rb"%PDF-"),
+    "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
+    "image/jpeg": re.compile(rb"\xff\xd8\xff"),
+    "image/webp": re.compile(rb"RIFF.{4}WEBP", re.DOTALL),
+}
+_NO_TEXT: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_NOT_IN_FILE_NAMES: Final = re.compile(r'[<>:"|?*]')
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """One file of a skill, as the skill keeps it: what is reviewed, and under which key its bytes lie."""
+
+    name: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    key: str
+    uploaded_by: str
+
+    @property
+    def is_text(self) -> bool:
+        """Whether a model can be given it as words."""
+        return self.media_type in TEXT_TYPES.values()
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A file that may be stored, under the name and type it is stored by."""
+
+    name: str
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A file that may not be stored: the field that is wrong, and why."""
+
+    field: str
+    reason: str
+
+
+def vet_file(name: str, content: bytes, file_bytes: int) -> Accepted | Refused:
+    """Extension and content have to say the same; what neither can be checked for is not taken."""
+    clean = file_name(name)
+    flaw = _flaw_of_name(clean) or _flaw_of_size(len(content), file_bytes)
+    if flaw is not None:
+        return flaw
+    media_type = MEDIA_TYPES[_extension(clean)]
+    reason = _flaw_of_content(media_type, content)
+    return Refused("file", f"{clean} cannot be taken: {reason}") if reason else Accepted(clean, media_type)
+
+
+def file_name(name: str) -> str:
+    """The name without path, hidden characters, leading dots and what some file systems cannot hold, composed (NFC)."""
+    last = re.split(r"[/\\]", visible(unicodedata.normalize("NFC", name)))[-1]
+    words = " ".join(_NOT_IN_FILE_NAMES.sub("", last).split())
+    return words.lstrip(". ").rstrip(". ")
+
+
+def crowded(files: Sequence[Attached], name: str, files_per_skill: int) -> Refused | None:
+    """Why a skill takes no further file, or none of this name."""
+    if len(files) >= files_per_skill:
+        return Refused(
+            "file", f"A skill has at most {files_per_skill} files, and this one has {len(files)}. Remove one."
+        )
+    if any(file.name.casefold() == name.casefold() for file in files):
+        return Refused("name", f"This skill has a file {name} already. Remove that one, or choose another name.")
+    return None
+
+
+def rearranged(files: Sequence[Attached], names: Sequence[str]) -> tuple[Attached, ...] | Refused:
+    """The same files in the order of these names."""
+    by_name = {file.name: file for file in files}
+    if sorted(names) != sorted(by_name):
+        return Refused("names", f"Name each file of the skill once: {', '.join(by_name) or 'it has none'}.")
+    return tuple(by_name[name] for name in names)
+
+
+def mentions(body: str, name: str) -> bool:
+    """Whether a runbook refers to a file; one that it does not refer to is no agent's business (R091)."""
+    return name.casefold() in body.casefold()
+
+
+def _extension(name: str) -> str:
+    return name.rpartition(".")[2].lower()
+
+
+def _flaw_of_name(name: str) -> Refused | None:
+    if len(name) > FILE_NAME_CHARACTERS:
+        return Refused("name", f"The name has {len(name)} characters; {FILE_NAME_CHARACTERS} are allowed. Shorten it.")
+    if "." not in name:
+        return Refused("name", f"“{name}” has no extension that says what it is. {_KINDS}")
+    if _extension(name) not in MEDIA_TYPES:
+        return Refused("name", f"Files that end in .{_extension(name)} are not taken. {_KINDS}")
+    return None
+
+
+def _flaw_of_size(size_bytes: int, file_bytes: int) -> Refused | None:
+    if size_bytes > file_bytes:
+        return Refused("file", f"The file has {size_bytes} bytes; {file_bytes} are allowed. Send a smaller one.")
+    return None if size_bytes else Refused("file", "The file is empty. Send one with content.")
+
+
+def _flaw_of_content(media_type: str, content: bytes) -> str:
+    found = next((kind for kind, beginning in _BEGINNINGS.items() if beginning.match(content)), "")
+    if found != (media_type if media_type in _BEGINNINGS else ""):
+        return f"its name says {media_type}, its content {found or 'does not'}. Give it the extension of what it is."
+    return "" if found else _flaw_of_text(media_type, content)
+
+
+def _flaw_of_text(media_type: str, content: bytes) -> str:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as refusal:
+        return f"byte {refusal.start} is not UTF-8. Save it as UTF-8."
+    if control := _NO_TEXT.search(text):
+        return f"character {control.start()} is the control character U+{ord(control[0]):04X}. Remove it."
+    return _flaw_of_json(text) if media_type == "application/json" else ""
+
+
+def _flaw_of_json(text: str) -> str:
+    try:
+        json.loads(text)
+    except ValueError as refusal:
+        return f"it is no JSON ({refusal})."
+    except RecursionError:
+        return "its JSON is nested too deeply."
+    return ""
+
+
+_KINDS: Final = f"Send one of: {', '.join(MEDIA_TYPES)}."

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
@@ -75,6 +76,12 @@ class Console:
         Act.SKILL_APPROVE: lambda _, row: (decision_of(row, "approve"), {"reviewed_sha256": row.content_sha256}),
         Act.SKILL_DEPRECATE: decision("deprecate", reason="Nobody uses it."),
         Act.SKILL_DISCARD: decision("discard"),
+        Act.SKILL_ATTACH: lambda _, row: (
+            reverse("admin:upload_file", args=[row.pk]),
+            {"file": SimpleUploadedFile("terms.txt", b"Pay first.")},
+        ),
+        Act.SKILL_DETACH: decision("detach", name="prices.csv"),
+        Act.SKILL_ARRANGE: decision("arrange", name="terms.txt"),
         Act.MEMORY_AMEND: edit("body", body="New."),
         Act.MEMORY_APPROVE: decision("approve"),
         Act.BLOCK_APPROVE: decision("approve"),

@@ -4,7 +4,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from apps.governance.actors import Role
 from apps.governance.models import Proposal
@@ -12,7 +14,9 @@ from apps.governance.policy import Act
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
 
-Request = tuple[str, str, dict[str, object] | None]
+Request = tuple[str, str, dict[str, object] | bytes | None]
+
+FILE = encode_multipart(BOUNDARY, {"file": SimpleUploadedFile("terms.txt", b"Pay first.")})
 
 
 class Rest:
@@ -72,6 +76,13 @@ class Rest:
         Act.SKILL_PROPOSE: lambda _, row: ("PATCH", f"skills/{row.pk}", {"body": "New."}),
         Act.SKILL_DISCARD: lambda _, row: ("DELETE", f"skills/{row.pk}", None),
         Act.SKILL_FETCH: lambda _, row: ("GET", f"skills/{row.pk}", None),
+        Act.SKILL_ATTACH: lambda _, row: ("POST", f"skills/{row.pk}/attachments", FILE),
+        Act.SKILL_DETACH: lambda _, row: ("DELETE", f"skills/{row.pk}/attachments/prices.csv", None),
+        Act.SKILL_ARRANGE: lambda _, row: (
+            "PATCH",
+            f"skills/{row.pk}/attachments",
+            {"names": ["terms.txt", "prices.csv"]},
+        ),
         Act.MEMORY_AMEND: lambda _, row: ("PATCH", f"memories/{row.pk}", {"body": "New."}),
         Act.BLOCK_WRITE: lambda _, row: ("PATCH", f"memory-blocks/{row.pk}", {"label": "Facts"}),
         Act.BLOCK_AMEND: lambda _, row: ("PATCH", f"memory-blocks/{row.pk}", {"body": "New."}),
@@ -104,8 +115,11 @@ class Rest:
     def perform(self, scene: Scene, role: Role) -> str:
         """Send it."""
         method, path, body = self.requested[scene.act](scene, scene.subject)
-        content = "" if body is None else json.dumps(body)
-        answer = self._client(scene, role).generic(method, f"/api/v1/{path}", content, "application/json")
+        if isinstance(body, bytes):
+            answer = self._client(scene, role).generic(method, f"/api/v1/{path}", body, MULTIPART_CONTENT)
+        else:
+            content = "" if body is None else json.dumps(body)
+            answer = self._client(scene, role).generic(method, f"/api/v1/{path}", content, "application/json")
         return "" if answer.status_code < 300 else str(answer.json()["code"])
 
     def _client(self, scene: Scene, role: Role) -> Client:

@@ -9,6 +9,7 @@ from apps.governance.actors import Actor, Role
 from apps.governance.policy import Act
 from apps.memory.actions import amend_block
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
+from apps.skills.uploads import upload_file
 from apps.tenants.actions import issue_token
 from apps.tenants.identity import new_tenant_actor
 from apps.tenants.models import TenantSettings
@@ -26,6 +27,7 @@ from tests.factories import (
     make_profile,
     make_rule,
     make_skill,
+    make_skill_with_file,
     make_user,
     make_world,
 )
@@ -89,6 +91,10 @@ def _block_of_agent(world: World) -> Any:
     return amend_block(make_block(world), actor=world.bot, body="By the agent.")
 
 
+def _skill_with_two_files(world: World) -> Any:
+    return upload_file(make_skill_with_file(world), actor=world.bot, name="terms.txt", content=b"Pay first.")
+
+
 _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.PERSONA_CREATE: _nothing,
     Act.PERSONA_AMEND: make_persona,
@@ -109,6 +115,9 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SKILL_PROPOSE: lambda world: make_skill(world, "approved"),
     Act.SKILL_DISCARD: make_skill,
     Act.SKILL_FETCH: lambda world: make_skill(world, "approved"),
+    Act.SKILL_ATTACH: make_skill,
+    Act.SKILL_DETACH: make_skill_with_file,
+    Act.SKILL_ARRANGE: _skill_with_two_files,
     Act.MEMORY_AMEND: make_memory,
     Act.MEMORY_APPROVE: make_memory,
     Act.BLOCK_WRITE: make_block,

@@ -34,13 +34,16 @@ from apps.personas.actions import (
 from apps.skills.actions import (
     amend_skill,
     approve_skill,
+    arrange_files,
     count_use,
     deprecate_skill,
+    detach_file,
     discard_skill,
     draft_skill,
     propose_revision,
     revise_skill,
 )
+from apps.skills.uploads import upload_file
 from apps.tenants.actions import (
     add_member,
     allow_invokable,
@@ -116,6 +119,9 @@ class Actions:
         Act.SKILL_PROPOSE: lambda _, row, actor: propose_revision(row, actor=actor, values={"body": "New."}),
         Act.SKILL_DISCARD: lambda _, row, actor: discard_skill(row, actor=actor),
         Act.SKILL_FETCH: lambda _, row, actor: count_use(row, actor=actor),
+        Act.SKILL_ATTACH: lambda _, row, actor: upload_file(row, actor=actor, name="terms.txt", content=b"Pay first."),
+        Act.SKILL_DETACH: lambda _, row, actor: detach_file(row, actor=actor, name="prices.csv"),
+        Act.SKILL_ARRANGE: lambda _, row, actor: arrange_files(row, actor=actor, names=["terms.txt", "prices.csv"]),
         Act.MEMORY_AMEND: lambda _, row, actor: amend_memory(row, actor=actor, body="New."),
         Act.MEMORY_APPROVE: lambda _, row, actor: approve_memory(row, actor=actor, read_at=row.version),
         Act.BLOCK_WRITE: lambda _, row, actor: write_block(row, actor=actor, values={"label": "Facts"}),

@@ -7,6 +7,7 @@ WRITERS = {
     "apps/*/migrations/*.py": "the schema's own steps",
     "apps/runtime/journal.py": "the journal's one writer: append-only tables without a change record",
     "apps/learning/journal.py": "the verdicts' one writer: one row per conversation, never changed",
+    "apps/skills/store.py": "bytes of files, which are no rows; the skill that names them is the governed write",
     "apps/tenants/people.py": "a person belongs to no tenant; membership is the governed write",
     "apps/tenants/grants.py": "role templates belong to no tenant; the database's owner keeps them equal to the policy",
 }

@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.skills.rules import NAME_CHARACTERS, NAME_PATTERN, named, slug
+from apps.skills.rules import (
+    NAME_CHARACTERS,
+    NAME_PATTERN,
+    Accepted,
+    Attached,
+    Refused,
+    crowded,
+    file_name,
+    mentions,
+    named,
+    rearranged,
+    slug,
+    vet_file,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,3 +62,109 @@ def test_whatever_the_title_the_name_is_lawful_or_empty(title: str) -> None:
 def test_name_and_title_complete_each_other(given_name: str, given_title: str, name: str, title: str) -> None:
     completed = named(given_name, given_title)
     assert (completed.name, completed.title) == (name, title)
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 8
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ("prices.csv", "prices.csv"),
+        ("../../etc/prices.csv", "prices.csv"),
+        ("C:\\temp\\prices.csv", "prices.csv"),
+        ("...hidden.txt", "hidden.txt"),
+        (". .x.txt. ", "x.txt"),
+        ("a\u202etxt.csv", "atxt.csv"),
+        ("a\u200bb\x00\x1f.csv", "ab.csv"),
+        ("a\n b\u2028c.csv", "a b c.csv"),
+        ('<a>:"|?*.csv', "a.csv"),
+        ("Cafe\u0301.csv", "Caf\u00e9.csv"),
+        ("..", ""),
+        ("/", ""),
+    ],
+)
+def test_a_file_keeps_of_its_name_what_can_be_seen_and_leads_nowhere(sent: str, kept: str) -> None:
+    assert file_name(sent) == kept
+
+
+@given(st.text())
+def test_whatever_a_file_is_called_its_name_is_no_path_and_hides_nothing(name: str) -> None:
+    kept = file_name(name)
+    assert not set(kept) & set('/\\<>:"|?*\n\r\t\x00')
+    assert not kept.startswith(".")
+    assert file_name(kept) == kept
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "media_type"),
+    [
+        ("a.txt", b"x", "text/plain"),
+        ("A.MD", "# Prix\u00a0: 20 €".encode(), "text/markdown"),
+        ("a.csv", b"a,b\r\n1,2\r\n", "text/csv"),
+        ("a.json", b'{"a": 1}', "application/json"),
+        ("a.pdf", b"%PDF-1.7\n", "application/pdf"),
+        ("a.png", PNG, "image/png"),
+        ("a.jpg", b"\xff\xd8\xff\xe0", "image/jpeg"),
+        ("a.jpeg", b"\xff\xd8\xff\xe0", "image/jpeg"),
+        ("a.webp", b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp"),
+    ],
+)
+def test_a_file_is_taken_when_name_and_content_say_the_same(name: str, content: bytes, media_type: str) -> None:
+    assert vet_file(name, content, 100) == Accepted(name, media_type)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "field", "reason"),
+    [
+        ("a.docx", b"PK\x03\x04", "name", "Files that end in .docx are not taken. Send one of: txt, md,"),
+        ("a.html", b"<script>", "name", "Files that end in .html are not taken."),
+        ("a.svg", b"<svg/>", "name", "Files that end in .svg are not taken."),
+        ("readme", b"x", "name", "has no extension"),
+        ("", b"x", "name", "has no extension"),
+        ("x" * 117 + ".txt", b"x", "name", "The name has 121 characters; 120 are allowed."),
+        ("a.txt", b"", "file", "The file is empty."),
+        ("a.txt", b"x" * 101, "file", "The file has 101 bytes; 100 are allowed."),
+        ("a.png", b"%PDF-1.7", "file", "its name says image/png, its content application/pdf."),
+        ("a.pdf", b"plain words", "file", "its name says application/pdf, its content does not."),
+        ("a.txt", PNG, "file", "its name says text/plain, its content image/png."),
+        ("a.txt", b"ab\xff", "file", "byte 2 is not UTF-8."),
+        ("a.md", b"ab\x00c", "file", "character 2 is the control character U+0000."),
+        ("a.json", b"{", "file", "it is no JSON"),
+        ("a.json", b"[" * 100_000, "file", "its JSON is nested too deeply."),
+    ],
+)
+def test_a_file_that_cannot_be_taken_is_told_why(name: str, content: bytes, field: str, reason: str) -> None:
+    flaw = vet_file(name, content, 200_000 if content.startswith(b"[") else 100)
+    assert isinstance(flaw, Refused)
+    assert flaw.field == field
+    assert reason in flaw.reason
+
+
+def attached(name: str) -> Attached:
+    return Attached(name, "text/plain", 1, "0" * 64, "1/x", "agent:support")
+
+
+def test_a_skill_has_so_many_files_and_each_name_once() -> None:
+    files = [attached("a.txt")]
+    assert crowded(files, "b.txt", 2) is None
+    assert crowded(files, "A.TXT", 2) == Refused(
+        "name", "This skill has a file A.TXT already. Remove that one, or choose another name."
+    )
+    assert crowded(files, "b.txt", 1) == Refused("file", "A skill has at most 1 files, and this one has 1. Remove one.")
+
+
+def test_an_order_names_each_file_once() -> None:
+    one, two = attached("a.txt"), attached("b.txt")
+    assert rearranged([one, two], ["b.txt", "a.txt"]) == (two, one)
+    for names in ([], ["a.txt"], ["a.txt", "a.txt"], ["a.txt", "b.txt", "c.txt"]):
+        assert rearranged([one, two], names) == Refused("names", "Name each file of the skill once: a.txt, b.txt.")
+    assert rearranged([], ["a.txt"]) == Refused("names", "Name each file of the skill once: it has none.")
+
+
+def test_only_text_is_words_for_a_model_and_only_what_the_runbook_mentions() -> None:
+    # R091
+    assert attached("a.txt").is_text
+    assert not Attached("a.pdf", "application/pdf", 1, "0" * 64, "1/x", "x").is_text
+    assert mentions("See Prices.csv first.", "prices.CSV")
+    assert not mentions("See the prices.", "prices.csv")

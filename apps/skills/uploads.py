@@ -1,0 +1,64 @@
+"""An upload: look at the file, store its bytes, then let the skill name them. No transaction is open meanwhile."""
+
+import hashlib
+
+from django.conf import settings
+from django.db import connection
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.door import authorize
+from apps.governance.policy import Act
+from apps.skills.actions import attach_file
+from apps.skills.files import refuse_change, refused
+from apps.skills.models import Skill
+from apps.skills.rules import Attached, Refused, crowded, vet_file
+from apps.skills.store import keep
+from apps.tenants.identity import system_actor
+
+_STORED = """
+SELECT coalesce(sum((file ->> 'size_bytes')::bigint), 0)
+  FROM skills_skill, jsonb_array_elements(attachments) AS file WHERE tenant_id = %s
+"""
+
+
+def upload_file(
+    skill: Skill, *, actor: Actor, name: str, content: bytes, read_at: int | None = None, reason: str = ""
+) -> Skill:
+    """Attach what somebody sent. Whatever can be refused is refused before a byte is stored."""
+    authorize(actor, Act.SKILL_ATTACH, skill.tenant_id)
+    refuse_change(skill, actor)
+    vetted = vet_file(name, content, settings.ATTACHMENT_BYTES)
+    if isinstance(vetted, Refused):
+        raise refused(vetted)
+    if full := crowded(skill.files, vetted.name, settings.ATTACHMENTS_PER_SKILL):
+        raise refused(full)
+    _refuse_full_tenant(actor.tenant_id, len(content))
+    file = Attached(
+        name=vetted.name,
+        media_type=vetted.media_type,
+        size_bytes=len(content),
+        sha256=hashlib.sha256(content).hexdigest(),
+        key=keep(actor.tenant_id, content),
+        uploaded_by=actor.label,
+    )
+    return attach_file(skill, actor=actor, file=file, read_at=read_at, reason=reason)
+
+
+def stored_bytes(tenant_id: int) -> int:
+    """What the files of a tenant's skills weigh, those of agents the caller does not see included."""
+    with acting(system_actor(tenant_id)), connection.cursor() as cursor:
+        cursor.execute(_STORED, [tenant_id])
+        return int(cursor.fetchone()[0])
+
+
+def _refuse_full_tenant(tenant_id: int, size_bytes: int) -> None:
+    # Not under a lock: two uploads at the same moment may pass the limit by one file.
+    stored, limit = stored_bytes(tenant_id), settings.ATTACHMENTS_TENANT_BYTES
+    if stored + size_bytes > limit:
+        raise refused(
+            Refused(
+                "file",
+                f"The tenant has {stored} of {limit} bytes of files; {size_bytes} more do not fit. Remove files from skills.",
+            )
+        )
