@@ -73,6 +73,10 @@ ALLOWED_HOSTS = [host.strip() for host in (_hosts.split(",") if isinstance(_host
 CSRF_TRUSTED_ORIGINS = [ENV.console_url]
 
 DATABASES: dict[str, dict[str, Any]] = {"default": database(ENV.database_url)}
+# A pooler gives the next transaction another connection: a cursor that outlives its transaction would not be there.
+DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
+if ENV.database_pool_size:
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": ENV.database_pool_size}
 DATABASE_ROLE_PREFIX = ENV.database_role_prefix or DATABASES["default"]["NAME"]
 DATABASE_OWNER_URL = ENV.database_owner_url
 if DATABASE_OWNER_URL:

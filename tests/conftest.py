@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -21,28 +22,31 @@ from tests.settings import PREFIX
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """A throwaway server of this test process alone."""
+    with throwaway_server() as server:
+        yield server
+
+
+@contextmanager
+def throwaway_server() -> Iterator[Postgres]:
+    """A server that is gone afterwards, its data included."""
     home = Path(tempfile.mkdtemp(prefix="pcp-"))
     home.chmod(0o711)
     server = Postgres(home, throwaway=True)
     server.start()
-    yield server
-    for name in connections:
-        connections[name].close()
-    server.stop()
-    shutil.rmtree(home, ignore_errors=True)
+    try:
+        yield server
+    finally:
+        for name in connections:
+            connections[name].close()
+        server.stop()
+        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
 def template_database(postgres: Postgres, django_db_blocker: DjangoDbBlocker) -> str:
     """The migrated database that others are cloned from."""
-    name = f"{PREFIX}_template"
-    run_as_superuser(postgres, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-    point_to(postgres, name)
-    settings.DATABASE_OWNER_URL = postgres.url_for("postgres", database=name)
     with django_db_blocker.unblock():
-        call_command("setup_database", verbosity=0, stdout=_Nowhere())
-    close_connections()
-    return name
+        return make_template(postgres)
 
 
 @pytest.fixture(scope="session")
@@ -50,6 +54,17 @@ def django_db_setup(postgres: Postgres, template_database: str) -> str:
     """The database of tests that roll back."""
     clone_database(postgres, template_database, PREFIX)
     return PREFIX
+
+
+def make_template(server: Postgres) -> str:
+    """A database that stands as an installation's does."""
+    name = f"{PREFIX}_template"
+    run_as_superuser(server, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    point_to(server, name)
+    settings.DATABASE_OWNER_URL = server.url_for("postgres", database=name)
+    call_command("setup_database", verbosity=0, stdout=_Nowhere())
+    close_connections()
+    return name
 
 
 def clone_database(server: Postgres, template: str, name: str) -> None:
