@@ -6,10 +6,13 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404
 from rest_framework import exceptions
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.response import Response
 
 from apps.api.refusals import TooLarge
 from apps.governance import errors
+from apps.governance.actors import Actor
+from apps.governance.refusals import Subject, note
 
 CONTENT_TYPE = "application/problem+json"
 DOCUMENTATION = "/docs/errors"
@@ -53,6 +56,7 @@ NOT_FOUND = "There is nothing at this address, or it is not yours to see."
 
 def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response | None:
     """REST framework's exception handler. None leaves a fault of ours to Django, which logs it and answers 500."""
+    _note(exc, context)
     if isinstance(exc, Http404):
         exc = exceptions.NotFound(NOT_FOUND)
     elif isinstance(exc, PermissionDenied):
@@ -68,6 +72,18 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response | N
     if isinstance(exc, exceptions.APIException):
         return _problem(exc.status_code, _code(exc), str(exc.detail), exc, context)
     return None
+
+
+def _note(exc: Exception, context: Mapping[str, Any]) -> None:
+    """What the door refused is in the books; this is for what was refused before it. A read that finds nothing is no attempt."""
+    request, view = context["request"], context["view"]
+    if isinstance(exc, Http404 | exceptions.NotFound) and request.method not in SAFE_METHODS:
+        exc = errors.NotVisible(NOT_FOUND)
+    if isinstance(request.auth, Actor) and isinstance(exc, errors.GovernanceError):
+        rows = getattr(view, "queryset", None)
+        row_id = str(view.kwargs.get("pk", ""))
+        kind = "" if rows is None else rows.model._meta.label_lower
+        note(exc, request.auth, subject=Subject(kind, int(row_id) if row_id.isdecimal() else None))
 
 
 def _problem(status: int, code: str, detail: str, exc: Exception, context: Mapping[str, Any], **more: Any) -> Response:

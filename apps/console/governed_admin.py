@@ -18,7 +18,7 @@ from apps.console.deeds import Amendment, Button, Creation, Shown, Tabs
 from apps.console.forms import READ_AT, Decision, GovernedForm, Prose
 from apps.console.lists import TabbedList
 from apps.console.panels import NO_PANELS, Panels
-from apps.console.refusals import explain, status_of
+from apps.console.refusals import explain, note_refused, status_of
 from apps.console.requests import actor_of, people_of
 from apps.console.titles import moment, title_of
 from apps.console.versions import history_of, version_urls
@@ -198,6 +198,12 @@ class GovernedAdmin(ModelAdmin):
     def url_of(self, row: Model) -> str:
         """The row's page."""
         return reverse(f"admin:{self._url_stem()}_change", args=[row.pk])
+
+    def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
+        # Django leads home and says so; to whoever posted, that is a refusal.
+        note_refused(request, Http404())
+        home: HttpResponse = super()._get_obj_does_not_exist_redirect(request, opts, object_id)
+        return home
 
     def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponse:
         return HttpResponseRedirect(self.url_of(obj))

@@ -7,12 +7,13 @@ error, so that a refused page leaves nothing behind.
 from collections.abc import Callable
 
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import Resolver404, resolve, reverse
 
-from apps.console.refusals import status_of
+from apps.console.refusals import note_refused, status_of
 from apps.console.requests import TENANT_KEY, ConsoleRequest
 from apps.console.site import site
 from apps.governance.acting import acting
@@ -53,6 +54,8 @@ class OperatorMiddleware:
 
     def process_exception(self, request: ConsoleRequest, exception: Exception) -> HttpResponse | None:
         """A refusal no page caught becomes a page in its own words."""
+        if isinstance(exception, GovernanceError | PermissionDenied | Http404):
+            note_refused(request, exception)
         if not isinstance(exception, GovernanceError):
             return None
         context = {**site.each_context(request), "refusal": exception}

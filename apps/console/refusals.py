@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 
 from django import forms
+from django.http import Http404, HttpRequest
 
-from apps.governance.errors import GovernanceError, Invalid
+from apps.governance.actors import Actor
+from apps.governance.errors import GovernanceError, Invalid, NotPermitted, NotVisible
+from apps.governance.refusals import Subject, note
 
 _STATUS: Mapping[str, int] = {
     "not_permitted": 403,
@@ -13,6 +16,7 @@ _STATUS: Mapping[str, int] = {
     "invalid": 422,
     "missing_actor": 403,
 }
+NOT_OFFERED = "This page does not offer that to you."
 
 
 def status_of(refusal: GovernanceError) -> int:
@@ -28,3 +32,21 @@ def explain(form: forms.BaseForm, refusal: GovernanceError) -> None:
         form.add_error(name, list(reasons))
     if not placed:
         form.add_error(None, str(refusal))
+
+
+def note_refused(request: HttpRequest, exception: Exception) -> None:
+    """Keep what a page refused before any act was asked. A read that finds nothing is no attempt."""
+    actor, match = getattr(request, "actor", None), request.resolver_match
+    if isinstance(exception, GovernanceError):
+        refusal = exception
+    elif request.method == "POST":
+        hidden = isinstance(exception, Http404)
+        refusal = NotVisible("There is no such row or decision here.") if hidden else NotPermitted(NOT_OFFERED)
+    else:
+        return
+    # `skills_skill_change`: the page's name begins with its noun.
+    app, _, noun = str(match.url_name).rpartition("_")[0].partition("_") if match else ("", "", "")
+    row_id = str(match.kwargs.get("object_id", "")) if match else ""
+    kind = f"{app}.{noun}" if noun else ""
+    if isinstance(actor, Actor):
+        note(refusal, actor, subject=Subject(kind, int(row_id) if row_id.isdecimal() else None))

@@ -4,7 +4,7 @@ Settings are LOCAL to the transaction, so a pooled connection cannot carry them 
 of a savepoint, therefore whoever sets them restores what stood before.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -16,6 +16,7 @@ from apps.governance.actors import Actor, Role
 _DATABASE_ROLE = {Role.OPERATOR: "operator", Role.ADMIN: "operator", Role.AGENT: "agent", Role.SYSTEM: "worker"}
 
 _acting: ContextVar[Actor | None] = ContextVar("acting", default=None)
+_afterwards: ContextVar[list[Callable[[], None]] | None] = ContextVar("afterwards", default=None)
 
 
 def acting_actor() -> Actor | None:
@@ -23,9 +24,35 @@ def acting_actor() -> Actor | None:
     return _acting.get()
 
 
+def after_acting(call: Callable[[], None]) -> None:
+    """Have something done once the transaction of whoever acts has ended, whether it stands or not; at once if nobody acts."""
+    waiting = _afterwards.get()
+    if waiting is None:
+        call()
+    else:
+        waiting.append(call)
+
+
 @contextmanager
 def acting(actor: Actor) -> Iterator[None]:
     """Open a transaction, or a savepoint, that sees and may write what this actor may and nothing else."""
+    if _acting.get() is not None:
+        with _assumed(actor):
+            yield
+        return
+    waiting: list[Callable[[], None]] = []
+    token = _afterwards.set(waiting)
+    try:
+        with _assumed(actor):
+            yield
+    finally:
+        _afterwards.reset(token)
+        for call in waiting:
+            call()
+
+
+@contextmanager
+def _assumed(actor: Actor) -> Iterator[None]:
     before = _acting.get()
     if before == actor and connection.in_atomic_block:
         with transaction.atomic():

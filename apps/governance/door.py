@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import Error, IntegrityError, ProgrammingError, connection, transaction
+from django.db import Error, IntegrityError, ProgrammingError, transaction
 from django_fsm import FSMFieldMixin, TransitionNotAllowed
 from psycopg import errors as postgres
 
@@ -36,6 +36,8 @@ from apps.governance.errors import (
 from apps.governance.guard import door_open
 from apps.governance.models import ChangeRecord, ChangeText, Governed
 from apps.governance.policy import POLICY, Act, codename
+from apps.governance.references import check_references
+from apps.governance.refusals import Subject, noting
 
 Row = TypeVar("Row", bound=Governed)
 Values = dict[str, Any]
@@ -55,6 +57,11 @@ class Change:
 
 def authorize(actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset()) -> None:
     """Refuse unless role floor, tenant and grants all say yes. The floor comes first: no grant lifts it."""
+    with noting(actor, act):
+        _check_actor(actor, act, tenant_id, fields)
+
+
+def _check_actor(actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset()) -> None:
     if actor is None:
         raise MissingActor(f"{act.value} needs an actor.")
     if actor.tenant_id != tenant_id:
@@ -83,8 +90,7 @@ def governed(
     removes: bool = False,
 ) -> Iterator[Row]:
     """Make one governed change of `row`, or create it. `read_at` is the version the actor decided on; stale ones are refused."""
-    authorize(actor, act, row.tenant_id)
-    with acting(actor):
+    with noting(actor, act, Subject.of(row)), _permitted(actor, act, row.tenant_id):
         adding = row._state.adding
         if not adding:
             _lock(row, read_at)
@@ -102,6 +108,13 @@ def governed(
             return
         subject_id = _write(row, changed, adding, removes)
         _record(change, row, subject_id, after)
+
+
+@contextmanager
+def _permitted(actor: Actor, act: Act, tenant_id: int) -> Iterator[None]:
+    _check_actor(actor, act, tenant_id)
+    with acting(actor):
+        yield
 
 
 def take_values(row: Governed, act: Act, values: Mapping[str, Any]) -> None:
@@ -165,7 +178,7 @@ def _check_fields(actor: Actor, act: Act, row: Governed, changed: frozenset[str]
     mine = POLICY[act].writes(adding=adding)
     if not adding and (foreign := sorted(names & of_noun - mine)):
         raise NotPermitted(f"{_what(act).capitalize()} does not change {', '.join(foreign)}.")
-    authorize(actor, act, row.tenant_id, names & mine)
+    _check_actor(actor, act, row.tenant_id, names & mine)
     # References are the database's business: a look-up here would ask under row security for what may not be visible yet.
     unclean = {
         field.name for field in row._meta.concrete_fields if isinstance(field, FSMFieldMixin) or field.is_relation
@@ -195,7 +208,7 @@ def _write(row: Governed, changed: frozenset[str], adding: bool, removes: bool) 
                 return subject_id
             if adding:
                 row.save(force_insert=True)
-                _check_references()
+                check_references(row._meta.db_table)
             else:
                 # Only what changed: a role with column grants may not name the others.
                 row.save(update_fields=sorted(_field_name(row, name) for name in changed))
@@ -203,12 +216,6 @@ def _write(row: Governed, changed: frozenset[str], adding: bool, removes: bool) 
         raise _explained(row, refusal) from refusal
     row.refresh_from_db(fields=["version", "updated_at", *row.stamped])
     return int(row.pk)
-
-
-def _check_references() -> None:
-    # Foreign keys wait for the commit, where nobody could say any more which act was refused.
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
 
 
 def _field_name(row: Governed, attname: str) -> str:

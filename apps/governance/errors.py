@@ -8,6 +8,8 @@ class GovernanceError(Exception):
     """A governed write or read was refused; the message is a whole sentence for people."""
 
     code: ClassVar[str] = "refused"
+    # Whether the attempt is in the books already: a refusal passes several floors, and one record is enough.
+    noted: bool = False
 
 
 class NotPermitted(GovernanceError):

@@ -14,6 +14,7 @@ from django.db import models
 from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
 from apps.governance.errors import MissingActor, UngovernedWrite
+from apps.governance.refusals import Subject, note
 
 _open: ContextVar[bool] = ContextVar("door_open", default=False)
 
@@ -33,7 +34,11 @@ def door_open() -> Iterator[None]:
 def refuse_ungoverned(model: type[models.Model]) -> None:
     """Refuse a write that no act stands behind."""
     if not _open.get():
-        raise UngovernedWrite(f"{model._meta.verbose_name} is governed: write it through a function of its actions.py.")
+        refusal = UngovernedWrite(
+            f"{model._meta.verbose_name} is governed: write it through a function of its actions.py."
+        )
+        note(refusal, acting_actor(), subject=Subject(model._meta.label_lower))
+        raise refusal
 
 
 class GovernedQuerySet(models.QuerySet[Row]):

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 
 from apps.conversations.rules import ToolCall
 from apps.governance.errors import GovernanceError
+from apps.governance.refusals import note
 from apps.llm.backend import Backend, Json, JsonObject, Reply, Request, StopReason, SystemBlock, TimedOut, ToolUse
 from apps.llm.blocks import with_marks
 from apps.prompt.framing import canonical_json
@@ -102,6 +103,7 @@ class Loop:
             result = tool.run(self.context, arguments)
         except GovernanceError as error:
             # A refusal is an answer the model can act on, not a failure of the turn.
+            note(error, self.context.actor)
             return ToolCall(use.tool_use_id, use.name, dict(arguments), str(error), is_error=True)
         return ToolCall(use.tool_use_id, use.name, dict(arguments), result)
 

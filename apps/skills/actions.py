@@ -17,6 +17,7 @@ from apps.governance.errors import NotPermitted, NotVisible, Stale
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import ProposedChange
+from apps.governance.refusals import Subject, noting
 from apps.skills.files import refuse_change, refused
 from apps.skills.models import Skill, SkillUse
 from apps.skills.rules import Attached, Refused, crowded, named, rearranged
@@ -54,7 +55,7 @@ def amend_skill(
     skill: Skill, *, actor: Actor, values: Mapping[str, str], read_at: int | None = None, reason: str = ""
 ) -> Skill:
     """Edit a draft. An approved skill is revised or proposed instead, so that what customers get was always approved (Z-3)."""
-    _refuse_another_author(skill, actor)
+    _refuse_another_author(skill, actor, Act.SKILL_AMEND)
     with governed(Act.SKILL_AMEND, skill, actor=actor, read_at=read_at, reason=reason) as row:
         _refuse_unless_draft(row)
         take_values(row, Act.SKILL_AMEND, values)
@@ -102,7 +103,7 @@ def deprecate_skill(skill: Skill, *, actor: Actor, read_at: int | None = None, r
 
 def discard_skill(skill: Skill, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
     """Remove a draft nobody reviewed; an agent only its own (Z-2). Its words stay in the change record."""
-    _refuse_another_author(skill, actor)
+    _refuse_another_author(skill, actor, Act.SKILL_DISCARD)
     with governed(Act.SKILL_DISCARD, skill, actor=actor, read_at=read_at, reason=reason, removes=True) as row:
         _refuse_unless_draft(row)
 
@@ -228,13 +229,14 @@ def _refuse_other_bytes(row: Skill, reviewed_sha256: str) -> None:
         raise Stale("The skill changed since you read it. Read it again and decide on what stands there.", row.version)
 
 
-def _refuse_another_author(row: Skill, actor: Actor) -> None:
+def _refuse_another_author(row: Skill, actor: Actor, act: Act) -> None:
     # Else an agent's words would go before the reviewer under a person's name. Said before the door, whose lock the
     # database already refuses; a draft never changes its author.
     if not actor.is_person and row.drafted_by != actor.label:
-        raise NotPermitted(
-            "An agent may change or discard only a draft of its own. Ask an operator to deprecate this one."
-        )
+        with noting(actor, act, Subject.of(row)):
+            raise NotPermitted(
+                "An agent may change or discard only a draft of its own. Ask an operator to deprecate this one."
+            )
 
 
 def _refuse_flaws(skill: Skill, values: Mapping[str, str]) -> None:

@@ -1,17 +1,22 @@
 """A world with a row in every tenant table, each put there by the product's own acts."""
 
+import contextlib
 from dataclasses import dataclass
+
+from django.db import connection
 
 from apps.conversations.actions import receive_message, resolve_conversation
 from apps.conversations.models import Conversation, InboundEvent
-from apps.governance.models import Proposal
+from apps.governance.acting import acting
+from apps.governance.errors import NotPermitted
+from apps.governance.models import AuditCheck, Proposal
 from apps.learning.extraction import extract
 from apps.llm.backend import Backend
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.runtime.turn import answer
-from apps.skills.actions import count_use
+from apps.skills.actions import approve_skill, count_use
 from apps.skills.models import Skill
 from tests.factories import (
     World,
@@ -60,6 +65,7 @@ def fill(backend: Backend) -> Filled:
     resolve_conversation(resolved, actor=world.bot, outcome=Conversation.Outcome.UNSOLVED)
     extract(resolved.pk, actor=world.system, backend=backend)
     thread = make_event(world, "Is anybody there?").conversation
+    refuse_once(draft, world)
     receive_message(
         world.agent.pk,
         actor=world.bot,
@@ -69,6 +75,21 @@ def fill(backend: Backend) -> Filled:
         idempotency_key="again",
     )
     return Filled(world, persona, approved, draft, memory, profile, proposal, event, resolved, thread)
+
+
+def refuse_once(draft: Skill, world: World) -> None:
+    """One refused attempt, and the books linked and verified as after a commit."""
+    with contextlib.suppress(NotPermitted):
+        approve_skill(draft, actor=world.bot, reviewed_sha256=draft.content_sha256)
+    commit_links()
+    with acting(world.system):
+        AuditCheck.objects.create(tenant=world.tenant, position=1, finding_count=0)
+
+
+def commit_links() -> None:
+    """What a commit does beside: tests that roll back never come to it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
 
 
 def write_about_agent(world: World) -> None:

@@ -6,7 +6,7 @@ from pytest_django import Settings
 from apps.governance.acting import acting
 from apps.governance.actors import Role
 from apps.governance.door import recorded_values
-from apps.governance.models import ChangeRecord, Governed, Proposal
+from apps.governance.models import ChangeRecord, Governed, Proposal, Refusal
 from apps.governance.policy import POLICY, Act
 from tests.governance.over_console import Console
 from tests.governance.over_rest import Rest
@@ -18,6 +18,8 @@ pytestmark = pytest.mark.django_db
 SURFACES: tuple[Surface, ...] = (Actions(), Rest(), Console())
 # Recorded by a journal row of their own instead.
 JOURNALS = {Act.MESSAGE_RECEIVE, Act.SKILL_FETCH}
+# A tenant that was not made has no books that could keep the attempt.
+BEFORE_ITS_BOOKS = {Act.TENANT_CREATE}
 REFUSALS = {"not_permitted", "nothing_permitted"}
 
 CELLS = [
@@ -39,6 +41,11 @@ def books(scene: Scene) -> set[tuple[int, str]]:
         return set(ChangeRecord.objects.values_list("id", "act"))
 
 
+def refused_attempts(scene: Scene) -> int:
+    with acting(scene.reader):
+        return Refusal.objects.count()
+
+
 def standing(scene: Scene) -> object:
     """What the act's subject is in the database now, if it is a governed row."""
     if not isinstance(scene.subject, Governed):
@@ -52,15 +59,17 @@ def standing(scene: Scene) -> object:
 def test_an_act_is_open_to_the_roles_of_the_policy_and_to_no_other(surface: Surface, act: Act, role: Role) -> None:
     # R006, R015, R017, R018, R019, R020, R023, R024, R094, R107
     scene = set_scene(act)
-    before, stood = books(scene), standing(scene)
+    before, stood, refused = books(scene), standing(scene), refused_attempts(scene)
     refusal = surface.perform(scene, role)
     made = [name for _, name in books(scene) - before]
     if role in POLICY[act].allowed:
         assert refusal == ""
         assert made.count(act.value) == (0 if act in JOURNALS else 1)
+        assert refused_attempts(scene) == refused
     else:
         assert refusal in REFUSALS
         assert made == []
+        assert refused_attempts(scene) == refused + (act not in BEFORE_ITS_BOOKS)
     if role not in POLICY[act].direct:
         assert standing(scene) == stood
         with acting(scene.reader):

@@ -1,0 +1,150 @@
+"""The audit chain: every entry of the books gets its link at the commit, never before, and nobody else writes one."""
+
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import IntegrityError, OperationalError, connection, connections, transaction
+
+from apps.governance.acting import acting
+from apps.governance.errors import NotPermitted
+from apps.governance.models import AuditLink, ChangeRecord, Refusal
+from apps.skills.actions import approve_skill, draft_skill
+from apps.tenants.identity import system_actor
+from tests.factories import World, make_skill, make_world
+from tests.governance.attempts import NO_RIGHT, attempt
+from tests.governance.filled import commit_links
+
+RUNBOOK = {"title": "Greet", "description": "How to greet.", "body": "Say hello."}
+JOURNALS = (
+    *("governance_changerecord", "governance_changetext", "governance_refusal"),
+    *("governance_auditlink", "governance_auditcheck"),
+)
+
+
+def links(world: World) -> list[AuditLink]:
+    with acting(world.operator):
+        return list(AuditLink.objects.order_by("position"))
+
+
+@pytest.mark.django_db
+def test_every_record_and_refusal_has_one_link_and_each_names_the_one_before() -> None:
+    # R017
+    world, other = make_world(), make_world()
+    skill = make_skill(world)
+    with pytest.raises(NotPermitted):
+        approve_skill(skill, actor=world.bot, reviewed_sha256=skill.content_sha256)
+    assert links(world) == []
+    commit_links()
+    chain = links(world)
+    with acting(world.operator):
+        entries = {("change", pk) for pk in ChangeRecord.objects.values_list("id", flat=True)}
+        entries |= {("refusal", pk) for pk in Refusal.objects.values_list("id", flat=True)}
+    assert {(link.entry_type, link.entry_id) for link in chain} == entries
+    assert [link.position for link in chain] == list(range(1, len(entries) + 1))
+    assert [link.previous_sha256 for link in chain] == ["", *(link.sha256 for link in chain[:-1])]
+    assert links(other)[0].previous_sha256 == "", "each tenant has a chain of its own"
+    assert str(chain[0]) == "Link 1 of the audit chain"
+
+
+def draft(world: World, title: str) -> None:
+    draft_skill(world.agent.pk, actor=world.operator, values={**RUNBOOK, "title": title})
+
+
+def draft_elsewhere(world: World, title: str) -> None:
+    """Another connection, which gives up rather than wait for a lock."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '500ms'")
+        draft(world, title)
+    finally:
+        connection.close()
+
+
+def test_two_transactions_of_one_tenant_do_not_wait_for_each_other_before_they_commit(committing: str) -> None:
+    world = make_world()
+    with ThreadPoolExecutor(1) as pool:
+        with acting(world.operator):
+            # The second act checks its references in mid-transaction, with the first one's record unlinked.
+            draft(world, "One")
+            draft(world, "Two")
+            pool.submit(draft_elsewhere, world, "Beside").result()
+            draft(world, "Three")
+        chain = links(world)
+        assert [link.position for link in chain] == list(range(1, len(chain) + 1))
+        before = len(chain)
+        with acting(world.operator):
+            draft(world, "Four")
+            commit_links()
+            with pytest.raises(OperationalError, match="lock timeout"):
+                pool.submit(draft_elsewhere, world, "Held up").result()
+    assert len(links(world)) == before + 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("verb", ["UPDATE {} SET tenant_id = tenant_id", "DELETE FROM {}", "TRUNCATE {} CASCADE"])
+@pytest.mark.parametrize("table", JOURNALS)
+def test_no_role_rewrites_the_books(table: str, verb: str) -> None:
+    # R062
+    world = make_world()
+    skill = make_skill(world)
+    with pytest.raises(NotPermitted):
+        approve_skill(skill, actor=world.bot, reviewed_sha256=skill.content_sha256)
+    commit_links()
+    for actor in (world.bot, world.operator, world.admin, world.system):
+        assert attempt(actor, verb.format(table)).sqlstate == NO_RIGHT
+
+
+def test_not_even_the_owner_of_the_tables_empties_a_book(committing: str) -> None:
+    make_world()
+    with connections["owner"].cursor() as cursor:
+        for table in JOURNALS:
+            with pytest.raises(IntegrityError, match=f"{table} is append-only"):
+                cursor.execute(f"TRUNCATE {table} CASCADE")
+
+
+def test_what_stood_before_the_chain_began_is_linked_in_the_order_of_ids(committing: str) -> None:
+    worlds = [make_world(), make_world()]
+    before = [links(world) for world in worlds]
+    with psycopg.connect(settings.DATABASE_OWNER_URL, dbname=committing) as superuser:
+        superuser.execute("SET session_replication_role = replica")
+        superuser.execute("DELETE FROM governance_auditlink")
+    with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:
+        cursor.execute("ALTER TABLE governance_auditlink NO FORCE ROW LEVEL SECURITY")
+        cursor.execute(import_module("apps.governance.migrations.0006_audit_walls").BEGINNING)
+    for world, then in zip(worlds, before, strict=True):
+        entries = [(link.position, link.entry_id, link.entry_sha256) for link in links(world)]
+        assert entries == [(link.position, link.entry_id, link.entry_sha256) for link in then]
+
+
+@pytest.mark.django_db
+def test_nobody_writes_a_link_by_hand() -> None:
+    world = make_world()
+    commit_links()
+    [first, *_] = links(world)
+    forged = (
+        "INSERT INTO governance_auditlink (tenant_id, position, entry_type, entry_id, entry_sha256, previous_sha256,"
+        " sha256, at) VALUES (%s, 99, 'change', 99, 'x', 'x', 'x', now())"
+    )
+    for actor in (world.bot, world.operator, world.system):
+        assert attempt(actor, forged, [world.tenant.pk]).sqlstate == NO_RIGHT
+        assert attempt(actor, "SELECT append_link('change', '{}')").sqlstate == NO_RIGHT
+    assert attempt(world.operator, "SELECT 1 FROM governance_auditlink WHERE id = %s", [first.pk]).passed
+    assert not attempt(world.bot, "SELECT 1 FROM governance_auditlink").passed
+
+
+@pytest.mark.django_db
+def test_an_agent_adds_refusals_of_its_own_and_reads_none() -> None:
+    world = make_world()
+    adding = (
+        "INSERT INTO governance_refusal (tenant_id, act, code, sentence, subject_type, actor_role, actor_label, agent_id, at)"
+        " VALUES (%s, '', 'x', 'x', '', %s, 'x', %s, now())"
+    )
+    own: list[int | str] = [world.tenant.pk, "agent", world.agent.pk]
+    assert attempt(world.bot, adding, own).passed
+    assert attempt(world.bot, adding, [world.tenant.pk, "operator", world.agent.pk]).sqlstate == NO_RIGHT
+    assert attempt(world.bot, adding, [world.tenant.pk, "agent", world.agent.pk + 1]).sqlstate == NO_RIGHT
+    assert attempt(world.bot, "SELECT 1 FROM governance_refusal").sqlstate == NO_RIGHT
+    assert attempt(system_actor(world.tenant.pk), adding, own).passed

@@ -1,0 +1,50 @@
+"""What the console refuses stands in the tenant's books, once, whether an act was asked or not."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from apps.governance.acting import acting
+from apps.governance.models import Refusal
+from tests.factories import World, make_persona, make_skill, make_world
+from tests.surfaces.console.browsing import decision_of, page_of
+
+
+def refusals(world: World) -> list[tuple[Any, ...]]:
+    with acting(world.operator):
+        return list(Refusal.objects.order_by("id").values_list("act", "code", "subject_type", "subject_id"))
+
+
+def test_a_page_that_does_not_offer_it_keeps_the_attempt(world: World, operator: Client) -> None:
+    # R017: agents are made by admins.
+    assert operator.post(reverse("admin:tenants_agent_add"), {"key": "x", "title": "X"}).status_code == 403
+    assert refusals(world) == [("", "not_permitted", "tenants.agent", None)]
+
+
+def test_a_decision_the_state_does_not_allow_keeps_the_attempt(world: World, operator: Client) -> None:
+    skill = make_skill(world, "deprecated")
+    sent = {"reviewed_sha256": skill.content_sha256, "read_at": skill.version}
+    assert operator.post(decision_of(skill, "approve"), sent).status_code == 409
+    assert refusals(world) == [("skill.approve", "illegal_transition", "skills.skill", skill.pk)]
+
+
+@pytest.mark.parametrize("path", ["page", "decision"])
+def test_a_write_to_another_tenants_row_stands_in_the_books_of_who_tried(
+    world: World, operator: Client, path: str
+) -> None:
+    # R006
+    other = make_world()
+    foreign = make_skill(other)
+    to = page_of(foreign) if path == "page" else decision_of(foreign, "discard")
+    assert operator.post(to, {"body": "Mine."}).status_code in {302, 404}
+    assert refusals(world) == [("", "not_found", "skills.skill", foreign.pk)]
+    assert refusals(other) == []
+
+
+def test_reading_a_page_that_is_not_there_is_no_attempt(world: World, operator: Client) -> None:
+    foreign = make_persona(make_world())
+    assert operator.get(page_of(foreign)).status_code == 302
+    assert operator.get(reverse("admin:index") + "nowhere/").status_code == 404
+    assert refusals(world) == []
