@@ -14,6 +14,8 @@ from apps.personas.models import IdentityCard, Persona, PersonaOverlay, Standing
 from apps.skills.actions import approve_skill, deprecate_skill, draft_skill
 from apps.skills.models import Skill
 from apps.skills.uploads import upload_file
+from apps.switches.actions import throw_switch
+from apps.switches.models import Switch
 from apps.tenants.actions import add_member, allow_invokable, create_agent, create_tenant, issue_token
 from apps.tenants.identity import agent_actor, new_tenant_actor, person_actor
 from apps.tenants.models import Agent, InvokableAgent, Tenant, User
@@ -134,6 +136,11 @@ def make_skill_with_file(
 def make_memory(world: World, body: str = "Most customers are in the EU.") -> AgentMemory:
     """The agent's memory, written by itself."""
     return create_memory(world.agent.pk, actor=world.bot, body=body)
+
+
+def make_switch(world: World) -> Switch:
+    """One kind of stop, for the agent alone."""
+    return throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Rest.", agent_id=world.agent.pk)
 
 
 def make_block(world: World, label: str = "BusinessFacts", **values: object) -> MemoryBlock:

@@ -19,6 +19,7 @@ from apps.api.proposals import ProposalView
 from apps.api.sessions import SessionView
 from apps.api.skills import SkillView
 from apps.api.standing_rules import RuleView
+from apps.api.switches import SwitchView
 from apps.api.views import Nowhere
 
 router = SimpleRouter()
@@ -36,6 +37,7 @@ router.register("conversations", ConversationView, "conversation")
 router.register("messages", MessageView, "message")
 router.register("sessions", SessionView, "session")
 router.register("proposals", ProposalView, "proposal")
+router.register("switches", SwitchView, "switch")
 router.register("extractions", ExtractionView, "extraction")
 
 urlpatterns: list[URLPattern | URLResolver] = [

@@ -64,6 +64,7 @@ GROUPS = (
             Place("Agents", "smart_toy", "tenants_agent_changelist"),
             Place("Who may ask whom", "hub", "tenants_invokableagent_changelist"),
             Place("Tokens", "key", "tenants_agenttoken_changelist"),
+            Place("Switches", "toggle_off", "switches_switch_changelist"),
             Place("Settings", "settings", "tenants_tenantsettings_changelist"),
         ),
     ),
@@ -81,7 +82,7 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 
 def tenant_name(request: HttpRequest) -> str:
     """The tenant whose books are open, under the product's name."""
-    tenant = Tenant.objects.filter(pk=actor_of(request).tenant_id).first() if _may_read(request) else None
+    tenant = Tenant.objects.filter(pk=actor_of(request).tenant_id).first() if may_read(request) else None
     return tenant.name if tenant else ""
 
 
@@ -107,7 +108,7 @@ def _is_here(place: Place, url: str, request: HttpRequest) -> bool:
 
 
 def _waiting(request: HttpRequest) -> dict[str, int]:
-    if not _may_read(request):
+    if not may_read(request):
         return {}
     actor = actor_of(request)
     return {
@@ -116,7 +117,7 @@ def _waiting(request: HttpRequest) -> dict[str, int]:
     }
 
 
-def _may_read(request: HttpRequest) -> bool:
+def may_read(request: HttpRequest) -> bool:
     """Pages outside the wall, such as the one to change a password, and pages after a broken transaction count nothing."""
     acting = acting_actor()
     return acting is not None and acting == getattr(request, "actor", None) and not connection.needs_rollback

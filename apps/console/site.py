@@ -34,6 +34,7 @@ from apps.console.sessions import SessionAdmin
 from apps.console.settings import SettingsAdmin
 from apps.console.skills import SkillAdmin
 from apps.console.standing_rules import RuleAdmin
+from apps.console.switches import SwitchAdmin, switches_on
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Proposal
@@ -42,6 +43,7 @@ from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.runtime.models import Session
 from apps.skills.models import Skill
+from apps.switches.models import Switch
 from apps.tenants.identity import memberships_of, person_actor
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, Tenant, TenantSettings, User
 
@@ -63,6 +65,7 @@ PAGES = {
     Skill: SkillAdmin,
     TenantSettings: SettingsAdmin,
     StandingRule: RuleAdmin,
+    Switch: SwitchAdmin,
 }
 
 
@@ -99,6 +102,10 @@ class ConsoleSite(UnfoldAdminSite):
             path("tenant/", self.admin_view(self.switch_tenant), name="switch_tenant"),
             *super().get_urls(),
         ]
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """What every page shows besides its own: what is stopped for now."""
+        return {**super().each_context(request), "switches_on": switches_on(request)}
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         home = overview(actor_of(request), timezone.now())

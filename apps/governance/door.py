@@ -25,6 +25,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import (
     Conflicting,
+    Frozen,
     GovernanceError,
     IllegalTransition,
     Invalid,
@@ -41,6 +42,8 @@ from apps.governance.refusals import Subject, noting
 
 Row = TypeVar("Row", bound=Governed)
 Values = dict[str, Any]
+# The name by which a trigger says that somebody stopped this for now.
+FROZEN = "frozen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,9 +255,11 @@ def text_sha256(salt: str, before: Values, after: Values, reason: str) -> str:
 
 def _explained(row: Governed, refusal: Error) -> GovernanceError:
     cause = refusal.__cause__
+    name = cause.diag.constraint_name if isinstance(cause, postgres.Error) else None
+    if isinstance(cause, postgres.Error) and name == FROZEN:
+        return Frozen(str(cause.diag.message_primary))
     if isinstance(cause, postgres.InsufficientPrivilege):
         return NotPermitted(f"The database refuses this change of {row._meta.verbose_name} to the present role.")
-    name = cause.diag.constraint_name if isinstance(cause, postgres.Error) else None
     for constraint in row._meta.constraints:
         if constraint.name == name:
             return Conflicting(str(constraint.get_violation_error_message()))

@@ -28,6 +28,12 @@ class NothingPermitted(NotPermitted):
         self.ignored_fields = tuple(ignored_fields)
 
 
+class Frozen(NotPermitted):
+    """Somebody stopped for now what the act would do; it is not refused for good."""
+
+    code = "frozen"
+
+
 class NotVisible(GovernanceError):
     """No such row for this actor; another tenant's row reads the same as none."""
 

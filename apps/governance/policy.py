@@ -64,6 +64,8 @@ class Act(StrEnum):
     TOKEN_ROTATE = "token.rotate"
     MEMBER_ADD = "member.add"
     GRANT_SYNC = "grant.sync"
+    SWITCH_THROW = "switch.throw"
+    SWITCH_LIFT = "switch.lift"
 
 
 class Risk(StrEnum):
@@ -158,6 +160,8 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.TOKEN_ROTATE: Rule(_ADMIN | _SYSTEM),
         Act.MEMBER_ADD: Rule(_ADMIN | _SYSTEM),
         Act.GRANT_SYNC: Rule(_SYSTEM),
+        Act.SWITCH_THROW: Rule(PEOPLE | _SYSTEM, ("kind", "agent", "channel", "reason")),
+        Act.SWITCH_LIFT: Rule(PEOPLE | _SYSTEM, ("status",)),
     }
 )
 

@@ -12,7 +12,7 @@ from apps.conversations.models import Conversation, Message
 from apps.conversations.rules import Line, ToolCall
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.errors import Conflicting, GovernanceError
+from apps.governance.errors import Conflicting, Frozen, GovernanceError
 from apps.governance.models import Taint
 from apps.learning.journal import Finding, conclude, verdict_on, write_verdict
 from apps.learning.models import Extraction
@@ -30,6 +30,7 @@ from apps.prompt.extraction import (
 from apps.prompt.framing import canonical_json
 from apps.prompt.wording import EXTRACT_SKILL
 from apps.skills.actions import draft_skill
+from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
 
 logger = logging.getLogger(__name__)
@@ -54,7 +55,10 @@ def learning_backend() -> Backend:
 
 
 def extract(conversation_id: int, *, actor: Actor, backend: Backend) -> Extraction | None:
-    """Look at a resolved conversation once. None: it is gone or not resolved (R112). A failing model raises, to be tried again."""
+    """Look at a resolved conversation once (R112). None: it is gone, not resolved, or learning is frozen.
+
+    A failing model raises, to be tried again.
+    """
     with acting(actor):
         conversation = (
             Conversation.objects.visible_to(actor)
@@ -65,6 +69,8 @@ def extract(conversation_id: int, *, actor: Actor, backend: Backend) -> Extracti
         if conversation is None:
             logger.info("nothing to extract from", extra={"conversation_id": conversation_id})
             return None
+        if _is_frozen(conversation, actor):
+            return None
         known = Extraction.objects.filter(conversation=conversation).first()
         lines = transcript(conversation)
     if known:
@@ -73,6 +79,12 @@ def extract(conversation_id: int, *, actor: Actor, backend: Backend) -> Extracti
     if isinstance(decided, Finding):
         return conclude(conversation, decided, actor=actor)
     return _draft(conversation, decided, actor)
+
+
+def _is_frozen(conversation: Conversation, actor: Actor) -> bool:
+    """While learning is frozen the conversation waits for its verdict; the sweep comes back to it."""
+    on = Switch.objects.visible_to(actor).on().of_kinds(Switch.Kind.FREEZE_LEARNING)
+    return on.reaching(conversation.agent_id, conversation.channel).exists()
 
 
 def attempt(tenant_id: int, conversation_id: int) -> None:
@@ -120,7 +132,7 @@ def _decide(conversation: Conversation, lines: Sequence[Line], backend: Backend)
     return Worthwhile(vetted, reply)
 
 
-def _draft(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) -> Extraction:
+def _draft(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) -> Extraction | None:
     reply, name = worthwhile.reply, worthwhile.draft.name
     imported = conversation.origin == Conversation.Origin.IMPORTED
     try:
@@ -142,6 +154,9 @@ def _draft(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) -> 
         return conclude(
             conversation, Finding(Verdict.KNOWN, f"The agent has a skill {name} already.", reply), actor=actor
         )
+    except Frozen:
+        # Thrown while the model read; the conversation keeps its turn for when learning goes on.
+        return None
     except GovernanceError as refusal:
         return conclude(conversation, Finding(Verdict.REFUSED, str(refusal), reply), actor=actor)
 

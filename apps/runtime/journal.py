@@ -21,6 +21,7 @@ from apps.prompt.segments import Assembled, Part, encode_segments
 from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn
 from apps.runtime.rules import CRASHES_PER_TURN, PATIENCE
 from apps.runtime.steps import Step, canonical_object
+from apps.runtime.stops import Stopped
 
 
 class FenceLost(Exception):
@@ -39,9 +40,13 @@ class Claim:
 
     @property
     def is_spent(self) -> bool:
-        """Its workers died too often, so the turn itself kills them; waiting for the model is no death. Or it is too old."""
+        """Its workers died too often, so the turn itself kills them; waiting for the model is no death. Or it is too old.
+
+        A turn that an operator held has not grown old by itself.
+        """
         dies = self.turn.attempts > CRASHES_PER_TURN and not self.turn.failure_code
-        return dies or timezone.now() - self.turn.started_at > PATIENCE
+        is_old = timezone.now() - self.turn.started_at > PATIENCE and self.turn.failure_code != Stopped.code
+        return dies or is_old
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,8 @@ class Loop:
     max_steps: int
     deadline_seconds: float
     on_reply: Callable[[int, Reply, Planned], None]
+    before_call: Callable[[], None]
+    before_keeping: Callable[[], None]
     steps: list[Step] = field(default_factory=list)
     called: Counter[str] = field(default_factory=Counter)
     started: float = field(default_factory=monotonic)
@@ -53,6 +55,7 @@ class Loop:
         self.account.window_start = len(history) - len(window)
         messages: list[JsonObject] = [*window, asked]
         for number in range(1, self.max_steps + 1):
+            self.before_call()
             planned = self.account.plan(messages)
             reply = self.backend.complete(self._request(planned))
             self.on_reply(number, reply, planned)
@@ -100,6 +103,8 @@ class Loop:
             return ToolCall(use.tool_use_id, use.name, dict(arguments), refusal, is_error=True)
         tool = next(tool for tool in self.tools if tool.name == use.name)
         try:
+            if tool.keeps:
+                self.before_keeping()
             result = tool.run(self.context, arguments)
         except GovernanceError as error:
             # A refusal is an answer the model can act on, not a failure of the turn.

@@ -41,6 +41,7 @@ from apps.runtime.rows import zone_now
 from apps.runtime.rules import retry_after
 from apps.runtime.sessions import PrefixChanged, session_of
 from apps.runtime.steps import canonical_object
+from apps.runtime.stops import Stopped, refuse_if_frozen, refuse_if_stopped
 from apps.tenants.identity import agent_actor, system_actor
 from apps.tenants.models import Agent
 
@@ -53,13 +54,24 @@ KINDS = {InboundEvent.Kind.MESSAGE: EventKind.MESSAGE, InboundEvent.Kind.OPERATO
 def answer(tenant_id: int, conversation_id: int, *, backend: Backend) -> None:
     """Take the conversation's turn if there is one to take. A failing model postpones it; nothing has left the house then."""
     system = system_actor(tenant_id, "worker")
-    agent = _agent_of(conversation_id, system)
-    if agent is None or not _is_ours(agent):
+    conversation = _conversation(conversation_id, system)
+    if conversation is None or not _is_ours(conversation.agent):
         return
+    agent = conversation.agent
     # What arrives while the model thinks is answered next, without waiting for the sweep.
-    while claimed := claim(conversation_id, actor=system):
+    while not _is_stopped(conversation, system) and (claimed := claim(conversation_id, actor=system)):
         if not _finished(claimed, agent, system, backend):
             return
+
+
+def _is_stopped(conversation: Conversation, system: Actor) -> bool:
+    """While an operator holds it, no turn begins and none that waits grows older; the sweep takes it up afterwards."""
+    try:
+        refuse_if_stopped(conversation, actor=system)
+    except Stopped as stop:
+        logger.info("turn waits", extra={"conversation_id": conversation.pk, "code": stop.code})
+        return True
+    return False
 
 
 def _finished(claimed: Claim, agent: Agent, system: Actor, backend: Backend) -> bool:
@@ -79,6 +91,9 @@ def _finished(claimed: Claim, agent: Agent, system: Actor, backend: Backend) -> 
         return _put_off(claimed, asked, error, system)
     except (TurnFailed, PrefixChanged) as error:
         give_up(claimed, asked, error.code, str(error), actor=system)
+    except Stopped as stop:
+        postpone(claimed.turn, stop.code, str(stop), 0, actor=system)
+        return False
     except FenceLost:
         logger.warning("turn taken over by another worker", extra={"turn_id": claimed.turn.pk})
         return False
@@ -117,8 +132,11 @@ def _answer(claimed: Claim, asked: Asked, agent: Agent, system: Actor, backend: 
         max_steps=agent.max_steps,
         deadline_seconds=settings.TURN_DEADLINE_SECONDS,
         on_reply=partial(_note, turn, account),
+        before_call=partial(refuse_if_stopped, conversation, actor=system),
+        before_keeping=partial(refuse_if_frozen, conversation, actor=system),
     )
     steps = loop.run(history_of(conversation, actor=system), asked.wire)
+    refuse_if_stopped(conversation, actor=system)
     close(claimed, asked, steps, actor=system)
 
 
@@ -174,10 +192,9 @@ def _note(turn: Turn, account: Account, step: int, reply: Reply, planned: Planne
     account.keep(planned, reply)
 
 
-def _agent_of(conversation_id: int, system: Actor) -> Agent | None:
+def _conversation(conversation_id: int, system: Actor) -> Conversation | None:
     with acting(system):
-        row = Conversation.objects.visible_to(system).filter(pk=conversation_id).select_related("agent").first()
-        return row.agent if row else None
+        return Conversation.objects.visible_to(system).filter(pk=conversation_id).select_related("agent").first()
 
 
 def _is_ours(agent: Agent) -> bool:

@@ -18,6 +18,7 @@ from apps.personas.models import Persona
 from apps.runtime.turn import answer
 from apps.skills.actions import approve_skill, count_use
 from apps.skills.models import Skill
+from apps.switches.actions import lift_switch
 from tests.factories import (
     World,
     make_block,
@@ -31,6 +32,7 @@ from tests.factories import (
     make_profile,
     make_rule,
     make_skill,
+    make_switch,
     make_world,
 )
 
@@ -100,4 +102,5 @@ def write_about_agent(world: World) -> None:
     make_overlay(world)
     make_identity_card(world)
     make_rule(world)
+    lift_switch(make_switch(world), actor=world.operator)
     make_rule(world, "Never promise a refund date.", of_agent=False)

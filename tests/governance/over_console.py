@@ -100,6 +100,8 @@ class Console:
         ),
         Act.INVOKABLE_AMEND: edit("role_hint", role_hint="New."),
         Act.INVOKABLE_WITHDRAW: decision("withdraw"),
+        Act.SWITCH_THROW: add("switches_switch", agent="", kind="freeze-learning", reason="Rest."),
+        Act.SWITCH_LIFT: decision("lift"),
         Act.TOKEN_ISSUE: decision("issue", name="matrix", valid_days="90"),
         Act.TOKEN_REVOKE: decision("revoke"),
         Act.TOKEN_ROTATE: decision("rotate"),

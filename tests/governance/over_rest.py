@@ -75,6 +75,8 @@ class Rest:
         Act.SKILL_REVISE: lambda _, row: ("PATCH", f"skills/{row.pk}", {"body": "New."}),
         Act.SKILL_PROPOSE: lambda _, row: ("PATCH", f"skills/{row.pk}", {"body": "New."}),
         Act.SKILL_DISCARD: lambda _, row: ("DELETE", f"skills/{row.pk}", None),
+        Act.SWITCH_THROW: lambda _, __: ("POST", "switches", {"kind": "freeze-learning", "reason": "Rest."}),
+        Act.SWITCH_LIFT: lambda _, row: ("POST", f"switches/{row.pk}/lift", {"version": row.version}),
         Act.SKILL_FETCH: lambda _, row: ("GET", f"skills/{row.pk}", None),
         Act.SKILL_ATTACH: lambda _, row: ("POST", f"skills/{row.pk}/attachments", FILE),
         Act.SKILL_DETACH: lambda _, row: ("DELETE", f"skills/{row.pk}/attachments/prices.csv", None),

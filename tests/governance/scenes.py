@@ -28,6 +28,7 @@ from tests.factories import (
     make_rule,
     make_skill,
     make_skill_with_file,
+    make_switch,
     make_user,
     make_world,
 )
@@ -143,6 +144,8 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.TOKEN_ROTATE: lambda world: issue_token(world.agent, actor=world.admin, name="spare").row,
     Act.MEMBER_ADD: lambda world: make_user(f"new@{world.tenant.key}.example"),
     Act.GRANT_SYNC: _nothing,
+    Act.SWITCH_THROW: _nothing,
+    Act.SWITCH_LIFT: make_switch,
 }
 
 # Acts on no governed row that stands already.

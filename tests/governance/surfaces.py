@@ -44,6 +44,8 @@ from apps.skills.actions import (
     revise_skill,
 )
 from apps.skills.uploads import upload_file
+from apps.switches.actions import lift_switch, throw_switch
+from apps.switches.models import Switch
 from apps.tenants.actions import (
     add_member,
     allow_invokable,
@@ -118,6 +120,8 @@ class Actions:
         Act.SKILL_REVISE: lambda _, row, actor: revise_skill(row, actor=actor, values={"body": "New."}),
         Act.SKILL_PROPOSE: lambda _, row, actor: propose_revision(row, actor=actor, values={"body": "New."}),
         Act.SKILL_DISCARD: lambda _, row, actor: discard_skill(row, actor=actor),
+        Act.SWITCH_THROW: lambda _, __, actor: throw_switch(Switch.Kind.FREEZE_LEARNING, actor=actor, reason="Rest."),
+        Act.SWITCH_LIFT: lambda _, row, actor: lift_switch(row, actor=actor),
         Act.SKILL_FETCH: lambda _, row, actor: count_use(row, actor=actor),
         Act.SKILL_ATTACH: lambda _, row, actor: upload_file(row, actor=actor, name="terms.txt", content=b"Pay first."),
         Act.SKILL_DETACH: lambda _, row, actor: detach_file(row, actor=actor, name="prices.csv"),

@@ -13,7 +13,9 @@ from apps.governance.models import Governed, Proposal
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
 from apps.personas.models import Persona, StandingRule
 from apps.skills.models import Skill
-from tests.factories import World, make_conversation, make_persona, make_rule, make_skill, make_world
+from apps.switches.actions import lift_switch
+from apps.switches.models import Switch
+from tests.factories import World, make_conversation, make_persona, make_rule, make_skill, make_switch, make_world
 from tests.governance.attempts import BROKEN_RULE, attempt
 
 pytestmark = pytest.mark.django_db
@@ -57,10 +59,16 @@ def proposal_in(world: World, state: str) -> Proposal:
     return reject_proposal(proposal, actor=world.operator, reason="No.") if state == "rejected" else proposal
 
 
+def switch_in(world: World, state: str) -> Switch:
+    switch = make_switch(world)
+    return lift_switch(switch, actor=world.operator) if state == Switch.Status.LIFTED else switch
+
+
 MACHINES = {
     "skill": Machine(Skill, "status", skill_in, {"approved": "approved_by = 'x', approved_sha256 = content_sha256"}),
     "persona": Machine(Persona, "status", persona_in, {}),
     "rule": Machine(StandingRule, "status", rule_in, {}),
+    "switch": Machine(Switch, "status", switch_in, {"lifted": "lifted_by = 'x'"}),
     "conversation": Machine(
         Conversation,
         "status",

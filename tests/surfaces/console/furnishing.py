@@ -10,6 +10,7 @@ from apps.personas.actions import propose_patch
 from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn
 from apps.skills.actions import propose_deprecation, propose_revision
 from apps.skills.models import Skill
+from apps.switches.actions import lift_switch
 from tests.factories import (
     World,
     make_block,
@@ -23,6 +24,7 @@ from tests.factories import (
     make_profile,
     make_rule,
     make_skill,
+    make_switch,
 )
 
 
@@ -40,6 +42,7 @@ def furnished(world: World) -> list[Model]:
         make_identity_card(world, line_key="sales", assigned_name="Alan Turing"),
         make_rule(world, "Never promise a refund date.", of_agent=False),
         make_rule(world),
+        lift_switch(make_switch(world), actor=world.operator),
         skill,
         conversation,
         make_memory(world),

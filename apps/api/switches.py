@@ -1,0 +1,109 @@
+"""Switches: what people stopped for now. Agents have no business with them; their writes say what is frozen."""
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import CharField, ChoiceField
+
+from apps.api.agents import agent_id_named
+from apps.api.bodies import Body, Number, Text
+from apps.api.filters import AgentFilters, ChoiceFilter
+from apps.api.rows import STAMPS, Shown
+from apps.api.views import Rows
+from apps.governance.door import authorize
+from apps.governance.policy import Act
+from apps.switches.actions import lift_switch, throw_switch
+from apps.switches.models import Switch
+
+
+class SwitchRow(Shown[Switch]):
+    """What is stopped, for whom, why."""
+
+    agent_key = CharField(source="agent.key", read_only=True, allow_null=True, help_text="Null: every agent.")
+    sentence = CharField(read_only=True, help_text="The same in words.")
+
+    class Meta:
+        model = Switch
+        fields = (
+            "id",
+            "kind",
+            "agent_key",
+            "channel",
+            "reason",
+            "sentence",
+            "status",
+            "thrown_by",
+            "lifted_by",
+            "lifted_at",
+            *STAMPS,
+            "ignored_fields",
+        )
+        read_only_fields = fields
+
+
+class NewSwitch(Body):
+    """What to stop, where, and why."""
+
+    about = frozenset[str]()
+    shown = frozenset(SwitchRow.Meta.fields)
+
+    kind = ChoiceField(Switch.Kind.choices)
+    agent_key = Text(required=False, allow_null=True, help_text="Left out or null: every agent.")
+    channel = Text(required=False)
+    reason = Text()
+
+
+class Lifting(Body):
+    """Why it goes on."""
+
+    about = frozenset[str]()
+
+    version = Number(help_text="The switch's version that was read.")
+    reason = Text(required=False)
+
+
+class SwitchFilters(AgentFilters):
+    """By agent, kind and status."""
+
+    kind = ChoiceFilter(choices=Switch.Kind.choices)
+    status = ChoiceFilter(choices=Switch.Status.choices)
+
+
+class SwitchView(Rows[Switch]):
+    """Switches of the tenant; people only."""
+
+    queryset = Switch.objects.none()
+    serializer_class = SwitchRow
+    filterset_class = SwitchFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[Switch]:
+        """Those of the tenant."""
+        return Switch.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=NewSwitch, responses={201: SwitchRow})
+    def create(self, request: Request) -> Response:
+        """Stop something at once; it holds before the next model call."""
+        authorize(self.actor, Act.SWITCH_THROW, self.actor.tenant_id)
+        sent = NewSwitch.read(request, self.actor)
+        named = sent.values.get("agent_key")
+        switch = throw_switch(
+            Switch.Kind(sent.values["kind"]),
+            actor=self.actor,
+            reason=sent.values["reason"],
+            agent_id=None if named is None else agent_id_named(named, self.actor),
+            channel=sent.values.get("channel", ""),
+        )
+        return self.answer(switch.pk, sent.ignored, 201)
+
+    @extend_schema(request=Lifting, responses=SwitchRow)
+    @action(detail=True, methods=["post"])
+    def lift(self, request: Request, pk: str) -> Response:
+        """Let it go on."""
+        del pk
+        switch = self.get_object()
+        sent = Lifting.read(request, self.actor)
+        lift_switch(switch, actor=self.actor, reason=sent.values.get("reason", ""), read_at=sent.read_at)
+        return self.answer(switch.pk, sent.ignored)

@@ -1,0 +1,215 @@
+"""Switches: effective before the next model call, nothing lost meanwhile, and PostgreSQL refuses as well."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from django.utils import timezone
+
+from apps.conversations.actions import resolve_conversation
+from apps.conversations.models import Conversation, Message
+from apps.governance.acting import acting
+from apps.governance.errors import Conflicting, Frozen, IllegalTransition, Invalid
+from apps.learning.extraction import extract
+from apps.llm.backend import Reply, Request
+from apps.memory.actions import amend_memory, amend_profile
+from apps.memory.models import AgentMemory
+from apps.personas.actions import propose_patch
+from apps.runtime.models import Turn
+from apps.runtime.rules import PATIENCE
+from apps.runtime.turn import answer
+from apps.skills.models import Skill
+from apps.switches.actions import lift_switch, throw_switch
+from apps.switches.models import Switch
+from apps.tenants.actions import create_agent
+from apps.tenants.due import due_work
+from apps.tenants.models import Agent
+from tests.actions.conversing import calls, lines, reply, take, tell, tool, turn_of
+from tests.factories import World, make_conversation, make_memory, make_persona, make_profile, make_skill, make_world
+from tests.governance.attempts import NO_RIGHT, attempt
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+FREEZE, SENDING, ANSWERING = Switch.Kind.FREEZE_LEARNING, Switch.Kind.PAUSE_SENDING, Switch.Kind.PAUSE_AGENT
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def throw(world: World, kind: Switch.Kind, agent: Agent | None = None, channel: str = "") -> Switch:
+    agent_id = agent.pk if agent else None
+    return throw_switch(kind, actor=world.operator, reason="It misquotes prices.", agent_id=agent_id, channel=channel)
+
+
+@dataclass
+class Interrupted:
+    """A model during whose first call somebody does something."""
+
+    meanwhile: Callable[[], object]
+    standin: StandIn
+    asked: list[Request] = field(default_factory=list)
+
+    def complete(self, request: Request) -> Reply:
+        self.asked.append(request)
+        if len(self.asked) == 1:
+            self.meanwhile()
+        return self.standin.backend.complete(request)
+
+
+@pytest.mark.parametrize("kind", [SENDING, ANSWERING])
+def test_what_arrives_while_answering_is_stopped_waits_and_is_answered_once_afterwards(
+    kind: Switch.Kind, world: World, standin: StandIn
+) -> None:
+    switch = throw(world, kind)
+    event = tell(world, "Hello")
+    answer(world.tenant.pk, event.conversation_id, backend=standin.backend)
+    tell(world, "Anybody there?")
+    answer(world.tenant.pk, event.conversation_id, backend=standin.backend)
+    assert standin.requests() == []
+    assert (world.tenant.pk, event.conversation_id) not in due_work("turn")
+    lift_switch(switch, actor=world.operator)
+    assert (world.tenant.pk, event.conversation_id) in due_work("turn")
+    standin.play(reply("Here I am."))
+    take(world, event, standin.backend)
+    assert [sender for sender, _ in lines(world, event.conversation_id)] == ["customer", "customer", "agent"]
+    assert len(standin.requests()) == 1
+
+
+def test_a_running_turn_stops_before_its_next_model_call_and_is_resumed(world: World, standin: StandIn) -> None:
+    event = tell(world, "Hello")
+    standin.play(tool("list_skills"), reply("Never said."))
+    model = Interrupted(lambda: throw(world, ANSWERING), standin)
+    answer(world.tenant.pk, event.conversation_id, backend=model)
+    assert len(model.asked) == 1
+    turn = turn_of(world, event)
+    assert (turn.status, turn.failure_code) == (Turn.Status.RUNNING, "stopped")
+    assert turn.failure == "Answering is paused for every agent."
+    # A day goes by; whoever was held has not grown old by itself.
+    with acting(world.system):
+        Turn.objects.filter(pk=turn.pk).update(started_at=timezone.now() - 2 * PATIENCE)
+        [switch] = Switch.objects.visible_to(world.system).on()
+    lift_switch(switch, actor=world.operator)
+    standin.play(reply("Sorry for the wait."))
+    take(world, event, standin.backend)
+    assert lines(world, event.conversation_id) == [("customer", "Hello"), ("agent", "Sorry for the wait.")]
+
+
+def test_a_reply_written_while_sending_was_paused_does_not_leave(world: World, standin: StandIn) -> None:
+    event = tell(world, "Hello")
+    standin.play(reply("Too late."))
+    model = Interrupted(lambda: throw(world, SENDING), standin)
+    answer(world.tenant.pk, event.conversation_id, backend=model)
+    with acting(world.system):
+        assert not Message.objects.exists()
+    assert turn_of(world, event).failure_code == "stopped"
+
+
+def test_a_switch_reaches_no_further_than_it_says(world: World, standin: StandIn) -> None:
+    other = create_agent("sales", "Sales", actor=world.admin)
+    throw(world, ANSWERING, other)
+    throw(world, ANSWERING, world.agent, "sms")
+    neighbour = make_world()
+    throw(neighbour, ANSWERING)
+    standin.play(reply("Hello!"))
+    assert take(world, tell(world, "Hello"), standin.backend).status == Turn.Status.DONE
+    held = tell(world, "Hello by sms", thread="phone", channel="sms", customer="sms:+1")
+    answer(world.tenant.pk, held.conversation_id, backend=standin.backend)
+    assert len(standin.requests()) == 1
+
+
+def test_while_learning_is_frozen_agents_and_workers_write_nothing_and_people_do(world: World) -> None:
+    persona, memory, profile = make_persona(world), make_memory(world), make_profile(world)
+    switch = throw(world, FREEZE)
+    for write in (
+        lambda: make_skill(world),
+        lambda: make_skill(world, actor=world.system),
+        lambda: amend_memory(memory, actor=world.bot, body="New."),
+        lambda: amend_profile(profile, actor=world.bot, values={"notes": "New."}),
+        lambda: propose_patch(persona, actor=world.bot, text="Say hello first."),
+    ):
+        with pytest.raises(Frozen, match="Learning is frozen by an operator"):
+            write()
+    amend_memory(memory, actor=world.operator, body="Corrected by a person.")
+    lift_switch(switch, actor=world.operator)
+    assert make_skill(world).status == Skill.Status.DRAFT
+
+
+def test_a_freeze_of_one_agent_leaves_the_others_learning(world: World) -> None:
+    other = create_agent("sales", "Sales", actor=world.admin)
+    throw(world, FREEZE, other)
+    assert make_skill(world).pk
+    throw(world, FREEZE, world.agent)
+    with pytest.raises(Frozen):
+        make_skill(world)
+
+
+def test_postgresql_itself_refuses_an_agent_that_writes_while_learning_is_frozen(world: World) -> None:
+    memory = make_memory(world)
+    write = "UPDATE memory_agentmemory SET body = 'New.' WHERE id = %s"
+    assert attempt(world.bot, write, [memory.pk]).passed
+    switch = throw(world, FREEZE)
+    assert attempt(world.bot, write, [memory.pk]).sqlstate == NO_RIGHT
+    assert attempt(world.bot, "UPDATE switches_switch SET status = 'lifted' WHERE id = %s", [switch.pk]).sqlstate
+    assert attempt(world.bot, "SELECT reason FROM switches_switch").sqlstate == NO_RIGHT
+    assert attempt(world.bot, "SELECT kind FROM switches_switch").rows == 1
+
+
+def test_a_turn_goes_on_without_learning_where_one_channel_is_frozen(world: World, standin: StandIn) -> None:
+    throw(world, FREEZE, channel="http")
+    standin.play(tool("update_memory", body="Learned."), reply("Done."))
+    event = tell(world, "Remember this")
+    turn = take(world, event, standin.backend)
+    [call] = calls(world, turn)
+    assert call["is_error"]
+    assert call["result"].startswith("Learning is frozen for every agent on channel http.")
+    with acting(world.system):
+        assert not AgentMemory.objects.visible_to(world.system).exists()
+
+
+def test_a_conversation_waits_for_its_extraction_while_learning_is_frozen(world: World, standin: StandIn) -> None:
+    conversation = make_conversation(world)
+    resolve_conversation(conversation, actor=world.bot, outcome=Conversation.Outcome.SOLVED)
+    switch = throw(world, FREEZE)
+    assert extract(conversation.pk, actor=world.system, backend=standin.backend) is None
+    assert (world.tenant.pk, conversation.pk) not in due_work("extraction")
+    assert standin.requests() == []
+    lift_switch(switch, actor=world.operator)
+    assert (world.tenant.pk, conversation.pk) in due_work("extraction")
+    assert extract(conversation.pk, actor=world.system, backend=standin.backend) is not None
+
+
+def test_a_freeze_thrown_while_the_extractor_reads_leaves_the_conversation_for_later(
+    world: World, standin: StandIn
+) -> None:
+    conversation = make_conversation(world)
+    resolve_conversation(conversation, actor=world.bot, outcome=Conversation.Outcome.SOLVED)
+    model = Interrupted(lambda: throw(world, FREEZE), standin)
+    assert extract(conversation.pk, actor=world.system, backend=model) is None
+    with acting(world.operator):
+        assert not Skill.objects.visible_to(world.operator).exists()
+        [switch] = Switch.objects.visible_to(world.operator).on()
+    lift_switch(switch, actor=world.operator)
+    assert extract(conversation.pk, actor=world.system, backend=standin.backend) is not None
+
+
+def test_a_switch_is_on_once_and_lifted_once(world: World) -> None:
+    switch = throw(world, ANSWERING)
+    with pytest.raises(Conflicting, match="stopped there already"):
+        throw(world, ANSWERING)
+    lift_switch(switch, actor=world.operator)
+    with pytest.raises(IllegalTransition):
+        lift_switch(switch, actor=world.operator)
+    assert throw(world, ANSWERING).pk != switch.pk
+
+
+def test_a_switch_says_why_and_where(world: World) -> None:
+    with pytest.raises(Invalid, match="Say why"):
+        throw_switch(ANSWERING, actor=world.operator, reason=" ")
+    with pytest.raises(Invalid, match="channel"):
+        throw_switch(ANSWERING, actor=world.operator, reason="Why.", channel="Not a channel")
+    assert str(throw(world, SENDING, world.agent, "sms")) == (
+        "Autonomous sending is paused for agent support on channel sms."
+    )

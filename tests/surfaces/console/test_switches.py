@@ -1,0 +1,33 @@
+"""Every page says what is stopped for now."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from apps.switches.actions import lift_switch
+from tests.factories import make_switch, make_world
+
+pytestmark = pytest.mark.django_db
+
+PLACES = ("admin:index", "admin:skills_skill_changelist", "admin:tenants_agent_changelist", "admin:switch_tenant")
+
+
+def test_every_page_says_what_is_stopped_until_it_is_lifted() -> None:
+    world = make_world()
+    client = Client()
+    client.force_login(world.operator_user)
+    switch = make_switch(world)
+    for place in PLACES[:3]:
+        page = client.get(reverse(place)).content.decode()
+        assert "Answering is paused for agent support." in page
+        assert reverse("admin:switches_switch_change", args=[switch.pk]) in page
+    lift_switch(switch, actor=world.operator)
+    assert "is paused" not in client.get(reverse(PLACES[0])).content.decode()
+
+
+def test_a_page_outside_the_books_asks_for_no_switch() -> None:
+    world = make_world()
+    make_switch(world)
+    client = Client()
+    client.force_login(world.operator_user)
+    assert client.get(reverse(PLACES[3])).status_code == 200
