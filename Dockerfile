@@ -20,7 +20,8 @@ FROM python:3.12-slim
 # The model's client trusts the system's certificates and brings none of its own.
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/* \
     && groupadd --system --gid 10001 preceptor \
-    && useradd --system --uid 10001 --gid preceptor --no-create-home --home-dir /nonexistent preceptor
+    && useradd --system --uid 10001 --gid preceptor --no-create-home --home-dir /nonexistent preceptor \
+    && install --directory --owner=preceptor --group=preceptor --mode=0700 /var/lib/preceptor/attachments
 WORKDIR /srv/preceptor
 COPY --from=build /srv/preceptor/.venv .venv
 COPY --from=build /srv/preceptor/manage.py /srv/preceptor/pyproject.toml ./

@@ -39,7 +39,6 @@ def attachment_store(environment: Environment) -> dict[str, Any]:
     if not environment.attachments_s3_bucket:
         options: dict[str, Any] = {
             "location": environment.attachments_dir,
-            "base_url": None,
             "file_permissions_mode": 0o600,
             "directory_permissions_mode": 0o700,
         }
@@ -244,6 +243,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": ENV.sweep_interval_seconds,
         "options": {"expires": ENV.sweep_interval_seconds * 2},
     },
+    "sweep stored files": {"task": "apps.skills.tasks.sweep", "schedule": 86_400.0, "options": {"expires": 3600.0}},
     "sweep resolved conversations": {
         "task": "apps.learning.tasks.sweep",
         "schedule": ENV.sweep_interval_seconds,

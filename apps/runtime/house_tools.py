@@ -21,11 +21,15 @@ from apps.personas.models import Persona
 from apps.prompt.budgets import SECTION_CHARACTERS
 from apps.prompt.framing import canonical_json, fence
 from apps.prompt.sanitizer import sanitize
+from apps.prompt.values import Rule
 from apps.skills.actions import count_use, draft_skill
+from apps.skills.files import content_of, refuse_fetch
 from apps.skills.models import Skill
-from apps.skills.rules import BODY_CHARACTERS
+from apps.skills.rules import BODY_CHARACTERS, Attached, mentions
 
 LISTED_SKILLS = 100
+# A model reads the beginning of a long file; the rest costs more than it tells.
+FILE_CHARACTERS = 20_000
 MEMORY = "memory"
 
 
@@ -80,14 +84,37 @@ def _get_skill(context: Context, arguments: JsonObject) -> str:
             raise NotVisible("There is no approved skill with this id. The index in your prompt lists those there are.")
         if not context.conversation.off_the_record:
             count_use(skill, actor=context.actor)
-    return canonical_json(
-        {
-            "name": skill.name,
-            "title": _clean(skill.title),
-            "version": skill.version,
-            "body": _clean(skill.body, BODY_CHARACTERS),
-        }
-    )
+    answer: JsonObject = {
+        "name": skill.name,
+        "title": _clean(skill.title),
+        "version": skill.version,
+        "body": _clean(skill.body, BODY_CHARACTERS),
+    }
+    files: list[Json] = [_described(file) for file in skill.files if mentions(skill.body, file.name)]
+    if files:
+        answer["attachments"] = files
+    return canonical_json(answer)
+
+
+def _described(file: Attached) -> JsonObject:
+    return {"name": _clean(file.name), "media_type": file.media_type, "size_bytes": file.size_bytes}
+
+
+def _get_skill_attachment(context: Context, arguments: JsonObject) -> str:
+    with acting(context.actor):
+        pk, name = _number(arguments["skill_id"]), str(arguments["file_name"])
+        skill = Skill.objects.visible_to(context.actor).approved().filter(pk=pk).first()
+        file = skill.file_named(name) if skill and mentions(skill.body, name) else None
+        if skill is None or file is None:
+            raise NotVisible("No approved skill with this id mentions a file of this name. get_skill lists its files.")
+        refuse_fetch(skill, context.actor)
+    # Outside the transaction: the store may be a bucket.
+    content = content_of(file)
+    if not file.is_text:
+        return canonical_json({**_described(file), "note": "This is no text, so you cannot read it. Offer what it is."})
+    read = sanitize(content.decode(), FILE_CHARACTERS)
+    cut = {"cut_after_characters": FILE_CHARACTERS} if Rule.TRUNCATED in read.notes else {}
+    return canonical_json({**_described(file), "text": read.text, **cut})
 
 
 def _list_skills(context: Context, arguments: JsonObject) -> str:
@@ -185,6 +212,14 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         {},
         (),
         _list_skills,
+        keeps=False,
+    ),
+    HouseTool(
+        "get_skill_attachment",
+        "Read a file that a runbook you fetched mentions by name.",
+        {"skill_id": "The id of the skill.", "file_name": "The file's name as get_skill lists it."},
+        ("skill_id", "file_name"),
+        _get_skill_attachment,
         keeps=False,
     ),
     HouseTool(

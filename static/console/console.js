@@ -17,3 +17,12 @@ document.addEventListener("click", (event) => closeFilters(event.target.closest(
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") closeFilters(null);
 });
+
+// Unfold's script writes a chosen file's name into a second field, which a plain file input does not have.
+document.addEventListener(
+  "change",
+  (event) => {
+    if (event.target.matches("input.pc-file")) event.stopImmediatePropagation();
+  },
+  true,
+);

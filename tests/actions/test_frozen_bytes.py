@@ -82,7 +82,7 @@ def test_tools_are_frozen_with_the_session_and_writers_are_not_offered_off_the_r
         take(world, event, standin.backend)
     said, unsaid = standin.requests()
     assert [tool["name"] for tool in said["tools"]] == [tool.name for tool in HOUSE_TOOLS]
-    assert [tool["name"] for tool in unsaid["tools"]] == ["get_skill", "list_skills"]
+    assert [tool["name"] for tool in unsaid["tools"]] == ["get_skill", "list_skills", "get_skill_attachment"]
     assert "off the record" in unsaid["messages"][0]["content"][0]["text"]
     assert "off the record" not in said["messages"][0]["content"][0]["text"]
 

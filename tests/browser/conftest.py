@@ -115,7 +115,7 @@ def _answering(server: "subprocess.Popen[bytes]", url: str) -> str:
     for _ in range(300):
         try:
             urlopen(f"{url}/healthz", timeout=1).close()  # noqa: S310  # our own loopback server
-        except URLError:
+        except (URLError, TimeoutError):
             assert server.poll() is None, "The server ended before it answered."
             time.sleep(0.1)
         else:

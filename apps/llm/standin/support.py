@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 UPDATE_PROFILE = "update_customer_profile"
 UPDATE_MEMORY = "update_memory"
+# What is read beside a runbook is no step of it.
+READS = frozenset({GET_SKILL, "get_skill_attachment"})
 WORDS_TO_MATCH = 2
 
 
@@ -82,7 +84,7 @@ def _tools_to_call(conversation: Conversation) -> tuple[str, ...]:
         return ()
     called = {call.tool_name for call in runbook.calls_since}
     return tuple(
-        name for name in runbook.tool_names if name in conversation.tools and name not in called and name != GET_SKILL
+        name for name in runbook.tool_names if name in conversation.tools and name not in called and name not in READS
     )
 
 

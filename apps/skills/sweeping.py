@@ -1,0 +1,51 @@
+"""Bytes that nothing came to name: uploads whose act was refused or cut off."""
+
+from datetime import datetime, timedelta
+
+from django.db import connection
+
+from apps.governance.acting import acting
+from apps.skills.store import forget, keys_before, tenants_with_files
+from apps.tenants.identity import system_actor
+from apps.tenants.models import Tenant
+
+# An upload and its act are seconds apart.
+KEPT = timedelta(days=1)
+_NAMED = """
+SELECT file ->> 'key' FROM skills_skill AS skill, jsonb_array_elements(skill.attachments) AS file
+ WHERE skill.tenant_id = %(tenant)s
+UNION
+SELECT file ->> 'key'
+  FROM governance_changerecord AS record
+  JOIN governance_changetext AS text ON text.record_id = record.id AND text.tenant_id = record.tenant_id,
+       LATERAL (VALUES (text.before), (text.after)) AS told (row),
+       LATERAL jsonb_array_elements(coalesce(told.row -> 'attachments', '[]')) AS file
+ WHERE record.tenant_id = %(tenant)s AND record.subject_type = 'skills.skill'
+"""
+
+
+def sweep_files(now: datetime) -> int:
+    """Remove bytes older than a day that neither a skill nor its history names; says how many there were."""
+    return sum(_sweep_tenant(tenant_id, now - KEPT) for tenant_id in tenants_with_files())
+
+
+def _sweep_tenant(tenant_id: int, moment: datetime) -> int:
+    # The store is asked before the rows: what is named meanwhile is younger than the moment.
+    old = list(keys_before(tenant_id, moment))
+    named = _named(tenant_id) if old else None
+    if named is None:
+        return 0
+    orphans = [key for key in old if key not in named]
+    for key in orphans:
+        forget(key)
+    return len(orphans)
+
+
+def _named(tenant_id: int) -> frozenset[str] | None:
+    """The keys a tenant's rows name; None for a tenant this database does not know, whose files may be another's."""
+    system = system_actor(tenant_id)
+    with acting(system), connection.cursor() as cursor:
+        if not Tenant.objects.filter(pk=tenant_id).exists():
+            return None
+        cursor.execute(_NAMED, {"tenant": tenant_id})
+        return frozenset(key for (key,) in cursor.fetchall())
