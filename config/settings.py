@@ -106,6 +106,7 @@ INSTALLED_APPS = [
     "apps.switches",
     "apps.runtime",
     "apps.learning",
+    "apps.restoration",
     "apps.api",
     "apps.console",
     "apps.demo",

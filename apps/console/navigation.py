@@ -43,6 +43,7 @@ GROUPS = (
             Place("Extractions", "school", "learning_extraction_changelist"),
             Place("Sessions", "data_object", "runtime_session_changelist"),
             Place("Changes", "history", "governance_changerecord_changelist"),
+            Place("Checkpoints", "flag", "restoration_checkpoint_changelist"),
         ),
     ),
     (

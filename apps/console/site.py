@@ -2,6 +2,7 @@
 
 # ruff: noqa: ARG002  # Django calls these methods by its own signatures.
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -18,6 +19,7 @@ from apps.console.agents import AgentAdmin, TokenAdmin
 from apps.console.attachments import download, upload
 from apps.console.blocks import BlockAdmin
 from apps.console.changes import ChangeRecordAdmin
+from apps.console.checkpoints import CheckpointAdmin
 from apps.console.conversations import ConversationAdmin
 from apps.console.dashboard import overview
 from apps.console.extractions import ExtractionAdmin
@@ -30,6 +32,7 @@ from apps.console.personas import PersonaAdmin
 from apps.console.profiles import ProfileAdmin
 from apps.console.proposals import ProposalAdmin
 from apps.console.requests import TENANT_KEY, actor_of, people_of
+from apps.console.restoring import restore_page
 from apps.console.sessions import SessionAdmin
 from apps.console.settings import SettingsAdmin
 from apps.console.skills import SkillAdmin
@@ -41,6 +44,7 @@ from apps.governance.models import ChangeRecord, Proposal
 from apps.learning.models import Extraction
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.restoration.models import Checkpoint
 from apps.runtime.models import Session
 from apps.skills.models import Skill
 from apps.switches.models import Switch
@@ -52,6 +56,7 @@ PAGES = {
     AgentMemory: MemoryAdmin,
     AgentToken: TokenAdmin,
     ChangeRecord: ChangeRecordAdmin,
+    Checkpoint: CheckpointAdmin,
     Conversation: ConversationAdmin,
     CustomerProfile: ProfileAdmin,
     Extraction: ExtractionAdmin,
@@ -99,6 +104,7 @@ class ConsoleSite(UnfoldAdminSite):
                 {"site": self},
                 name="download_file",
             ),
+            path("restore/", self.admin_view(partial(restore_page, self)), name="restore"),
             path("tenant/", self.admin_view(self.switch_tenant), name="switch_tenant"),
             *super().get_urls(),
         ]

@@ -19,6 +19,7 @@ from apps.console.titles import title_of
 from apps.governance.errors import Erased, GovernanceError
 from apps.governance.models import Governed
 from apps.governance.versions import Version, versions_named
+from apps.restoration.plan import RESTORABLE
 
 
 class NounPages(Protocol):
@@ -46,7 +47,13 @@ def version_urls(pages: NounPages) -> list[URLPattern]:
 def history_of(pages: NounPages, row: Model, people: People) -> dict[str, Any]:
     """What a row's own page shows of its history: the latest versions, and the way to all of them."""
     url = f"{pages.url_of(row).removesuffix('change/')}versions/" if isinstance(row, Governed) else ""
-    return {"changes": changes_of(row, people), "versions_url": url, "shown_changes": SHOWN_CHANGES}
+    shown = {"changes": changes_of(row, people), "versions_url": url, "shown_changes": SHOWN_CHANGES}
+    return {**shown, "restorable": restorable(row)}
+
+
+def restorable(row: Model) -> str:
+    """How the page to restore by names the row; empty where its noun is not brought back."""
+    return f"{row._meta.label_lower}:{row.pk}" if type(row) in RESTORABLE else ""
 
 
 def versions_page(pages: NounPages, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -63,6 +70,7 @@ def versions_page(pages: NounPages, request: HttpRequest, object_id: str) -> Htt
         "older": request.GET.get("from", ""),
         "newer": request.GET.get("to", ""),
         "versions_url": request.path,
+        "restorable": restorable(row),
     }
     status = 200
     try:

@@ -36,12 +36,12 @@ from apps.governance.errors import (
 )
 from apps.governance.guard import door_open
 from apps.governance.models import ChangeRecord, ChangeText, Governed
+from apps.governance.occasions import Values, because
 from apps.governance.policy import POLICY, Act, codename
 from apps.governance.references import check_references
 from apps.governance.refusals import Subject, noting
 
 Row = TypeVar("Row", bound=Governed)
-Values = dict[str, Any]
 # The name by which a trigger says that somebody stopped this for now.
 FROZEN = "frozen"
 
@@ -98,7 +98,7 @@ def governed(
         if not adding:
             _lock(row, read_at)
         before: Values = {} if adding else recorded_values(row)
-        change = Change(act, actor, 0 if adding else row.version, before, dict(evidence or {}), reason)
+        change = Change(act, actor, 0 if adding else row.version, before, *because(evidence, reason))
         try:
             yield row
         except TransitionNotAllowed as refusal:

@@ -66,6 +66,7 @@ class Act(StrEnum):
     GRANT_SYNC = "grant.sync"
     SWITCH_THROW = "switch.throw"
     SWITCH_LIFT = "switch.lift"
+    CHECKPOINT_MAKE = "checkpoint.make"
 
 
 class Risk(StrEnum):
@@ -162,6 +163,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.GRANT_SYNC: Rule(_SYSTEM),
         Act.SWITCH_THROW: Rule(PEOPLE | _SYSTEM, ("kind", "agent", "channel", "reason")),
         Act.SWITCH_LIFT: Rule(PEOPLE | _SYSTEM, ("status",)),
+        Act.CHECKPOINT_MAKE: Rule(PEOPLE | _SYSTEM, ("name", "agent", "moment", "why")),
     }
 )
 

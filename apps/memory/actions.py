@@ -26,15 +26,17 @@ def amend_memory(
     body: str,
     read_at: int | None = None,
     evidence: Mapping[str, Any] | None = None,
+    words_of: Taint | None = None,
 ) -> AgentMemory:
     """Replace an agent's memory by a new full body; running sessions keep what they started with (R079).
 
-    Only whoever changes the body signs for it; the same body sent again changes nothing, not even the author.
+    Only whoever changes the body signs for it; the same body sent again changes nothing, not even the author. A person who
+    brings back words of somebody else says so in `words_of` and does not vouch for them.
     """
     with governed(Act.MEMORY_AMEND, memory, actor=actor, read_at=read_at, evidence=evidence) as row:
         before = {"body": row.body}
         row.body = body
-        _sign(row, actor, before)
+        _sign(row, actor, before, words_of=words_of)
     return memory
 
 
@@ -52,13 +54,21 @@ def create_block(agent_id: int, *, actor: Actor, values: Mapping[str, object]) -
 
 
 def write_block(
-    block: MemoryBlock, *, actor: Actor, values: Mapping[str, object], read_at: int | None = None
+    block: MemoryBlock,
+    *,
+    actor: Actor,
+    values: Mapping[str, object],
+    read_at: int | None = None,
+    words_of: Taint | None = None,
 ) -> MemoryBlock:
-    """Change anything of a block. Only who changes the body signs for it: pinning what an agent wrote does not vouch for it."""
+    """Change anything of a block. Only who changes the body signs for it: pinning what an agent wrote does not vouch for it.
+
+    `words_of` says whose body it is where somebody else's is brought back.
+    """
     with governed(Act.BLOCK_WRITE, block, actor=actor, read_at=read_at) as row:
         before = {"body": row.body}
         take_values(row, Act.BLOCK_WRITE, values)
-        _sign(row, actor, before)
+        _sign(row, actor, before, words_of=words_of)
     return block
 
 
@@ -102,13 +112,17 @@ def amend_profile(
     values: Mapping[str, str],
     read_at: int | None = None,
     evidence: Mapping[str, Any] | None = None,
+    words_of: Taint | None = None,
 ) -> CustomerProfile:
-    """Write preferences or notes. Seeing the customer is part of it: `last_seen_at` moves too (R086)."""
+    """Write preferences or notes. Seeing the customer is part of it: `last_seen_at` moves too (R086).
+
+    `words_of` says whose texts they are where somebody else's are brought back.
+    """
     with governed(Act.PROFILE_AMEND, profile, actor=actor, read_at=read_at, evidence=evidence) as row:
         before = {"preferences": row.preferences, "notes": row.notes}
         take_values(row, Act.PROFILE_AMEND, values)
         row.last_seen_at = timezone.now()
-        _sign(row, actor, before, Taint.CUSTOMER_DERIVED)
+        _sign(row, actor, before, Taint.CUSTOMER_DERIVED, words_of)
     return profile
 
 
@@ -117,14 +131,20 @@ def _sign(
     actor: Actor,
     before: Mapping[str, str],
     of_agents: Taint = Taint.AGENT,
+    words_of: Taint | None = None,
 ) -> None:
     for name, text in before.items():
         if _as_lines(getattr(row, name)) == _as_lines(text):
             # A browser sends other line ends than it was given; who pressed Save on that changed nothing.
             setattr(row, name, text)
-    if row._state.adding or any(getattr(row, name) != text for name, text in before.items()):
-        row.updated_by = actor.label if actor.is_person else AGENT
-        row.taint = Taint.OPERATOR if actor.is_person else of_agents
+    owner = (words_of or Taint.OPERATOR) if actor.is_person else of_agents
+    is_new = row._state.adding or any(getattr(row, name) != text for name, text in before.items())
+    if not is_new:
+        # Words that stand already may lose an approval this way, and never gain one.
+        owner = Taint.joined(row.taint, words_of or row.taint)
+    if is_new or owner != row.taint:
+        row.updated_by = actor.label if owner == Taint.OPERATOR else AGENT
+        row.taint = owner
 
 
 def _as_lines(text: str) -> str:

@@ -15,6 +15,7 @@ from apps.llm.backend import Backend
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
+from apps.restoration.actions import make_checkpoint
 from apps.runtime.turn import answer
 from apps.skills.actions import approve_skill, count_use
 from apps.skills.models import Skill
@@ -60,6 +61,7 @@ def fill(backend: Backend) -> Filled:
     approved, draft = make_skill(world, "approved"), make_skill(world)
     count_use(approved, actor=world.bot)
     write_about_agent(world)
+    make_checkpoint("Before the sale", actor=world.operator, agent_id=world.agent.pk)
     proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
     event = make_event(world)
     answer(world.tenant.pk, event.conversation_id, backend=backend)

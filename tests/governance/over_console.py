@@ -102,6 +102,7 @@ class Console:
         Act.INVOKABLE_WITHDRAW: decision("withdraw"),
         Act.SWITCH_THROW: add("switches_switch", agent="", kind="freeze-learning", reason="Rest."),
         Act.SWITCH_LIFT: decision("lift"),
+        Act.CHECKPOINT_MAKE: add("restoration_checkpoint", name="Before the sale"),
         Act.TOKEN_ISSUE: decision("issue", name="matrix", valid_days="90"),
         Act.TOKEN_REVOKE: decision("revoke"),
         Act.TOKEN_ROTATE: decision("rotate"),

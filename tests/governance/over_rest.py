@@ -41,6 +41,7 @@ class Rest:
         Act.TOKEN_REVOKE: "tokens are revoked in the console",
         Act.TOKEN_ROTATE: "tokens are rotated in the console",
         Act.MEMBER_ADD: "members are added by a command",
+        Act.CHECKPOINT_MAKE: "checkpoints are made in the console or by a command",
     }
     not_for: Mapping[tuple[Act, Role], str] = {
         (Act.SKILL_PROPOSE, Role.OPERATOR): "a person who edits an approved skill revises it",

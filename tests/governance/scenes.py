@@ -146,6 +146,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.GRANT_SYNC: _nothing,
     Act.SWITCH_THROW: _nothing,
     Act.SWITCH_LIFT: make_switch,
+    Act.CHECKPOINT_MAKE: _nothing,
 }
 
 # Acts on no governed row that stands already.

@@ -31,6 +31,7 @@ from apps.personas.actions import (
     write_identity_card,
     write_overlay,
 )
+from apps.restoration.actions import make_checkpoint
 from apps.skills.actions import (
     amend_skill,
     approve_skill,
@@ -165,6 +166,9 @@ class Actions:
         Act.TOKEN_REVOKE: lambda _, row, actor: revoke_token(row, actor=actor),
         Act.TOKEN_ROTATE: lambda _, row, actor: rotate_token(row, actor=actor),
         Act.MEMBER_ADD: lambda _, user, actor: add_member(user, actor=actor, role=Role.OPERATOR),
+        Act.CHECKPOINT_MAKE: lambda scene, _, actor: make_checkpoint(
+            "Before the sale", actor=actor, agent_id=scene.world.agent.pk
+        ),
     }
 
     def perform(self, scene: Scene, role: Role) -> str:

@@ -7,12 +7,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from apps.conversations.management.named import actor_named, agent_named
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.errors import Erased
+from apps.governance.errors import Erased, Invalid
 from apps.llm.prices import cache_rules
 from apps.llm.tokens import estimate_tokens
 from apps.memory.rules import END_USER_KEY, END_USER_KEY_RULE
@@ -21,9 +19,9 @@ from apps.prompt.findings import review
 from apps.prompt.segments import Assembled, Span
 from apps.prompt.values import PromptInput
 from apps.runtime.preview import told
-from apps.runtime.rows import zone_now
 from apps.runtime.sessions import tools_part
 from apps.tenants.models import Agent
+from apps.tenants.moments import AT, moment_said, zone_of
 
 NOT_OF_THEN = (
     "What people, agents and customers wrote is as it stood then. The product's own texts are today's, and so are the agent's"
@@ -124,16 +122,9 @@ def _moment(said: str | None, agent: Agent, system: Actor) -> datetime | None:
     if said is None:
         return None
     try:
-        moment = parse_datetime(said)
-    except ValueError as refusal:
-        raise CommandError(f"--at {said}: there is no such moment ({refusal}).") from refusal
-    if moment is None:
-        raise CommandError(f"--at {said} is no time. Write it like 2026-05-09T14:34 or 2026-05-09T14:34+02:00.")
-    if moment.tzinfo is None:
-        with acting(system):
-            moment = moment.replace(tzinfo=zone_now(system))
-    if moment > timezone.now():
-        raise CommandError("--at lies in the future; nobody knows yet what the agent will be told.")
+        moment = moment_said(said, zone_of(system), timezone.now())
+    except Invalid as refusal:
+        raise CommandError(f"--at {refusal.fields[AT][0]}") from refusal
     if moment < agent.created_at:
         raise CommandError(f"There was no agent {agent.key} then; it was made at {agent.created_at.isoformat()}.")
     return moment

@@ -1,0 +1,143 @@
+"""The page to restore by: what would change first, then a yes to exactly that."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.apps import apps
+from django.contrib import messages
+from django.contrib.admin import AdminSite
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.console.diffs import FieldDiff, field_diffs
+from apps.console.history import url_of_subject
+from apps.console.refusals import status_of
+from apps.console.requests import actor_of
+from apps.governance.actors import Actor
+from apps.governance.errors import GovernanceError
+from apps.governance.models import Governed
+from apps.restoration.models import Checkpoint
+from apps.restoration.plan import MomentTarget, Plan, RowTarget, Target, plan
+from apps.restoration.restoring import PlanMoved, restore
+from apps.restoration.steps import Step
+from apps.tenants.models import Agent
+from apps.tenants.moments import moment_said, zone_of
+
+# What of an address or a form says which restore is meant.
+ASKED = ("checkpoint", "row", "version", "agent", "at", "with_profiles")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """A step as the page shows it."""
+
+    step: Step
+    url: str
+    diffs: list[FieldDiff]
+
+
+class Moment(forms.Form):
+    """Whose past, and when."""
+
+    agent = forms.ModelChoiceField(queryset=Agent.objects.none(), required=False, empty_label="The whole tenant")
+    at = forms.CharField(
+        label="Moment",
+        help_text="By the tenant's clock.",
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"}),
+    )
+    with_profiles = forms.BooleanField(
+        label="Customers' profiles too",
+        required=False,
+        help_text="For the whole tenant only. They are people's data; nothing else of this page touches them.",
+    )
+
+    def __init__(self, *args: Any, actor: Actor, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        field: Any = self.fields["agent"]  # Any: the stubs know no queryset of a form's field
+        field.queryset = Agent.objects.visible_to(actor)
+
+
+def restore_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """A GET shows the plan and changes nothing; a POST carries out the plan whose hash it brings, or nothing."""
+    actor, asked = actor_of(request), (request.POST if request.method == "POST" else request.GET).dict()
+    form = Moment(asked if "at" in asked else None, actor=actor, initial={"agent": asked.get("agent")})
+    context: dict[str, Any] = {"form": form}
+    status = 200
+    try:
+        target = _target(asked, form, actor)
+        if target is not None and request.method == "POST":
+            return _restored(request, target, actor)
+        context |= _shown(plan(target, actor=actor)) if target else {}
+    except PlanMoved as refusal:
+        context |= {"refusal": str(refusal), **_shown(refusal.present)}
+        status = status_of(refusal)
+    except GovernanceError as refusal:
+        context["refusal"], status = str(refusal), status_of(refusal)
+    again = [(name, asked[name]) for name in ASKED if asked.get(name)]
+    context |= {**site.each_context(request), "title": "Restore", "asked": again}
+    return TemplateResponse(request, "console/restore.html", context, status=status)
+
+
+def _target(asked: Mapping[str, str], form: Moment, actor: Actor) -> Target | None:
+    if asked.get("checkpoint"):
+        return _of_checkpoint(_number(asked.get("checkpoint", "")), actor, with_profiles="with_profiles" in asked)
+    if asked.get("row"):
+        kind, _, number = asked.get("row", "").partition(":")
+        return RowTarget(_noun(kind), _number(number), _number(asked.get("version", "")))
+    if not form.is_bound or not form.is_valid():
+        return None
+    said = form.cleaned_data
+    moment = moment_said(said["at"], zone_of(actor), timezone.now())
+    return MomentTarget(moment, said["agent"], said["with_profiles"])
+
+
+def _of_checkpoint(checkpoint_id: int, actor: Actor, *, with_profiles: bool) -> MomentTarget:
+    found = Checkpoint.objects.visible_to(actor).select_related("agent").filter(pk=checkpoint_id).first()
+    if found is None:
+        raise Http404("There is no such checkpoint.")
+    return MomentTarget(found.moment, found.agent, with_profiles and found.agent is None)
+
+
+def _noun(kind: str) -> type[Governed]:
+    model = next((model for model in apps.get_models() if model._meta.label_lower == kind), None)
+    if model is None or not issubclass(model, Governed):
+        raise Http404("There is no such noun.")
+    return model
+
+
+def _number(said: str) -> int:
+    if not said.isascii() or not said.isdigit() or len(said) > 18:
+        raise Http404("This is no number.")
+    return int(said)
+
+
+def _shown(found: Plan) -> dict[str, Any]:
+    steps = [
+        ShownStep(step, url_of_subject(step.subject_type, step.subject_id) if step.version else "", _diffs(step))
+        for step in found.steps
+    ]
+    rows = {(step.subject_type, step.subject_id) for step in found.steps}
+    return {"plan": found, "steps": steps, "row_count": len(rows)}
+
+
+def _diffs(step: Step) -> list[FieldDiff]:
+    return field_diffs(step.before, step.after)
+
+
+def _restored(request: HttpRequest, target: Target, actor: Actor) -> HttpResponse:
+    done, checkpoint = restore(target, actor=actor, shown_sha256=request.POST.get("sha256", ""))
+    way_back = f" What stood before is the checkpoint “{checkpoint.name}”." if checkpoint else ""
+    messages.success(request, f"Restored: {len(done.steps)} acts.{way_back} Sessions already open keep what they have.")
+    return HttpResponseRedirect(_leads_to(target), status=303)
+
+
+def _leads_to(target: Target) -> str:
+    if isinstance(target, RowTarget):
+        return url_of_subject(target.model._meta.label_lower, target.row_id) or reverse("admin:index")
+    if target.agent is not None:
+        return url_of_subject(target.agent._meta.label_lower, target.agent.pk)
+    return reverse("admin:restoration_checkpoint_changelist")

@@ -1,0 +1,35 @@
+"""The checkpoint: a moment with a name, to which an agent or a tenant can be brought back."""
+
+from typing import ClassVar
+
+from django.core.validators import MaxLengthValidator
+from django.db import models
+
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+from apps.governance.text import plain_text
+
+
+class Checkpoint(Governed):
+    """A named moment of one agent, or of the whole tenant. It holds no copy: the change records know what stood then."""
+
+    name = models.CharField(max_length=120, validators=[plain_text], help_text="What one will look for it by.")
+    agent = models.ForeignKey(
+        "tenants.Agent",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Leave this open for a moment of the whole tenant.",
+    )
+    moment = models.DateTimeField()
+    why = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(2_000)])
+    made_by = models.CharField(max_length=200, editable=False)
+
+    objects = GovernedQuerySet["Checkpoint"].as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-moment", "-id"]
+
+    def __str__(self) -> str:
+        return self.name

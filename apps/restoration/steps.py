@@ -1,0 +1,123 @@
+"""What a restore is made of: how a row was, the acts that bring it back, and what cannot be brought back."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, Protocol, TypeVar, cast
+
+from apps.governance.actors import Actor
+from apps.governance.history import row_of
+from apps.governance.models import ChangeRecord, Governed
+from apps.governance.policy import POLICY, Act
+
+Row = TypeVar("Row", bound=Governed)
+Values = dict[str, Any]  # Any: whatever a row's fields hold
+
+
+class Carry(Protocol):
+    """One act of a noun, ready to be done; `read_at` is the version the plan was made on."""
+
+    def __call__(self, *, actor: Actor, read_at: int | None) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Then(Generic[Row]):
+    """A row as it was, and the record that says so. A field younger than the record is not among `fields`."""
+
+    row: Row
+    fields: frozenset[str]
+    record_id: int
+    version: int
+    at: datetime
+
+    @property
+    def said(self) -> str:
+        """Which version it is, for a reason."""
+        return f"version {self.version} of {self.at.isoformat(timespec='seconds')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair(Generic[Row]):
+    """A row as it stands and as it was; one of them may be missing, never both."""
+
+    now: Row | None
+    then: Then[Row] | None
+    label: str
+
+    @property
+    def standing(self) -> Row:
+        """The row as it stands, for whoever knows that there is one."""
+        return cast("Row", self.now)
+
+    @property
+    def past(self) -> Then[Row]:
+        """The row as it was, for whoever knows that there was one."""
+        return cast("Then[Row]", self.then)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One act that brings a row back. Version 0 is a row the act makes."""
+
+    act: Act
+    subject_type: str
+    subject_id: int
+    version: int
+    label: str
+    says: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    restores: Mapping[str, Any]
+    reason: str
+    carry: Carry = field(compare=False, repr=False)
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The governed fields it writes."""
+        governed = POLICY[self.act].writes(adding=self.version == 0)
+        return frozenset(name.removesuffix("_id") for name in self.after) & governed
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that stays as it is, and why."""
+
+    label: str
+    says: str
+
+
+def then_of(model: type[Row], record: ChangeRecord) -> Then[Row]:
+    """How the record left the row."""
+    known = frozenset(record.text.after)
+    return Then(row_of(model, record), known, record.pk, record.version_after, record.at)
+
+
+def differing(now: Governed, then: Then[Any], act: Act) -> Values:
+    """What the act would have to write so that the row reads as it did."""
+    governed = POLICY[act].writes(adding=False) & then.fields
+    names = (field.name for field in now._meta.concrete_fields if field.name in governed)
+    return {name: getattr(then.row, name) for name in names if getattr(then.row, name) != getattr(now, name)}
+
+
+def step(pair: Pair[Any], act: Act, values: Mapping[str, Any], carry: Callable[..., object], says: str = "") -> Step:
+    """An act on the row of this pair, or one that makes it anew."""
+    now, then = pair.now, pair.then
+    row = then.row if then else pair.standing
+    return Step(
+        act=act,
+        subject_type=row._meta.label_lower,
+        subject_id=row.pk,
+        version=now.version if now else 0,
+        label=pair.label,
+        says=says or f"Change {listed(values)}",
+        before={name: getattr(now, name) for name in values} if now else {},
+        after=dict(values),
+        restores={"record_id": then.record_id, "version": then.version} if then else {},
+        reason=f"Restores {then.said}." if then else "",
+        carry=carry,
+    )
+
+
+def listed(names: Iterable[str]) -> str:
+    """Field names as a sentence has them."""
+    return ", ".join(name.removesuffix("_id").replace("_", " ") for name in names)

@@ -1,0 +1,77 @@
+"""What tests of restoring share: a full agent, its prompt then and now, and a plan carried out as shown."""
+
+from datetime import datetime
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.models import Governed
+from apps.prompt.assembly import assemble
+from apps.restoration.models import Checkpoint
+from apps.restoration.plan import MomentTarget, Plan, Target, plan
+from apps.restoration.restoring import restore
+from apps.runtime.gather import gather_at
+from apps.runtime.preview import told
+from apps.tenants.models import Agent
+from tests.factories import (
+    World,
+    make_block,
+    make_identity_card,
+    make_invokable,
+    make_memory,
+    make_overlay,
+    make_persona,
+    make_profile,
+    make_rule,
+    make_skill,
+)
+
+CUSTOMER = "http:abc123"
+
+
+def furnish(world: World) -> None:
+    """A row of everything a prompt is made from."""
+    make_persona(world)
+    make_overlay(world)
+    make_identity_card(world)
+    make_rule(world, "Never ask for a card number.")
+    make_rule(world, "Never name a competitor.", of_agent=False)
+    make_skill(world, "approved", title="Issue a refund")
+    make_memory(world, "Lunch is at noon.")
+    make_block(world)
+    make_invokable(world)
+    make_profile(world, CUSTOMER)
+
+
+def told_now(world: World, agent: Agent | None = None) -> str:
+    """Slots 1-5 of the session that opens next."""
+    with acting(world.system):
+        fresh = Agent.objects.get(pk=(agent or world.agent).pk)
+    return assemble(told(fresh, CUSTOMER, system=world.system)).text
+
+
+def told_then(world: World, moment: datetime) -> str:
+    """Slots 1-5 of a session that had opened at a moment."""
+    return assemble(gather_at(world.agent, CUSTOMER, moment, system=world.system)).text
+
+
+def carry_out(target: Target, actor: Actor) -> tuple[Plan, Checkpoint | None]:
+    """Look at the plan and say yes to it."""
+    return restore(target, actor=actor, shown_sha256=plan(target, actor=actor).sha256)
+
+
+def of_agent(world: World, moment: datetime) -> MomentTarget:
+    """The world's agent at a moment."""
+    with acting(world.system):
+        return MomentTarget(moment, Agent.objects.get(pk=world.agent.pk))
+
+
+def only(world: World, model: type[Governed], **equal: object) -> Governed:
+    """The one row of a noun."""
+    with acting(world.system):
+        row: Governed = model._default_manager.get(**equal)
+    return row
+
+
+def said(found: Plan) -> list[str]:
+    """The plan as its lines read."""
+    return [f"{step.act.value} {step.label}: {step.says}" for step in found.steps]

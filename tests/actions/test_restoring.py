@@ -1,0 +1,286 @@
+"""A row, an agent or a tenant is brought back as new versions, all of it or nothing."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible
+from apps.governance.models import ChangeRecord
+from apps.governance.versions import versions_of
+from apps.memory.actions import amend_block, amend_memory, amend_profile
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.personas.actions import (
+    amend_persona,
+    amend_rule,
+    archive_persona,
+    restore_rule,
+    retire_rule,
+    write_identity_card,
+    write_overlay,
+)
+from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.restoration.models import Checkpoint
+from apps.restoration.plan import MomentTarget, RowTarget, plan
+from apps.restoration.restoring import PlanMoved, restore
+from apps.skills.actions import revise_skill
+from apps.skills.models import Skill
+from apps.tenants.actions import amend_agent, amend_invokable, amend_settings, withdraw_invokable
+from apps.tenants.models import Agent, AgentToken, InvokableAgent, TenantSettings
+from tests.actions.conversing import prompt, say
+from tests.actions.restoring import carry_out, furnish, of_agent, only, said, told_now, told_then
+from tests.committing import committing
+from tests.factories import (
+    World,
+    make_block,
+    make_identity_card,
+    make_memory,
+    make_overlay,
+    make_persona,
+    make_profile,
+    make_rule,
+    make_skill,
+    make_world,
+)
+from tests.standing_in import StandIn, standin, standing_in
+
+__all__ = ["committing", "standin", "standing_in"]
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    return make_world()
+
+
+def change_everything(world: World) -> None:
+    """Every row of a furnished agent reads otherwise afterwards."""
+    persona = amend_persona(only(world, Persona), actor=world.admin, values={"style": "Rhyming."})
+    archive_persona(persona, actor=world.admin)
+    write_overlay(only(world, PersonaOverlay), actor=world.admin, text="Sing.")
+    write_identity_card(only(world, IdentityCard), actor=world.admin, values={"hours": "Never."})
+    rule = amend_rule(only(world, StandingRule, agent=world.agent), actor=world.admin, values={"text": "Shout."})
+    retire_rule(rule, actor=world.admin)
+    revise_skill(only(world, Skill), actor=world.admin, values={"description": "Refuse."})
+    amend_memory(only(world, AgentMemory), actor=world.bot, body="Lunch is at one.")
+    amend_block(only(world, MemoryBlock), actor=world.bot, body="We ship nowhere.")
+    withdraw_invokable(only(world, InvokableAgent), actor=world.admin)
+    amend_agent(world.agent, actor=world.admin, context_tier=1, contract="Only what stands here binds you.")
+
+
+def test_an_agent_is_brought_back_to_the_byte_and_the_restore_itself_can_be_undone(world: World) -> None:
+    furnish(world)
+    moment, before = timezone.now(), told_now(world)
+    change_everything(world)
+    changed = told_now(world)
+    assert changed != before
+    _, checkpoint = carry_out(of_agent(world, moment), world.admin)
+    assert told_now(world) == before == told_then(world, moment)
+    assert checkpoint is not None
+    carry_out(of_agent(world, checkpoint.moment), world.admin)
+    assert told_now(world) == changed
+    with acting(world.system):
+        assert Checkpoint.objects.visible_to(world.system).count() == 2
+
+
+def test_an_open_session_keeps_its_prefix_and_the_next_one_has_that_of_the_moment(
+    world: World, standin: StandIn
+) -> None:  # R031, R043, R063
+    furnish(world)
+    moment = timezone.now()
+    change_everything(world)
+    say(world, "Hello", standin, thread="open")
+    carry_out(of_agent(world, moment), world.admin)
+    say(world, "Are you there?", standin, thread="open")
+    say(world, "Hello", standin, thread="new")
+    first, second, third = map(prompt, standin.requests())
+    assert first == second != third
+    assert third == told_then(world, moment)
+
+
+def test_what_was_not_there_then_is_retired_the_way_its_noun_retires(world: World) -> None:
+    moment, bare = timezone.now(), told_now(world)
+    make_persona(world)
+    make_overlay(world)
+    make_identity_card(world)
+    make_rule(world)
+    make_skill(world, "approved")
+    draft = make_skill(world)
+    make_memory(world)
+    make_block(world)
+    found, _ = carry_out(of_agent(world, moment), world.admin)
+    assert told_now(world) == bare
+    assert (only(world, Persona).status, only(world, StandingRule).status) == ("archived", "retired")
+    assert only(world, Skill, status="deprecated").pk != draft.pk
+    block = only(world, MemoryBlock)
+    assert (only(world, AgentMemory).body, block.body, block.pinned) == ("", "", False)
+    [note] = found.notes
+    assert "goes on waiting" in note.says
+    assert only(world, Skill, pk=draft.pk).status == "draft"
+
+
+def test_each_act_of_a_restore_says_what_it_restores_and_to_which_checkpoint_it_belongs(world: World) -> None:
+    persona = make_persona(world, style="Brief.")
+    moment = timezone.now()
+    amend_persona(persona, actor=world.admin, values={"style": "Rhyming."})
+    rule = make_rule(world)
+    _, checkpoint = carry_out(of_agent(world, moment), world.operator)
+    assert checkpoint is not None
+    with acting(world.operator):
+        [newest, _, first] = versions_of(persona)
+        [retired, _] = versions_of(rule)
+        evidence = ChangeRecord.objects.get(pk=newest.record_id).evidence
+    assert (newest.number, newest.by) == (3, world.operator.label)
+    assert newest.reason == f"Restores version 1 of {first.at.isoformat(timespec='seconds')}."
+    assert retired.reason == f"Was not there yet; restores what stood at {moment.isoformat()}."
+    assert evidence["checkpoint_id"] == checkpoint.pk
+    assert evidence["restores"] == {"record_id": first.record_id, "version": 1, "moment": moment.isoformat()}
+    assert (checkpoint.agent_id, checkpoint.made_by) == (world.agent.pk, world.operator.label)
+
+
+def test_a_tenant_comes_back_with_settings_and_the_organisations_rules_but_profiles_only_if_asked(world: World) -> None:
+    furnish(world)
+    moment, before = timezone.now(), told_now(world)
+    change_everything(world)
+    amend_settings(only(world, TenantSettings), actor=world.admin, ai_disclosure="always")
+    retire_rule(only(world, StandingRule, agent=None), actor=world.admin)
+    profile = amend_profile(only(world, CustomerProfile), actor=world.operator, values={"notes": "Rude."})
+    carry_out(MomentTarget(moment), world.admin)
+    assert only(world, CustomerProfile).notes == "Rude."
+    carry_out(MomentTarget(moment, with_profiles=True), world.admin)
+    assert told_now(world) == before
+    back = only(world, CustomerProfile, pk=profile.pk)
+    assert (back.notes, back.updated_by) == ("", "agent")
+
+
+def test_an_agent_is_brought_back_alone(world: World) -> None:
+    furnish(world)
+    moment = timezone.now()
+    amend_settings(only(world, TenantSettings), actor=world.admin, ai_disclosure="always")
+    retire_rule(only(world, StandingRule, agent=None), actor=world.admin)
+    amend_agent(only(world, Agent, key="billing"), actor=world.admin, title="Money")
+    found = plan(of_agent(world, moment), actor=world.admin)
+    assert found.steps == ()
+    with pytest.raises(Conflicting, match="Nothing differs"):
+        carry_out(of_agent(world, moment), world.admin)
+
+
+def test_an_agent_made_since_stays_without_what_was_written_for_it(world: World) -> None:
+    moment = timezone.now()
+    furnish(world)
+    found, _ = carry_out(MomentTarget(moment, with_profiles=True), world.admin)
+    notes = [note for note in found.notes if note.label == "Agent billing"]
+    assert "The agent was made since. It stays" in notes[0].says
+    assert only(world, CustomerProfile).preferences == ""
+    with acting(world.system):
+        assert not InvokableAgent.objects.visible_to(world.system).exists()
+
+
+def test_a_row_goes_back_to_any_of_its_versions(world: World) -> None:
+    persona = make_persona(world, style="Brief.")
+    for style in ("Warm.", "Cold."):
+        amend_persona(persona, actor=world.operator, values={"style": style})
+    archive_persona(persona, actor=world.operator)
+    found, checkpoint = carry_out(RowTarget(Persona, persona.pk, 1), world.operator)
+    assert said(found) == [
+        "persona.amend Persona of agent support: Change style",
+        "persona.activate Persona of agent support: Bring it back",
+    ]
+    assert checkpoint is None
+    back = only(world, Persona)
+    assert (back.style, back.status, back.version) == ("Brief.", "active", 6)
+
+
+def test_rules_and_who_may_ask_whom_go_back_by_row(world: World) -> None:
+    furnish(world)
+    rule = retire_rule(only(world, StandingRule, agent=None), actor=world.operator)
+    restore_rule(rule, actor=world.operator)
+    carry_out(RowTarget(StandingRule, rule.pk, 2), world.operator)
+    assert only(world, StandingRule, pk=rule.pk).status == "retired"
+    invokable = amend_invokable(only(world, InvokableAgent), actor=world.operator, role_hint="Anything.")
+    carry_out(RowTarget(InvokableAgent, invokable.pk, 1), world.operator)
+    assert only(world, InvokableAgent).role_hint == "Knows every invoice."
+    withdraw_invokable(only(world, InvokableAgent), actor=world.operator)
+    carry_out(RowTarget(InvokableAgent, invokable.pk, 2), world.operator)
+    assert only(world, InvokableAgent).role_hint == "Anything."
+
+
+@pytest.mark.parametrize(
+    ("target", "refusal", "sentence"),
+    [
+        (lambda _: RowTarget(AgentToken, 1, 1), Invalid, "is not brought back to an older version"),
+        (lambda world: RowTarget(Persona, make_persona(world).pk, 7), NotVisible, "no version 7"),
+        (lambda _: RowTarget(Persona, make_persona(make_world()).pk, 1), NotVisible, "no version 1"),
+    ],
+)
+def test_what_cannot_be_brought_back_is_said(
+    world: World, target: object, refusal: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(refusal, match=sentence):
+        plan(target(world), actor=world.operator)  # type: ignore[operator]  # a function of the list above
+
+
+def test_without_one_of_the_rights_nothing_is_done(world: World) -> None:
+    persona = make_persona(world, style="Brief.")
+    moment = timezone.now()
+    amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
+    amend_agent(world.agent, actor=world.admin, title="Changed")
+    target = of_agent(world, moment)
+    assert plan(target, actor=world.operator).lacking == ("agent.amend", "agent.amend, field title")
+    with pytest.raises(NotPermitted, match=r"you lack: agent.amend; agent.amend, field title. Nothing was done"):
+        carry_out(target, world.operator)
+    assert only(world, Persona).style == "Rhyming."
+    with acting(world.system):
+        assert not Checkpoint.objects.visible_to(world.system).exists()
+
+
+def test_agents_and_the_system_restore_nothing(world: World) -> None:
+    persona = make_persona(world, style="Brief.")
+    amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
+    target = RowTarget(Persona, persona.pk, 1)
+    shown = plan(target, actor=world.operator)
+    for actor in (world.bot, world.system):
+        with pytest.raises(NotPermitted, match="Only people restore"):
+            restore(target, actor=actor, shown_sha256=shown.sha256)
+
+
+def test_only_the_shown_plan_is_carried_out(world: World) -> None:
+    persona = make_persona(world, style="Brief.")
+    moment = timezone.now()
+    amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
+    target = of_agent(world, moment)
+    shown = plan(target, actor=world.operator)
+    amend_persona(persona, actor=world.admin, values={"style": "Shouting."})
+    with pytest.raises(PlanMoved, match="Something changed since this plan was made") as refused:
+        restore(target, actor=world.operator, shown_sha256=shown.sha256)
+    assert refused.value.present.steps[0].before == {"style": "Shouting."}
+    assert only(world, Persona).style == "Shouting."
+
+
+def test_a_plan_for_a_hundred_skills_asks_no_more_than_one_for_three(world: World) -> None:
+    furnish(world)
+    for _ in range(2):
+        make_skill(world, "approved")
+    moment = timezone.now()
+    few = queries(world, moment)
+    for _ in range(97):
+        make_skill(world, "approved")
+    assert queries(world, moment) == few
+
+
+def queries(world: World, moment: object) -> int:
+    target = MomentTarget(moment)  # type: ignore[arg-type]  # a datetime, passed through
+    with CaptureQueriesContext(connection) as asked:
+        plan(target, actor=world.admin)
+    return len(asked)
+
+
+def test_a_long_restore_still_makes_one_record_for_each_act(world: World) -> None:
+    moment = timezone.now()
+    for number in range(5):
+        make_profile(world, f"http:{number}")
+    with acting(world.system):
+        before = ChangeRecord.objects.count()
+    found, _ = carry_out(MomentTarget(moment, with_profiles=True), world.admin)
+    with acting(world.system):
+        assert ChangeRecord.objects.count() == before + len(found.steps) + 1

@@ -1,0 +1,62 @@
+"""Whose words come back, and what nobody can bring back."""
+
+import pytest
+from django.utils import timezone
+
+from apps.governance.errors import Erased
+from apps.governance.models import Taint
+from apps.launcher.postgres import Postgres
+from apps.memory.actions import amend_block, amend_memory, approve_memory
+from apps.memory.models import AgentMemory, MemoryBlock
+from apps.personas.actions import amend_persona, write_overlay
+from apps.personas.models import Persona, PersonaOverlay
+from apps.restoration.plan import RowTarget, plan
+from tests.actions.restoring import carry_out, of_agent, only, said, told_now
+from tests.committing import committing
+from tests.factories import World, make_block, make_memory, make_overlay, make_persona, make_world
+from tests.governance.test_history import erase
+
+__all__ = ["committing"]
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    return make_world()
+
+
+def test_bringing_back_what_an_agent_wrote_does_not_vouch_for_it(world: World) -> None:
+    memory, block = make_memory(world, "Lunch is at noon."), make_block(world)
+    amend_block(block, actor=world.bot, body="We ship to Mars.")
+    moment, before = timezone.now(), told_now(world)
+    amend_memory(memory, actor=world.operator, body="Lunch is cancelled.")
+    amend_block(block, actor=world.operator, body="We ship to the EU.")
+    carry_out(of_agent(world, moment), world.operator)
+    back, block_back = only(world, AgentMemory), only(world, MemoryBlock)
+    assert (back.body, back.updated_by, back.taint) == ("Lunch is at noon.", "agent", Taint.AGENT)
+    assert (block_back.body, block_back.taint) == ("We ship to Mars.", Taint.AGENT)
+    assert told_now(world) == before
+
+
+def test_an_approval_given_since_is_taken_back(world: World) -> None:
+    memory = make_memory(world, "Lunch is at noon.")
+    moment, before = timezone.now(), told_now(world)
+    approve_memory(memory, actor=world.operator, read_at=memory.version)
+    assert told_now(world) != before
+    found, _ = carry_out(of_agent(world, moment), world.operator)
+    assert said(found) == ["memory.amend Agent memory of agent support: Take back the approval given since"]
+    assert told_now(world) == before
+
+
+def test_erased_words_are_said_and_skipped(committing: str, postgres: Postgres) -> None:
+    world = make_world()
+    persona, overlay = make_persona(world, style="Brief."), make_overlay(world, "Be formal.")
+    moment = timezone.now()
+    amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
+    write_overlay(overlay, actor=world.operator, text="Sing.")
+    erase(postgres, committing, world, persona, 1)
+    found, _ = carry_out(of_agent(world, moment), world.operator)
+    assert [note.label for note in found.notes] == ["Persona of agent support"]
+    assert "were erased" in found.notes[0].says
+    assert (only(world, Persona).style, only(world, PersonaOverlay).text) == ("Rhyming.", "Be formal.")
+    with pytest.raises(Erased, match="version 1 were erased"):
+        plan(RowTarget(Persona, persona.pk, 1), actor=world.operator)

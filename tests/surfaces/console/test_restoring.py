@@ -1,0 +1,126 @@
+"""Restoring in the console: a plan to look at first, then a yes to exactly that plan."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.personas.actions import amend_persona
+from apps.personas.models import Persona
+from apps.restoration.actions import make_checkpoint
+from apps.restoration.models import Checkpoint
+from apps.tenants.actions import amend_agent
+from tests.actions.restoring import only
+from tests.factories import World, make_persona, make_profile, make_world
+from tests.surfaces.console.browsing import list_of, page_of, save, signed_in, text_of, words_of
+
+
+def path() -> str:
+    return reverse("admin:restore")
+
+
+def restyled(world: World) -> Persona:
+    persona = make_persona(world, style="Brief.")
+    make_checkpoint("Before the sale", actor=world.operator, agent_id=world.agent.pk)
+    return amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
+
+
+def test_a_version_is_restored_from_the_rows_own_page(world: World, operator: Client) -> None:
+    persona = restyled(world)
+    assert f"?row=personas.persona:{persona.pk}&version=1" in text_of(operator.get(page_of(persona)))
+    page = operator.get(path(), {"row": f"personas.persona:{persona.pk}", "version": "1"})
+    assert f"Persona {persona.pk} as in version 1" in words_of(page)
+    assert only(world, Persona).style == "Rhyming."
+    answer = operator.post(path(), shown_form(page))
+    assert (answer.status_code, answer.headers["Location"]) == (303, page_of(persona))
+    assert only(world, Persona).style == "Brief."
+    assert "Restores version 1 of" in words_of(operator.get(page_of(persona)))
+
+
+def shown_form(page: object) -> dict[str, str]:
+    """The hidden values of the form that carries the plan out."""
+    source = text_of(page).partition('method="post" action="' + path())[2].partition("</form>")[0]
+    fields = [part for part in source.split("<input")[1:] if "csrf" not in part]
+    return {part.split('name="')[1].split('"')[0]: part.split('value="')[1].split('"')[0] for part in fields}
+
+
+def test_a_checkpoint_is_made_listed_and_restored_with_a_way_back(world: World, operator: Client) -> None:
+    restyled(world)
+    save(operator, reverse("admin:restoration_checkpoint_add"), name="Now", why="To be sure.", agent="")
+    assert "To be sure." in words_of(operator.get(list_of(Checkpoint)))
+    before = only(world, Checkpoint, name="Before the sale")
+    assert "See what restoring would change" in words_of(operator.get(page_of(before)))
+    page = operator.get(path(), {"checkpoint": before.pk})
+    assert "1 act on 1 row" in words_of(page)
+    assert "<del>Rhyming</del>" in text_of(page)
+    answer = operator.post(path(), shown_form(page), follow=True)
+    assert "What stood before is the checkpoint “Before restoring to" in words_of(answer)
+    assert only(world, Persona).style == "Brief."
+
+
+def test_any_moment_of_an_agent_or_the_tenant_can_be_asked_for(world: World, admin: Client) -> None:
+    moment = timezone.now()
+    restyled(world)
+    make_profile(world)
+    agent = only(world, type(world.agent), pk=world.agent.pk)
+    assert f"{path()}?agent={agent.pk}" in text_of(admin.get(page_of(agent)))
+    asked = {"agent": str(agent.pk), "at": moment.isoformat()}
+    assert "Archive it" in words_of(admin.get(path(), asked))
+    whole = words_of(admin.get(path(), {"agent": "", "at": moment.isoformat(), "with_profiles": "on"}))
+    assert "Empty it: it was not there then" in whole
+    assert "The tenant as at" in whole
+    done = admin.post(path(), shown_form(admin.get(path(), {"at": moment.isoformat()})))
+    assert done.headers["Location"] == list_of(Checkpoint)
+
+
+def test_if_anything_moved_nothing_is_done_and_the_new_plan_is_shown(world: World, operator: Client) -> None:
+    persona = restyled(world)
+    values = shown_form(operator.get(path(), {"row": f"personas.persona:{persona.pk}", "version": "1"}))
+    amend_persona(persona, actor=world.admin, values={"style": "Shouting."})
+    page = operator.post(path(), values)
+    assert page.status_code == 409
+    assert "Something changed since this plan was made. Nothing was done" in words_of(page)
+    assert "<del>Shouting</del>" in text_of(page)
+    assert only(world, Persona).style == "Shouting."
+    assert operator.post(path(), shown_form(page)).status_code == 303
+
+
+def test_who_lacks_a_right_gets_no_button(world: World, operator: Client) -> None:
+    moment = timezone.now()
+    amend_agent(world.agent, actor=world.admin, title="Changed")
+    page = operator.get(path(), {"agent": str(world.agent.pk), "at": moment.isoformat()})
+    assert "You lack rights that this restore needs: agent.amend" in words_of(page)
+    assert 'name="sha256"' not in text_of(page)
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "said"),
+    [
+        ({}, 200, "Which moment"),
+        ({"at": "yesterday"}, 422, "yesterday is no time."),
+        ({"at": "2999-01-01"}, 422, "lies in the future"),
+        ({"at": ""}, 200, "This field is required."),
+        ({"agent": "999999", "at": "2026-01-01"}, 200, "Select a valid choice."),
+        ({"checkpoint": "999999"}, 404, ""),
+        ({"checkpoint": "one"}, 404, ""),
+        ({"row": "tenants.user:1", "version": "1"}, 404, ""),
+        ({"row": "nothing:1", "version": "1"}, 404, ""),
+        ({"row": "tenants.agenttoken:1", "version": "1"}, 422, "is not brought back"),
+        ({"row": "personas.persona:999999", "version": "1"}, 404, "There is no version 1"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(operator: Client, asked: dict[str, str], status: int, said: str) -> None:
+    page = operator.get(path(), asked)
+    assert page.status_code == status
+    assert said in words_of(page)
+
+
+def test_another_tenants_history_is_not_there(world: World) -> None:  # R006
+    persona = restyled(world)
+    stranger = signed_in(make_world().admin_user)
+    checkpoint = only(world, Checkpoint)
+    assert stranger.get(path(), {"checkpoint": checkpoint.pk}).status_code == 404
+    assert stranger.get(path(), {"row": f"personas.persona:{persona.pk}", "version": "1"}).status_code == 404
+    assert "Select a valid choice." in words_of(
+        stranger.get(path(), {"agent": str(world.agent.pk), "at": "2026-11-01"})
+    )
