@@ -15,6 +15,7 @@ from apps.api.messages import EventView, MessageView
 from apps.api.overlays import OverlayView
 from apps.api.personas import PersonaView
 from apps.api.profiles import ProfileView
+from apps.api.prompts import PromptView
 from apps.api.proposals import ProposalView
 from apps.api.sessions import SessionView
 from apps.api.skills import SkillView
@@ -42,6 +43,7 @@ router.register("extractions", ExtractionView, "extraction")
 
 urlpatterns: list[URLPattern | URLResolver] = [
     *router.urls,
+    re_path(r"^agents/(?P<pk>[0-9]{1,18})/prompt/?$", PromptView.as_view(), name="agent-prompt"),
     re_path(r"^events/(?P<pk>[0-9]{1,18})/?$", EventView.as_view(), name="event-detail"),
     re_path(r"^skills/(?P<skill_id>[0-9]{1,18})/attachments/?$", AttachmentsView.as_view(), name="attachment-list"),
     re_path(

@@ -28,6 +28,7 @@ from apps.console.invokables import InvokableAdmin
 from apps.console.login_links import login_link
 from apps.console.memory import MemoryAdmin
 from apps.console.overlays import OverlayAdmin
+from apps.console.past_prompts import prompt_page
 from apps.console.personas import PersonaAdmin
 from apps.console.profiles import ProfileAdmin
 from apps.console.proposals import ProposalAdmin
@@ -104,6 +105,7 @@ class ConsoleSite(UnfoldAdminSite):
                 {"site": self},
                 name="download_file",
             ),
+            path("prompt/<int:agent_id>/", self.admin_view(prompt_page), {"site": self}, name="prompt_at"),
             path("restore/", self.admin_view(partial(restore_page, self)), name="restore"),
             path("tenant/", self.admin_view(self.switch_tenant), name="switch_tenant"),
             *super().get_urls(),

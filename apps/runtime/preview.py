@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from apps.governance.actors import Actor
+from apps.governance.errors import Invalid
 from apps.prompt.values import PromptInput
 from apps.runtime.gather import gather, gather_at
 from apps.tenants.identity import agent_actor
@@ -17,3 +18,13 @@ def told(
         return gather_at(agent, end_user_key, moment, system=system)
     identity = agent_actor(agent.tenant_id, agent.pk, agent.service_user_id, agent.key).serving(end_user_key)
     return gather(agent, end_user_key, actor=identity, system=system, off_the_record=off_the_record)
+
+
+def told_at(agent: Agent, end_user_key: str, moment: datetime | None, *, actor: Actor) -> PromptInput:
+    """The same for a person who asks what an agent was told at a moment, or without one what it is told now."""
+    if moment is None:
+        return gather(agent, end_user_key, actor=actor, system=actor)
+    if moment < agent.created_at:
+        sentence = f"There was no agent {agent.key} then; it was made at {agent.created_at.isoformat()}."
+        raise Invalid(sentence, {"as_of": [sentence]})
+    return gather_at(agent, end_user_key, moment, system=actor)

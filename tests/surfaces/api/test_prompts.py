@@ -1,0 +1,71 @@
+"""What an agent is told, asked by REST: now, and as of a moment."""
+
+import hashlib
+
+import pytest
+from django.utils import timezone
+
+from apps.launcher.postgres import Postgres
+from apps.personas.actions import amend_persona
+from tests.actions.restoring import CUSTOMER, furnish, told_now
+from tests.factories import World, make_persona, make_world
+from tests.governance.test_history import erase
+from tests.surfaces.api.asking import Asker, person_of
+
+
+def test_the_prompt_of_now_has_an_owner_for_every_byte(world: World, operator: Asker) -> None:
+    furnish(world)
+    answer = operator.get(f"agents/{world.agent.pk}/prompt?end_user_key={CUSTOMER}")
+    assert answer.status == 200
+    told = answer.body
+    assert told["text"] == told_now(world) == "".join(block["text"] for block in told["blocks"])
+    assert told["sha256"] == hashlib.sha256(told["text"].encode()).hexdigest()
+    assert (told["agent_key"], told["as_of"], told["end_user_key"]) == ("support", None, CUSTOMER)
+    owners = [owner for block in told["blocks"] for owner in block["owners"]]
+    assert [owner["start"] for owner in owners] == [0, *(owner["end"] for owner in owners[:-1])]
+    assert owners[-1]["end"] == len(told["text"].encode())
+    persona = next(owner for owner in owners if owner["record_type"] == "personas.persona")
+    assert (persona["field"], persona["version"], persona["approver"]) == ("identity", 1, world.operator.label)
+    assert {block["name"] for block in told["blocks"]} == {"persona", "contract", "skills", "memory", "profile"}
+
+
+def test_as_of_a_moment_it_is_what_a_session_of_then_was_told(world: World, operator: Asker) -> None:
+    persona = make_persona(world, style="Brief.")
+    before, moment = told_now(world), timezone.now()
+    amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
+    then = operator.get(f"agents/{world.agent.pk}/prompt/?as_of={moment.isoformat().replace('+', '%2B')}").body
+    assert then["text"] == before
+    assert then["as_of"] is not None
+    assert "Rhyming." in operator.get(f"agents/{world.agent.pk}/prompt").body["text"]
+
+
+def test_agents_and_strangers_do_not_read_it(world: World, other: World, bot: Asker) -> None:  # R006
+    path = f"agents/{world.agent.pk}/prompt"
+    assert bot.get(path).code == "not_permitted"
+    assert person_of(other.operator_user).get(path).code == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("as_of=yesterday", "as_of"),
+        ("as_of=2999-01-01", "as_of"),
+        ("as_of=2020-01-01", "as_of"),
+        ("end_user_key=nobody", "end_user_key"),
+        ("at=2026-01-01", "at"),
+    ],
+)
+def test_nonsense_is_refused_at_its_parameter(world: World, operator: Asker, query: str, field: str) -> None:
+    answer = operator.get(f"agents/{world.agent.pk}/prompt?{query}")
+    assert answer.code == "invalid"
+    assert field in answer.body["errors"]
+
+
+def test_a_past_whose_words_were_erased_is_not_guessed(committing: str, postgres: Postgres) -> None:
+    world = make_world()
+    persona = make_persona(world)
+    moment = timezone.now().isoformat().replace("+", "%2B")
+    amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
+    erase(postgres, committing, world, persona, 1)
+    answer = person_of(world.operator_user).get(f"agents/{world.agent.pk}/prompt?as_of={moment}")
+    assert (answer.status, answer.code) == (410, "erased")

@@ -1,0 +1,52 @@
+"""The prompt of an agent at a moment, beside the one of now."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.personas.actions import amend_persona
+from tests.actions.restoring import CUSTOMER, furnish, told_now
+from tests.factories import World, make_persona, make_world
+from tests.surfaces.console.browsing import page_of, signed_in, text_of, words_of
+
+
+def path(world: World) -> str:
+    return reverse("admin:prompt_at", args=[world.agent.pk])
+
+
+def test_the_page_shows_what_the_next_session_is_told(world: World, operator: Client) -> None:
+    furnish(world)
+    assert path(world) in text_of(operator.get(page_of(world.agent)))
+    page = operator.get(path(world), {"end_user_key": CUSTOMER})
+    assert told_now(world) in text_of(page)
+    assert "The prompt: Now" in words_of(page)
+    assert "the fifty listed are chosen by today's use" in words_of(page)
+
+
+def test_a_moment_is_shown_beside_now(world: World, operator: Client) -> None:
+    persona = make_persona(world, style="Brief and warm.")
+    moment = timezone.now().isoformat()
+    assert "Nothing differs" in words_of(operator.get(path(world), {"at": moment}))
+    amend_persona(persona, actor=world.operator, values={"style": "Brief and cold."})
+    page = text_of(operator.get(path(world), {"at": moment}))
+    assert "<del>warm</del>" in page
+    assert "<ins>cold</ins>" in page
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "said"),
+    [
+        ({"at": "yesterday"}, 422, "yesterday is no time."),
+        ({"at": "2020-01-01"}, 422, "There was no agent support then"),
+        ({"end_user_key": "nobody"}, 200, "An end user's key is the channel"),
+    ],
+)
+def test_nonsense_is_said(world: World, operator: Client, asked: dict[str, str], status: int, said: str) -> None:
+    page = operator.get(path(world), asked)
+    assert page.status_code == status
+    assert said in words_of(page)
+
+
+def test_another_tenants_agent_has_no_prompt(world: World) -> None:  # R006
+    assert signed_in(make_world().admin_user).get(path(world)).status_code == 404
