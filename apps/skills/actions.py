@@ -209,9 +209,9 @@ def _change_files(
 ) -> Skill:
     authorize(actor, act, skill.tenant_id)
     # Said before the door, whose lock the database already refuses.
-    refuse_change(skill, actor)
+    refuse_change(skill, actor, act)
     with governed(act, skill, actor=actor, read_at=read_at, reason=reason) as row:
-        refuse_change(row, actor)
+        refuse_change(row, actor, act)
         row.attachments = [asdict(file) for file in change(row.files)]
         if row.status == Skill.Status.APPROVED:
             _sign(row, actor)

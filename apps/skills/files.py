@@ -6,6 +6,8 @@ import logging
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid, NotPermitted, NotVisible
+from apps.governance.policy import Act
+from apps.governance.refusals import Subject, noting
 from apps.skills.models import Skill
 from apps.skills.rules import Attached, Refused
 from apps.skills.store import bytes_at
@@ -13,8 +15,13 @@ from apps.skills.store import bytes_at
 logger = logging.getLogger(__name__)
 
 
-def refuse_change(skill: Skill, actor: Actor) -> None:
+def refuse_change(skill: Skill, actor: Actor, act: Act) -> None:
     """Files are part of what was approved: a person who changes them signs anew, an agent has its own drafts alone."""
+    with noting(actor, act, Subject.of(skill)):
+        _refuse_change(skill, actor)
+
+
+def _refuse_change(skill: Skill, actor: Actor) -> None:
     if skill.status == Skill.Status.DEPRECATED:
         raise NotPermitted("A deprecated skill stays as it is, its files included. Draft a fresh one.")
     if actor.is_person:

@@ -27,7 +27,7 @@ def upload_file(
 ) -> Skill:
     """Attach what somebody sent. Whatever can be refused is refused before a byte is stored."""
     authorize(actor, Act.SKILL_ATTACH, skill.tenant_id)
-    refuse_change(skill, actor)
+    refuse_change(skill, actor, Act.SKILL_ATTACH)
     vetted = vet_file(name, content, settings.ATTACHMENT_BYTES)
     if isinstance(vetted, Refused):
         raise refused(vetted)

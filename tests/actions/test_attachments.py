@@ -10,6 +10,7 @@ from pytest_django import Settings
 
 from apps.governance.acting import acting
 from apps.governance.errors import Invalid, NotPermitted, NotVisible, Stale
+from apps.governance.models import Refusal
 from apps.skills.actions import approve_skill, arrange_files, attach_file, deprecate_skill, detach_file
 from apps.skills.files import content_of, file_for
 from apps.skills.models import Skill
@@ -99,6 +100,14 @@ def test_an_agent_changes_the_files_of_its_own_drafts_alone(world: World) -> Non
     with pytest.raises(NotPermitted, match="Ask an operator"):
         arrange_files(approved, actor=world.bot, names=["prices.csv"])
     assert len(stored(world, approved).files) == 1
+    with acting(world.operator):
+        noted = [(refusal.act, refusal.subject_id) for refusal in Refusal.objects.order_by("id")]
+    assert noted == [
+        ("skill.attach", approved.pk),
+        ("skill.attach", persons.pk),
+        ("skill.detach", approved.pk),
+        ("skill.arrange", approved.pk),
+    ], "whoever tried what they may not is in the books"
 
 
 def test_a_deprecated_skill_keeps_its_files_as_they_are(world: World) -> None:
