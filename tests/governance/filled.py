@@ -2,14 +2,15 @@
 
 import contextlib
 from dataclasses import dataclass
+from io import StringIO
 
+from django.core.management import call_command
 from django.db import connection
 
 from apps.conversations.actions import receive_message, resolve_conversation
 from apps.conversations.models import Conversation, InboundEvent
-from apps.governance.acting import acting
 from apps.governance.errors import NotPermitted
-from apps.governance.models import AuditCheck, Proposal
+from apps.governance.models import Proposal
 from apps.learning.extraction import extract
 from apps.llm.backend import Backend
 from apps.memory.models import AgentMemory, CustomerProfile
@@ -86,8 +87,7 @@ def refuse_once(draft: Skill, world: World) -> None:
     with contextlib.suppress(NotPermitted):
         approve_skill(draft, actor=world.bot, reviewed_sha256=draft.content_sha256)
     commit_links()
-    with acting(world.system):
-        AuditCheck.objects.create(tenant=world.tenant, position=1, finding_count=0)
+    call_command("verify_audit", tenant=world.tenant.key, stderr=StringIO())
 
 
 def commit_links() -> None:

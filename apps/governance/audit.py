@@ -1,0 +1,167 @@
+"""What an audit chain has to be, computed anew: nothing here trusts the functions of the database that wrote it."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+Values = Mapping[str, Any]
+# To say where a moved row stood, each broken one is compared with each other; beyond this many they are called altered.
+COMPARED = 200
+
+
+class Found(StrEnum):
+    """What happened to a row."""
+
+    REMOVED = "removed"
+    REORDERED = "reordered"
+    ALTERED = "altered"
+    INSERTED = "inserted"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One row that is not what it was, and what happened to it."""
+
+    found: Found
+    row: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A link with the entry it is about, and how the entry's words agree with it; an entry that is gone is None."""
+
+    link: Values
+    entry: Values | None
+    text_is_sound: bool | None = None
+
+    @property
+    def name(self) -> str:
+        """The entry's row in words."""
+        return f"{_BOOKS.get(self.link['entry_type'], self.link['entry_type'])} {self.link['entry_id']}"
+
+
+@dataclass(slots=True)
+class Verified:
+    """How far a chain was followed and what was wrong with it."""
+
+    position: int = 0
+    sha256: str = ""
+    entry_count: int = 0
+    erased_count: int = 0
+    findings: list[Finding] = field(default_factory=list)
+
+
+_BOOKS = {"change": "change record", "refusal": "refusal"}
+
+
+def row_sha256(values: Values) -> str:
+    """The hash of a row: every column that is not null, by name, in the order of names, each part with its length."""
+    parts = [
+        part.encode()
+        for name, value in sorted(values.items())
+        if value is not None
+        for part in (name, as_stored(value))
+    ]
+    return hashlib.sha256(b"".join(b"%d:%s" % (len(part), part) for part in parts)).hexdigest()
+
+
+def link_sha256(link: Values) -> str:
+    """The hash a link has to carry: of all it says but the hash itself."""
+    return row_sha256({name: value for name, value in link.items() if name != "sha256"})
+
+
+def as_stored(value: Any) -> str:
+    """A column's value in the words of the database's own JSON."""
+    if not isinstance(value, datetime):
+        return str(value)
+    moment = value.astimezone(UTC)
+    fraction = f".{moment.microsecond:06}".rstrip("0") if moment.microsecond else ""
+    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}+00:00"
+
+
+def verify(chain: Iterable[Linked], anchors: Mapping[int, Sequence[str]]) -> Verified:
+    """Follow a chain from its first link. `anchors` says which hashes stood at a position when somebody looked before."""
+    result = Verified()
+    broken_links: list[Linked] = []
+    broken_entries: list[Linked] = []
+    fits = frozenset({""})
+    for each in chain:
+        result.findings += _order(each, result.position, fits)
+        if link_sha256(each.link) != each.link["sha256"]:
+            broken_links.append(each)
+        result.findings += _anchored(each.link, anchors)
+        if each.entry is None:
+            result.findings.append(Finding(Found.REMOVED, each.name, f"Link {each.link['position']} is about it."))
+        elif row_sha256(each.entry) != each.link["entry_sha256"]:
+            broken_entries.append(each)
+        if each.text_is_sound is False:
+            result.findings.append(Finding(Found.ALTERED, f"words of {each.name}", "The record's hash is another."))
+        result.erased_count += each.entry is not None and each.text_is_sound is None and "text_sha256" in each.entry
+        result.entry_count += 1
+        result.position, result.sha256 = each.link["position"], each.link["sha256"]
+        fits = frozenset({each.link["sha256"], link_sha256(each.link)})
+    result.findings += [
+        *_links_in_words(broken_links),
+        *_entries_in_words(broken_entries),
+        *_shortened(result, anchors),
+    ]
+    return result
+
+
+def _order(each: Linked, before: int, fits: frozenset[str]) -> Iterator[Finding]:
+    position = each.link["position"]
+    if position > before + 1:
+        yield Finding(Found.REMOVED, _span(before + 1, position - 1), f"The chain goes on at link {position}.")
+    elif position <= before:
+        yield Finding(Found.INSERTED, f"link {position}", "There is another one at this position.")
+    elif each.link["previous_sha256"] not in fits:
+        yield Finding(Found.REORDERED, f"link {position}", f"It does not go on from link {before}.")
+
+
+def _span(first: int, last: int) -> str:
+    return f"link {first}" if first == last else f"links {first} to {last}"
+
+
+def _anchored(link: Values, anchors: Mapping[int, Sequence[str]]) -> Iterator[Finding]:
+    position = link["position"]
+    if any(known != link["sha256"] for known in anchors.get(position, ())):
+        yield Finding(Found.ALTERED, f"link {position}", "It has another hash than when its anchor was written.")
+
+
+def _shortened(result: Verified, anchors: Mapping[int, Sequence[str]]) -> Iterator[Finding]:
+    last = max(anchors, default=0)
+    if last > result.position:
+        where = _span(result.position + 1, last)
+        yield Finding(Found.REMOVED, where, f"An anchor says that the chain reached link {last}; it ends before.")
+
+
+def _links_in_words(broken: Sequence[Linked]) -> Iterator[Finding]:
+    positions = [each.link["position"] for each in broken[:COMPARED]]
+    for each in broken:
+        link = each.link
+        stood = next((at for at in positions if link_sha256({**link, "position": at}) == link["sha256"]), None)
+        if stood is None:
+            yield Finding(Found.ALTERED, f"link {link['position']}", "Its hash is not that of what it says.")
+        else:
+            yield Finding(Found.REORDERED, f"link {link['position']}", f"It was link {stood}.")
+
+
+def _entries_in_words(broken: Sequence[Linked]) -> Iterator[Finding]:
+    compared = broken[:COMPARED]
+    for each in broken:
+        stood = next((other.link["entry_id"] for other in compared if _was(each, other)), None)
+        if stood is None:
+            yield Finding(Found.ALTERED, each.name, f"Link {each.link['position']} has another hash of it.")
+        else:
+            yield Finding(
+                Found.REORDERED, each.name, f"It was {replace(each, link={**each.link, 'entry_id': stood}).name}."
+            )
+
+
+def _was(each: Linked, other: Linked) -> bool:
+    then = {**(each.entry or {}), "id": other.link["entry_id"]}
+    return row_sha256(then) == str(other.link["entry_sha256"])

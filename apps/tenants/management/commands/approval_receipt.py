@@ -1,0 +1,35 @@
+"""Hand out the receipt of a decided proposal."""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.governance.acting import acting
+from apps.governance.errors import GovernanceError
+from apps.governance.receipts import receipt_of
+from apps.tenants.identity import tenant_named
+
+
+class Command(BaseCommand):
+    """`verify_audit --receipt` says later whether the books still agree with it."""
+
+    help = "Print one JSON document: what was decided, by whom and when, and where it stands in the audit chain."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which proposal."""
+        parser.add_argument("proposal_id", type=int, metavar="PROPOSAL_ID")
+        parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print the document."""
+        del args
+        actor = tenant_named(options["tenant"])
+        if actor is None:
+            raise CommandError(f"There is no tenant “{options['tenant']}”.")
+        try:
+            with acting(actor):
+                receipt = receipt_of(options["proposal_id"], tenant_key=options["tenant"], actor=actor)
+        except GovernanceError as refusal:
+            raise CommandError(str(refusal)) from refusal
+        self.stdout.write(json.dumps(receipt, indent=2, ensure_ascii=False))

@@ -1,0 +1,54 @@
+"""Hand a tenant's books out."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.governance.acting import acting
+from apps.governance.audit import Linked, Values, as_stored
+from apps.governance.books import linked_entries
+from apps.tenants.identity import tenant_named
+
+
+class Command(BaseCommand):
+    """Whoever gets the lines can compute every hash again."""
+
+    help = "Print a tenant's change records and refused attempts with their links, one JSON object a line."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whose books, from when to when."""
+        parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
+        parser.add_argument(
+            "--since", type=_moment, metavar="DATE", help="Links of this day or moment and later (UTC)."
+        )
+        parser.add_argument("--until", type=_moment, metavar="DATE", help="Links before this day or moment (UTC).")
+        parser.add_argument("--with-texts", action="store_true", help="The words of changes too, where not erased.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print the lines in the order of the chain."""
+        del args
+        actor = tenant_named(options["tenant"])
+        if actor is None:
+            raise CommandError(f"There is no tenant “{options['tenant']}”.")
+        with acting(actor):
+            for linked, words in linked_entries(actor.tenant_id, options["since"], options["until"]):
+                line = _line(linked, words if options["with_texts"] else None)
+                self.stdout.write(json.dumps(line, default=as_stored, ensure_ascii=False))
+
+
+def _line(linked: Linked, words: Values | None) -> dict[str, Any]:
+    line: dict[str, Any] = {"link": dict(linked.link), "entry": dict(linked.entry) if linked.entry else None}
+    if words is not None:
+        parsed = {name: json.loads(words[name]) for name in ("before", "after")}
+        line["text"] = {"salt": words["salt"], **parsed, "reason": words["reason"]}
+    return line
+
+
+def _moment(said: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(said)
+    except ValueError as refusal:
+        raise CommandError(f"“{said}” is no date. Write 2026-11-21 or 2026-11-21T18:00.") from refusal
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

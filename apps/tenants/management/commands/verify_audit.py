@@ -1,0 +1,133 @@
+"""Prove that nobody touched the books."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connections, transaction
+
+from apps.governance.acting import acting
+from apps.governance.audit import Verified, verify
+from apps.governance.books import entries_beside, keep_check, linked_entries
+from apps.governance.database import role_name
+from apps.governance.errors import GovernanceError
+from apps.governance.receipts import mismatches, receipt_of
+from apps.tenants.identity import system_actor, tenant_named
+
+ALL = "all"
+Anchors = Mapping[int, list[str]]
+
+
+class Command(BaseCommand):
+    """Reads one tenant's chain with the ordinary login; all of them need the database's owner, who knows which there are."""
+
+    help = "Recompute the audit chain of a tenant, or of all, and say which row was removed, reordered, altered or inserted."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whose chain, and what it is compared with."""
+        parser.add_argument("--tenant", default=ALL, metavar="KEY", help="The tenant's key; all tenants by default.")
+        parser.add_argument(
+            "--anchor",
+            type=Path,
+            metavar="FILE",
+            help="JSON lines of heads seen before. The chain must still contain them; a sound head is added at the end.",
+        )
+        parser.add_argument(
+            "--receipt",
+            type=Path,
+            metavar="FILE",
+            help="Say instead whether an approval receipt still matches the books.",
+        )
+        parser.add_argument(
+            "--export-head", action="store_true", help="Print each head as a JSON line, to keep elsewhere."
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print one line for each tenant and one for each finding."""
+        del args
+        if options["receipt"]:
+            self._compare(options["receipt"])
+            return
+        anchors = _anchors(options["anchor"])
+        wrong = 0
+        for key, tenant_id in _tenants(options["tenant"]):
+            verified = self._verified(key, tenant_id, anchors[key])
+            wrong += len(verified.findings)
+            head = json.dumps({"tenant": key, "position": verified.position, "sha256": verified.sha256})
+            if options["export_head"]:
+                self.stdout.write(head)
+            if options["anchor"] and verified.position and not verified.findings:
+                with options["anchor"].open("a", encoding="utf-8") as file:
+                    file.write(f"{head}\n")
+        if wrong:
+            raise CommandError(f"The books do not stand as they were written: {wrong} findings.")
+
+    def _compare(self, path: Path) -> None:
+        try:
+            receipt = json.loads(path.read_text(encoding="utf-8"))
+            actor = tenant_named(str(receipt["tenant"]))
+            if actor is None:
+                raise CommandError(f"There is no tenant “{receipt['tenant']}”.")
+            with acting(actor):
+                now = receipt_of(int(receipt["proposal"]["id"]), tenant_key=str(receipt["tenant"]), actor=actor)
+            said = mismatches(receipt, now)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as unreadable:
+            raise CommandError(
+                f"{path} is no approval receipt. Print one with: manage.py approval_receipt"
+            ) from unreadable
+        except GovernanceError as refusal:
+            raise CommandError(str(refusal)) from refusal
+        if said:
+            raise CommandError(f"The receipt does not match the books. {' '.join(said)}")
+        self.stdout.write("The receipt matches the books.")
+
+    def _verified(self, key: str, tenant_id: int, anchors: Anchors) -> Verified:
+        started = perf_counter()
+        with acting(system_actor(tenant_id)):
+            verified = verify((linked for linked, _ in linked_entries(tenant_id)), anchors)
+            verified.findings += entries_beside(tenant_id)
+            keep_check(tenant_id, verified)
+        speed = verified.entry_count / (perf_counter() - started)
+        for finding in verified.findings:
+            self.stderr.write(f"{key}: {finding.row} was {finding.found.value}. {finding.sentence}")
+        self.stderr.write(
+            f"{key}: {verified.entry_count} entries up to link {verified.position}, {verified.erased_count} of them with"
+            f" erased words, {len(verified.findings)} findings ({speed:,.0f} rows a second)."
+        )
+        return verified
+
+
+def _tenants(key: str) -> Iterator[tuple[str, int]]:
+    if key != ALL:
+        actor = tenant_named(key)
+        if actor is None:
+            raise CommandError(f"There is no tenant “{key}”.")
+        yield key, actor.tenant_id
+        return
+    if "owner" not in settings.DATABASES:
+        raise CommandError("Set DATABASE_OWNER_URL, or run it through `make manage`, or name one tenant by --tenant.")
+    with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:
+        cursor.execute("SELECT set_config('role', %s, true)", [role_name("crossing")])
+        cursor.execute("SELECT key, id FROM tenants_tenant ORDER BY id")
+        found = cursor.fetchall()
+    yield from found
+
+
+def _anchors(path: Path | None) -> Mapping[str, Anchors]:
+    known: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    if path is None or not path.exists():
+        return known
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            head = json.loads(line)
+            known[str(head["tenant"])][int(head["position"])].append(str(head["sha256"]))
+        except (ValueError, KeyError, TypeError) as refusal:
+            raise CommandError(
+                f"Line {number} of {path} is no anchor. Each is a JSON object with tenant, position and sha256."
+            ) from refusal
+    return known

@@ -1,0 +1,132 @@
+"""verify_audit, export_audit and approval_receipt, as an auditor runs them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+
+from apps.governance.acting import acting
+from apps.governance.actions import settle_proposal
+from apps.governance.audit import link_sha256, row_sha256
+from apps.governance.errors import NotPermitted
+from apps.governance.models import AuditCheck, Proposal
+from apps.personas.actions import amend_persona, propose_patch
+from apps.skills.actions import approve_skill
+from tests.committing import committing
+from tests.factories import World, make_persona, make_skill, make_world
+from tests.surfaces.commands.run import run
+
+__all__ = ["committing"]
+
+
+def lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def decided(world: World) -> Proposal:
+    proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
+    return settle_proposal(proposal, actor=world.operator, reason="Friendly.")
+
+
+def test_verify_audit_says_that_sound_books_are_sound_and_keeps_that_it_looked(committing: str, tmp_path: Path) -> None:
+    # R017
+    world, other = make_world(), make_world()
+    anchor = tmp_path / "anchors.jsonl"
+    seen = run("verify_audit", "--anchor", str(anchor), "--export-head")
+    assert seen.failure == ""
+    heads = lines(seen.out)
+    assert [head["tenant"] for head in heads] == [world.tenant.key, other.tenant.key]
+    assert lines(anchor.read_text()) == heads
+    assert f"{world.tenant.key}: {heads[0]['position']} entries up to link {heads[0]['position']}" in seen.err
+    with acting(world.operator):
+        [check] = AuditCheck.objects.all()
+    assert (check.position, check.sha256, check.finding_count) == (heads[0]["position"], heads[0]["sha256"], 0)
+    assert str(check) == f"Verification of the audit chain up to link {check.position}"
+    assert run("verify_audit", "--tenant", world.tenant.key, "--anchor", str(anchor)).failure == ""
+    assert len(lines(anchor.read_text())) == 3
+
+
+def test_verify_audit_fails_and_names_the_row_that_was_changed(committing: str, tmp_path: Path) -> None:
+    world = make_world()
+    persona = make_persona(world)
+    with psycopg.connect(settings.DATABASE_OWNER_URL, dbname=committing) as superuser:
+        superuser.execute("SET session_replication_role = replica")
+        superuser.execute("UPDATE governance_changerecord SET actor_label = 'operator:9' WHERE act = 'persona.create'")
+        [(record_id,)] = superuser.execute("SELECT id FROM governance_changerecord WHERE act = 'persona.create'")
+    anchor = tmp_path / "anchors.jsonl"
+    seen = run("verify_audit", "--tenant", world.tenant.key, "--anchor", str(anchor))
+    assert f"change record {record_id} was altered." in seen.err
+    assert seen.failure == "The books do not stand as they were written: 1 findings."
+    assert not anchor.exists(), "a head that does not stand is no anchor"
+    assert persona.pk
+
+
+@pytest.mark.django_db
+def test_verify_audit_refuses_what_it_cannot_read(tmp_path: Path) -> None:
+    spoiled = tmp_path / "anchors.jsonl"
+    spoiled.write_text('{"tenant": "acme"}\n')
+    assert "Line 1" in run("verify_audit", "--anchor", str(spoiled)).failure
+    assert run("verify_audit", "--tenant", "nobody").failure == "There is no tenant “nobody”."
+    assert "is no approval receipt" in run("verify_audit", "--receipt", str(tmp_path / "nowhere")).failure
+
+
+def test_what_is_exported_is_enough_to_compute_every_hash_again(committing: str) -> None:
+    world = make_world()
+    amend_persona(make_persona(world), actor=world.operator, values={"style": "Brief."})
+    skill = make_skill(world)
+    with pytest.raises(NotPermitted):
+        approve_skill(skill, actor=world.bot, reviewed_sha256=skill.content_sha256)
+    exported = lines(run("export_audit", "--tenant", world.tenant.key).out)
+    assert [line["link"]["position"] for line in exported] == list(range(1, len(exported) + 1))
+    for line in exported:
+        assert row_sha256(line["entry"]) == line["link"]["entry_sha256"]
+        assert link_sha256(line["link"]) == line["link"]["sha256"]
+        assert "text" not in line
+    assert exported[-1]["entry"]["sentence"].startswith("An agent may not approve a skill.")
+    words = [line["text"] for line in lines(run("export_audit", "--tenant", world.tenant.key, "--with-texts").out)[:-1]]
+    assert words[-2]["after"]["style"] == "Brief."
+    assert run("export_audit", "--tenant", world.tenant.key, "--until", "2001-01-01").out == ""
+    assert len(lines(run("export_audit", "--tenant", world.tenant.key, "--since", "2001-01-01").out)) == len(exported)
+
+
+@pytest.mark.django_db
+def test_export_audit_refuses_what_is_no_date_and_no_tenant() -> None:
+    assert "is no date" in run("export_audit", "--tenant", "acme", "--since", "yesterday").failure
+    assert run("export_audit", "--tenant", "nobody").failure == "There is no tenant “nobody”."
+
+
+def test_a_receipt_says_what_was_decided_and_matches_the_books_until_they_change(
+    committing: str, tmp_path: Path
+) -> None:
+    world = make_world()
+    proposal = decided(world)
+    printed = run("approval_receipt", str(proposal.pk), "--tenant", world.tenant.key).out
+    receipt = json.loads(printed)
+    assert receipt["decision"]["by"] == world.operator.label
+    assert receipt["proposal"]["kind"] == "persona.patch"
+    assert [change["act"] for change in receipt["changes"]] == ["persona.propose", "proposal.apply"]
+    assert all(change["position"] and change["link_sha256"] for change in receipt["changes"])
+    kept = tmp_path / "receipt.json"
+    kept.write_text(printed)
+    assert run("verify_audit", "--receipt", str(kept)).out == "The receipt matches the books.\n"
+    kept.write_text(printed.replace(world.operator.label, "operator:9"))
+    failure = run("verify_audit", "--receipt", str(kept)).failure
+    assert "decision.by was 'operator:9'" in failure
+    assert f"Change record {receipt['changes'][1]['record_id']} is not what it was" in failure
+
+
+@pytest.mark.django_db
+def test_there_is_no_receipt_of_what_is_not_decided(tmp_path: Path) -> None:
+    world = make_world()
+    proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
+    key = world.tenant.key
+    assert "not decided yet" in run("approval_receipt", str(proposal.pk), "--tenant", key).failure
+    assert "no such proposal" in run("approval_receipt", "999999", "--tenant", key).failure
+    assert run("approval_receipt", "1", "--tenant", "nobody").failure == "There is no tenant “nobody”."
+    kept = tmp_path / "receipt.json"
+    for tenant, said in ((key, "not decided yet"), ("nobody", "no tenant")):
+        kept.write_text(json.dumps({"tenant": tenant, "proposal": {"id": proposal.pk}}))
+        assert said in run("verify_audit", "--receipt", str(kept)).failure
