@@ -58,6 +58,7 @@ class Conversation(Governed):
 
     named_by_customer = True
 
+    noun = "conversation"
     objects = ConversationQuerySet.as_manager()
 
     class Meta(Governed.Meta):

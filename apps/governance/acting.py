@@ -13,7 +13,8 @@ from django.db import connection, transaction
 
 from apps.governance.actors import Actor, Role
 
-_DATABASE_ROLE = {Role.OPERATOR: "operator", Role.ADMIN: "operator", Role.AGENT: "agent", Role.SYSTEM: "worker"}
+# Which of the database's roles each kind of actor runs as.
+DATABASE_ROLES = {Role.OPERATOR: "operator", Role.ADMIN: "operator", Role.AGENT: "agent", Role.SYSTEM: "worker"}
 
 _acting: ContextVar[Actor | None] = ContextVar("acting", default=None)
 _afterwards: ContextVar[list[Callable[[], None]] | None] = ContextVar("afterwards", default=None)
@@ -75,7 +76,7 @@ def _assume(actor: Actor | None) -> None:
     if actor is None:
         values = ["none", "", "", ""]
     else:
-        role = f"{settings.DATABASE_ROLE_PREFIX}_{_DATABASE_ROLE[actor.role]}"
+        role = f"{settings.DATABASE_ROLE_PREFIX}_{DATABASE_ROLES[actor.role]}"
         values = [role, str(actor.tenant_id), str(actor.agent_id or ""), _customer_setting(actor)]
     with connection.cursor() as cursor:
         cursor.execute(

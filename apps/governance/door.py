@@ -40,6 +40,7 @@ from apps.governance.occasions import Values, because
 from apps.governance.policy import POLICY, Act, codename
 from apps.governance.references import check_references
 from apps.governance.refusals import Subject, noting
+from apps.governance.subjects import columns_of, refuse_other_subject
 
 Row = TypeVar("Row", bound=Governed)
 # The name by which a trigger says that somebody stopped this for now.
@@ -93,7 +94,7 @@ def governed(
     removes: bool = False,
 ) -> Iterator[Row]:
     """Make one governed change of `row`, or create it. `read_at` is the version the actor decided on; stale ones are refused."""
-    with noting(actor, act, Subject.of(row)), _permitted(actor, act, row.tenant_id):
+    with noting(actor, act, Subject.of(row)), _permitted(actor, act, row, removes):
         adding = row._state.adding
         if not adding:
             _lock(row, read_at)
@@ -114,8 +115,9 @@ def governed(
 
 
 @contextmanager
-def _permitted(actor: Actor, act: Act, tenant_id: int) -> Iterator[None]:
-    _check_actor(actor, act, tenant_id)
+def _permitted(actor: Actor, act: Act, row: Governed, removes: bool) -> Iterator[None]:
+    _check_actor(actor, act, row.tenant_id)
+    refuse_other_subject(row, act, actor.role, adding=row._state.adding, removes=removes)
     with acting(actor):
         yield
 
@@ -175,11 +177,9 @@ def _take_over(row: Governed, stored: Governed) -> None:
 
 
 def _check_fields(actor: Actor, act: Act, row: Governed, changed: frozenset[str], adding: bool) -> None:
-    names = frozenset(name.removesuffix("_id") if name.endswith("_id") else name for name in changed)
-    noun = act.value.partition(".")[0]
-    of_noun = frozenset(field for other in Act if other.value.startswith(f"{noun}.") for field in POLICY[other].fields)
+    names = frozenset(field.name for field in row._meta.concrete_fields if field.attname in changed)
     mine = POLICY[act].writes(adding=adding)
-    if not adding and (foreign := sorted(names & of_noun - mine)):
+    if not adding and (foreign := sorted(names - columns_of(act, actor.role))):
         raise NotPermitted(f"{_what(act).capitalize()} does not change {', '.join(foreign)}.")
     _check_actor(actor, act, row.tenant_id, names & mine)
     # References are the database's business: a look-up here would ask under row security for what may not be visible yet.
@@ -290,7 +290,7 @@ _NAMED = {"settings": "the tenant's settings", "invokable": "an agent that anoth
 
 
 def _what(act: Act) -> str:
-    noun, _, verb = act.value.replace("_", " ").partition(".")
+    noun, verb = act.noun.replace("_", " "), act.verb.replace("_", " ")
     article = "an" if noun[0] in "aeiou" else "a"
     return f"{verb} {_NAMED.get(noun, f'{article} {noun}')}"
 

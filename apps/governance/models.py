@@ -34,6 +34,8 @@ class Governed(FSMModelMixin, models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now_add=True)
 
+    # What the acts on these rows are named after in the policy.
+    noun: ClassVar[str] = ""
     # Fields no change record keeps a copy of: stamped by the database, or secret.
     unrecorded: ClassVar[frozenset[str]] = frozenset({"version", "updated_at", "created_at"})
     # Fields that triggers fill in, read back after each write.
@@ -213,6 +215,7 @@ class Proposal(Governed):
     decided_at = models.DateTimeField(null=True, blank=True)
     decision_reason = models.TextField(blank=True)
 
+    noun = "proposal"
     objects = ProposalQuerySet.as_manager()
 
     class Meta(Governed.Meta):

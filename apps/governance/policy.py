@@ -2,7 +2,8 @@
 
 A rule's `direct` roles apply the act at once; `proposes` roles may bring the same content as a Proposal. `fields` are the
 governed fields the act may write; each is a guardian permission of its own beside the act's (R015-R024). Those that are
-`settled` it writes only when it makes the row.
+`settled` it writes only when it makes the row. What an act writes beside them, such as who signed and when, it `stamps`; the
+columns that database roles may write, the admin's fields, the bodies of REST and docs/policy.md all follow from this table.
 """
 
 from collections.abc import Mapping
@@ -68,6 +69,16 @@ class Act(StrEnum):
     SWITCH_LIFT = "switch.lift"
     CHECKPOINT_MAKE = "checkpoint.make"
 
+    @property
+    def noun(self) -> str:
+        """What the act is named after; governed models declare theirs."""
+        return self.value.partition(".")[0]
+
+    @property
+    def verb(self) -> str:
+        """What is done to it."""
+        return self.value.partition(".")[2]
+
 
 class Risk(StrEnum):
     """What a mistaken yes would cost."""
@@ -76,15 +87,33 @@ class Risk(StrEnum):
     HIGH = "high"
 
 
+class Does(StrEnum):
+    """What becomes of the governed row an act is about."""
+
+    MAKES = "makes"
+    CHANGES = "changes"
+    WRITES = "makes or changes"
+    REMOVES = "removes"
+    # A journal or a counter is written instead.
+    NOTHING = "nothing"
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One row of the policy."""
+    """One row of the policy. `on` names the noun it writes, where that is not the act's own.
+
+    `reviewers` is how many people must agree before what was brought takes effect; a proposal's tier may ask for more.
+    """
 
     direct: frozenset[Role]
     fields: tuple[str, ...] = ()
     proposes: frozenset[Role] = frozenset()
     risk: Risk = Risk.LOW
     settled: frozenset[str] = frozenset()
+    does: Does = Does.CHANGES
+    stamps: tuple[str, ...] = ()
+    on: str = ""
+    reviewers: int = 0
 
     def writes(self, *, adding: bool) -> frozenset[str]:
         """The governed fields of a row that the act makes, or of one that stands already."""
@@ -95,6 +124,24 @@ class Rule:
         """Every role that may come to the door with this act at all."""
         return self.direct | self.proposes
 
+    @property
+    def makes(self) -> bool:
+        """Whether it may bring a row into being."""
+        return self.does in {Does.MAKES, Does.WRITES}
+
+    @property
+    def changes(self) -> bool:
+        """Whether it may write a row that stands already."""
+        return self.does in {Does.CHANGES, Does.WRITES}
+
+    @property
+    def removes(self) -> bool:
+        """Whether it may take a row away."""
+        return self.does is Does.REMOVES
+
+
+# The noun that carries what somebody may only propose.
+PROPOSAL = "proposal"
 
 _ALL = frozenset(Role)
 _ADMIN = frozenset({Role.ADMIN})
@@ -109,61 +156,82 @@ _AGENT_RUNS = (
     *("flavour", "context_tier", "skill_index", "tells_time"),
 )
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
+_SIGNED = ("updated_by", "taint")
+_APPROVED = ("approved_sha256", "approved_by", "approved_at")
+_PROPOSED = (
+    *("target_label", "base_sha256", "content", "rationale", "evidence", "support_count", "proposed_by"),
+    "taint",
+)
+_DECIDED = ("state", "decided_by", "decided_at", "decision_reason")
 
 POLICY: Mapping[Act, Rule] = MappingProxyType(
     {
-        Act.PERSONA_CREATE: Rule(PEOPLE | _SYSTEM, ("agent", *_PERSONA_TEXT), risk=Risk.HIGH),
+        Act.PERSONA_CREATE: Rule(PEOPLE | _SYSTEM, ("agent", *_PERSONA_TEXT), risk=Risk.HIGH, does=Does.MAKES),
         Act.PERSONA_AMEND: Rule(PEOPLE, _PERSONA_TEXT, risk=Risk.HIGH),
         Act.PERSONA_ARCHIVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
         Act.PERSONA_ACTIVATE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
-        Act.PERSONA_PROPOSE: Rule(PEOPLE, ("proposed_patch",), _AGENT),
-        Act.OVERLAY_WRITE: Rule(PEOPLE, ("agent", "text"), risk=Risk.HIGH, settled=_OWNER),
-        Act.IDENTITY_CARD_WRITE: Rule(
-            PEOPLE, ("agent", "line_key", *_CARD_TEXT), risk=Risk.HIGH, settled=_OWNER | {"line_key"}
+        Act.PERSONA_PROPOSE: Rule(
+            PEOPLE, ("proposed_patch",), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1
         ),
-        Act.RULE_ADD: Rule(PEOPLE, ("agent", "text", "position"), risk=Risk.HIGH),
+        Act.OVERLAY_WRITE: Rule(PEOPLE, ("agent", "text"), risk=Risk.HIGH, settled=_OWNER, does=Does.WRITES),
+        Act.IDENTITY_CARD_WRITE: Rule(
+            PEOPLE,
+            ("agent", "line_key", *_CARD_TEXT),
+            risk=Risk.HIGH,
+            settled=_OWNER | {"line_key"},
+            does=Does.WRITES,
+        ),
+        Act.RULE_ADD: Rule(PEOPLE, ("agent", "text", "position"), risk=Risk.HIGH, does=Does.MAKES),
         Act.RULE_AMEND: Rule(PEOPLE, ("text", "position"), risk=Risk.HIGH),
         Act.RULE_RETIRE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
         Act.RULE_RESTORE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
-        Act.SKILL_DRAFT: Rule(_ALL, ("agent", *_SKILL_TEXT)),
+        Act.SKILL_DRAFT: Rule(_ALL, ("agent", *_SKILL_TEXT), does=Does.MAKES),
         Act.SKILL_AMEND: Rule(PEOPLE | _AGENT, _SKILL_TEXT),
-        Act.SKILL_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
+        Act.SKILL_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_APPROVED),
         Act.SKILL_DEPRECATE: Rule(PEOPLE, ("status",)),
-        Act.SKILL_REVISE: Rule(PEOPLE, _SKILL_TEXT, risk=Risk.HIGH),
-        Act.SKILL_PROPOSE: Rule(PEOPLE, _SKILL_TEXT, _AGENT),
-        Act.SKILL_DISCARD: Rule(PEOPLE | _AGENT),
-        Act.SKILL_FETCH: Rule(_AGENT),
+        Act.SKILL_REVISE: Rule(PEOPLE, _SKILL_TEXT, risk=Risk.HIGH, stamps=(*_APPROVED, "taint")),
+        Act.SKILL_PROPOSE: Rule(
+            PEOPLE, _SKILL_TEXT, _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1
+        ),
+        Act.SKILL_DISCARD: Rule(PEOPLE | _AGENT, does=Does.REMOVES),
+        Act.SKILL_FETCH: Rule(_AGENT, does=Does.NOTHING),
         Act.SKILL_ATTACH: Rule(PEOPLE | _AGENT, ("attachments",)),
         Act.SKILL_DETACH: Rule(PEOPLE | _AGENT, ("attachments",)),
         Act.SKILL_ARRANGE: Rule(PEOPLE | _AGENT, ("attachments",)),
-        Act.MEMORY_AMEND: Rule(_ALL, ("agent", "body"), settled=_OWNER),
-        Act.MEMORY_APPROVE: Rule(PEOPLE, risk=Risk.HIGH),
-        Act.BLOCK_WRITE: Rule(PEOPLE, _BLOCK, settled=_OWNER),
-        Act.BLOCK_AMEND: Rule(PEOPLE | _AGENT, ("body",)),
-        Act.BLOCK_APPROVE: Rule(PEOPLE, risk=Risk.HIGH),
-        Act.PROFILE_AMEND: Rule(_ALL, ("end_user_key", "preferences", "notes"), settled=frozenset({"end_user_key"})),
-        Act.CONVERSATION_OPEN: Rule(_ALL),
-        Act.CONVERSATION_IMPORT: Rule(PEOPLE | _SYSTEM),
-        Act.CONVERSATION_RESOLVE: Rule(_ALL, ("status", "outcome")),
+        Act.MEMORY_AMEND: Rule(_ALL, ("agent", "body"), settled=_OWNER, does=Does.WRITES, stamps=_SIGNED),
+        Act.MEMORY_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED),
+        Act.BLOCK_WRITE: Rule(PEOPLE, _BLOCK, settled=_OWNER, does=Does.WRITES, stamps=_SIGNED),
+        Act.BLOCK_AMEND: Rule(PEOPLE | _AGENT, ("body",), stamps=_SIGNED),
+        Act.BLOCK_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED),
+        Act.PROFILE_AMEND: Rule(
+            _ALL,
+            ("end_user_key", "preferences", "notes"),
+            settled=frozenset({"end_user_key"}),
+            does=Does.WRITES,
+            stamps=("last_seen_at", *_SIGNED),
+        ),
+        Act.CONVERSATION_OPEN: Rule(_ALL, does=Does.MAKES),
+        Act.CONVERSATION_IMPORT: Rule(PEOPLE | _SYSTEM, does=Does.MAKES),
+        Act.CONVERSATION_RESOLVE: Rule(_ALL, ("status", "outcome"), stamps=("resolved_at",)),
         Act.CONVERSATION_ABANDON: Rule(_ALL, ("status",)),
-        Act.MESSAGE_RECEIVE: Rule(_ALL),
-        Act.PROPOSAL_REJECT: Rule(PEOPLE),
-        Act.PROPOSAL_APPLY: Rule(PEOPLE, risk=Risk.HIGH),
-        Act.TENANT_CREATE: Rule(_SYSTEM),
+        Act.MESSAGE_RECEIVE: Rule(_ALL, does=Does.NOTHING),
+        Act.PROPOSAL_REJECT: Rule(PEOPLE, stamps=_DECIDED),
+        Act.PROPOSAL_APPLY: Rule(PEOPLE, risk=Risk.HIGH, stamps=_DECIDED),
+        Act.TENANT_CREATE: Rule(_SYSTEM, does=Does.MAKES, on="settings"),
         Act.SETTINGS_AMEND: Rule(_ADMIN, ("timezone", "ai_disclosure", "slot_order"), risk=Risk.HIGH),
-        Act.AGENT_CREATE: Rule(_ADMIN | _SYSTEM),
+        Act.AGENT_CREATE: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
         Act.AGENT_AMEND: Rule(_ADMIN, _AGENT_RUNS),
-        Act.INVOKABLE_ALLOW: Rule(PEOPLE, ("agent", "callee", "role_hint"), risk=Risk.HIGH),
+        Act.INVOKABLE_ALLOW: Rule(PEOPLE, ("agent", "callee", "role_hint"), risk=Risk.HIGH, does=Does.MAKES),
         Act.INVOKABLE_AMEND: Rule(PEOPLE, ("role_hint",), risk=Risk.HIGH),
-        Act.INVOKABLE_WITHDRAW: Rule(PEOPLE),
-        Act.TOKEN_ISSUE: Rule(_ADMIN | _SYSTEM),
-        Act.TOKEN_REVOKE: Rule(_ADMIN | _SYSTEM),
-        Act.TOKEN_ROTATE: Rule(_ADMIN | _SYSTEM),
-        Act.MEMBER_ADD: Rule(_ADMIN | _SYSTEM),
-        Act.GRANT_SYNC: Rule(_SYSTEM),
-        Act.SWITCH_THROW: Rule(PEOPLE | _SYSTEM, ("kind", "agent", "channel", "reason")),
-        Act.SWITCH_LIFT: Rule(PEOPLE | _SYSTEM, ("status",)),
-        Act.CHECKPOINT_MAKE: Rule(PEOPLE | _SYSTEM, ("name", "agent", "moment", "why")),
+        Act.INVOKABLE_WITHDRAW: Rule(PEOPLE, does=Does.REMOVES),
+        Act.TOKEN_ISSUE: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
+        Act.TOKEN_REVOKE: Rule(_ADMIN | _SYSTEM, stamps=("revoked_at",)),
+        Act.TOKEN_ROTATE: Rule(_ADMIN | _SYSTEM, stamps=("expires_at",)),
+        Act.MEMBER_ADD: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
+        Act.GRANT_SYNC: Rule(_SYSTEM, does=Does.NOTHING),
+        Act.SWITCH_THROW: Rule(PEOPLE | _SYSTEM, ("kind", "agent", "channel", "reason"), does=Does.MAKES),
+        Act.SWITCH_LIFT: Rule(PEOPLE | _SYSTEM, ("status",), stamps=("lifted_by", "lifted_at")),
+        Act.CHECKPOINT_MAKE: Rule(PEOPLE | _SYSTEM, ("name", "agent", "moment", "why"), does=Does.MAKES),
     }
 )
 

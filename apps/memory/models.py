@@ -32,6 +32,7 @@ class AgentMemory(Governed):
     body = _prose(BODY_CHARACTERS, "Markdown. An update replaces the whole body.")
     updated_by = models.CharField(max_length=200, default=AGENT, editable=False)
 
+    noun = "memory"
     objects = GovernedQuerySet["AgentMemory"].as_manager()
 
     class Meta(Governed.Meta):
@@ -70,6 +71,7 @@ class MemoryBlock(Governed):
     )
     updated_by = models.CharField(max_length=200, default=AGENT, editable=False)
 
+    noun = "block"
     objects = GovernedQuerySet["MemoryBlock"].as_manager()
 
     class Meta(Governed.Meta):
@@ -106,6 +108,7 @@ class CustomerProfile(Governed):
 
     named_by_customer = True
 
+    noun = "profile"
     objects = GovernedQuerySet["CustomerProfile"].as_manager()
 
     class Meta(Governed.Meta):

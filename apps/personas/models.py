@@ -73,6 +73,7 @@ class Persona(Governed):
     goals = _section("What the agent works towards.")
     status = FSMField(max_length=10, choices=Status.choices, default=Status.ACTIVE, protected=True)
 
+    noun = "persona"
     objects = PersonaQuerySet.as_manager()
 
     class Meta(Governed.Meta):
@@ -111,6 +112,7 @@ class PersonaOverlay(Governed):
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     text = _section("Adds to the persona and is read after it. Empty, there is no overlay.")
 
+    noun = "overlay"
     objects = GovernedQuerySet["PersonaOverlay"].as_manager()
 
     class Meta(Governed.Meta):
@@ -146,6 +148,7 @@ class IdentityCard(Governed):
     signature = _section("How messages are signed.", PARAGRAPH_CHARACTERS)
     locale = _line(LOCALE_RULE, RegexValidator(LOCALE, LOCALE_RULE), characters=35)
 
+    noun = "identity_card"
     objects = GovernedQuerySet["IdentityCard"].as_manager()
 
     class Meta(Governed.Meta):
@@ -200,6 +203,7 @@ class StandingRule(Governed):
     position = models.PositiveIntegerField(default=0, help_text="Lower numbers stand first; equal ones by age.")
     status = FSMField(max_length=10, choices=Status.choices, default=Status.ACTIVE, protected=True)
 
+    noun = "rule"
     objects = StandingRuleQuerySet.as_manager()
 
     class Meta(Governed.Meta):

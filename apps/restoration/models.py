@@ -26,6 +26,7 @@ class Checkpoint(Governed):
     why = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(2_000)])
     made_by = models.CharField(max_length=200, editable=False)
 
+    noun = "checkpoint"
     objects = GovernedQuerySet["Checkpoint"].as_manager()
 
     class Meta(Governed.Meta):

@@ -66,6 +66,7 @@ class Skill(Governed):
     unrecorded = Governed.unrecorded | {"content_sha256"}
     stamped = ("content_sha256",)
 
+    noun = "skill"
     objects = SkillQuerySet.as_manager()
 
     class Meta(Governed.Meta):

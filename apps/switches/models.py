@@ -78,6 +78,7 @@ class Switch(Governed):
     lifted_by = models.CharField(max_length=200, editable=False, blank=True)
     lifted_at = models.DateTimeField(null=True, editable=False)
 
+    noun = "switch"
     objects = SwitchQuerySet.as_manager()
 
     class Meta(Governed.Meta):

@@ -110,6 +110,7 @@ class TenantSettings(Governed):
         help_text="What the prompt begins with. Contract first costs less where several agents have one contract.",
     )
 
+    noun = "settings"
     objects = GovernedQuerySet["TenantSettings"].as_manager()
 
     class Meta(Governed.Meta):
@@ -126,6 +127,7 @@ class Membership(Governed):
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=20, choices=[(Role.OPERATOR.value, "Operator"), (Role.ADMIN.value, "Admin")])
 
+    noun = "member"
     objects = GovernedQuerySet["Membership"].as_manager()
 
     class Meta(Governed.Meta):
@@ -198,6 +200,7 @@ class Agent(Governed):
         "told the time", default=True, help_text="Off: the agent is not told the date and the time."
     )
 
+    noun = "agent"
     objects = GovernedQuerySet["Agent"].as_manager()
 
     class Meta(Governed.Meta):
@@ -233,6 +236,7 @@ class InvokableAgent(Governed):
         max_length=300, blank=True, validators=[plain_text], help_text="What to ask it for, in one line."
     )
 
+    noun = "invokable"
     objects = GovernedQuerySet["InvokableAgent"].as_manager()
 
     class Meta(Governed.Meta):
@@ -267,6 +271,7 @@ class AgentToken(Governed):
 
     unrecorded = Governed.unrecorded | {"digest", "last_used_at"}
 
+    noun = "token"
     objects = GovernedQuerySet["AgentToken"].as_manager()
 
     class Meta(Governed.Meta):

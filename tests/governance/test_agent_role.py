@@ -89,7 +89,11 @@ CASES = {
         "DELETE FROM skills_skill WHERE id = {approved}", "DELETE FROM skills_skill WHERE id = {draft}", by="agent"
     ),
     "R020 persona deleted": Case("DELETE FROM personas_persona", "SELECT 1 FROM personas_persona", by="agent"),
-    "R018 skill authorship": Case("UPDATE skills_skill SET drafted_by = 'operator:1' WHERE id = {draft}"),
+    "R018 skill authorship": Case(
+        "UPDATE skills_skill SET drafted_by = 'operator:1' WHERE id = {draft}",
+        "UPDATE skills_skill SET body = 'changed' WHERE id = {draft}",
+        by="agent",
+    ),
     "change record changed": Case(
         "UPDATE governance_changerecord SET act = 'x'", "SELECT act FROM governance_changerecord"
     ),
@@ -259,13 +263,12 @@ def test_an_agent_in_a_turn_starts_no_profile_of_another_customer(filled: Filled
 def test_no_role_puts_a_conversation_on_or_off_the_record(filled: Filled) -> None:
     # R178
     change, same = (
-        f"UPDATE conversations_conversation SET off_the_record = {value} WHERE id = %s"  # noqa: S608  # values beside it
-        for value in ("true", "false")
+        f"UPDATE conversations_conversation SET {column} = {column} WHERE id = %s"  # noqa: S608  # names beside it
+        for column in ("off_the_record", "outcome")
     )
-    for actor in (filled.world.operator, filled.world.admin, filled.world.system):
-        assert attempt(actor, change, [filled.open.pk]).sqlstate == BROKEN_RULE
+    for actor in (filled.world.operator, filled.world.admin, filled.world.system, filled.world.bot):
+        assert attempt(actor, change, [filled.open.pk]).sqlstate == NO_RIGHT
         assert attempt(actor, same, [filled.open.pk]).passed
-    assert attempt(filled.world.bot, change, [filled.open.pk]).sqlstate == NO_RIGHT
 
 
 def test_an_agent_that_may_ask_another_still_does_not_see_its_row(filled: Filled) -> None:

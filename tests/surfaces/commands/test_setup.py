@@ -36,7 +36,11 @@ def owner_url(
 def test_setting_up_again_changes_nothing(owner_url: str) -> None:
     seen = run("setup_database", "--verbosity", "0")
     assert seen.failure == ""
-    assert seen.out.splitlines() == ["Roles made: none, all were there.", "Grants changed: 0."]
+    assert seen.out.splitlines() == [
+        "Roles made: none, all were there.",
+        "Grants changed: 0.",
+        "Database rights changed: 0.",
+    ]
 
 
 def test_migrate_runs_as_the_owner_because_the_login_may_not(owner_url: str) -> None:
@@ -46,14 +50,14 @@ def test_migrate_runs_as_the_owner_because_the_login_may_not(owner_url: str) -> 
 
 
 def test_drift_of_the_grants_is_found_and_repaired(owner_url: str) -> None:
-    assert "Grants agree" in run("sync_policy", "--check").out
+    assert "agree with the policy" in run("sync_policy", "--check").out
     with psycopg.connect(owner_url, autocommit=True) as connection:
         connection.execute(
             "DELETE FROM tenants_roletemplategroupobjectpermission WHERE permission_id IN"
             " (SELECT id FROM auth_permission WHERE codename = 'skill_draft')"
         )
     drifted = run("sync_policy", "--check")
-    assert "The grants drifted" in drifted.failure
+    assert "drifted from the policy in 4 places" in drifted.failure
     assert "agent: lacks ['skill_draft']" in drifted.err
     assert run("sync_policy").failure == ""
     assert run("sync_policy", "--check").failure == ""

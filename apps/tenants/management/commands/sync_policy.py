@@ -1,35 +1,44 @@
-"""Bring the role templates' grants in line with the policy."""
+"""Bring the database in line with the policy: the role templates' grants, and what each database role may write."""
 
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.tenants.grants import sync_templates, template_drift
+from apps.governance.rights import sync_rights
+from apps.tenants.drift import drift
+from apps.tenants.grants import sync_templates
 
 
 class Command(BaseCommand):
     """`--check` writes nothing and fails on drift."""
 
-    help = "Write the role templates' grants from the policy table, or with --check say how they differ."
+    help = "Write grants and database rights from the policy table, or with --check say what differs from it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """One flag."""
-        parser.add_argument("--check", action="store_true", help="Change nothing; exit 1 if the grants drifted.")
+        parser.add_argument("--check", action="store_true", help="Change nothing; exit 1 if anything drifted.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print what changed or drifted."""
         del args
-        if not options["check"] and "owner" not in settings.DATABASES:
+        if options["check"]:
+            self._check()
+        elif "owner" not in settings.DATABASES:
             raise CommandError(
                 "Set DATABASE_OWNER_URL, or run it through `make manage`: the product's login may not write it."
             )
-        if not options["check"]:
+        else:
             self.stdout.write(f"Grants changed: {sync_templates('owner')}.")
-            return
-        drift = template_drift()
-        for role, (missing, surplus) in drift.items():
-            self.stderr.write(f"{role.value}: lacks {sorted(missing)}, holds beyond the policy {sorted(surplus)}")
-        if drift:
-            raise CommandError("The grants drifted from the policy. Run `manage.py sync_policy`.")
-        self.stdout.write("Grants agree with the policy.")
+            self.stdout.write(f"Database rights changed: {sync_rights('owner')}.")
+
+    def _check(self) -> None:
+        found = drift()
+        for line in found:
+            self.stderr.write(line)
+        if found:
+            raise CommandError(
+                f"The installation drifted from the policy in {len(found)} places. `manage.py sync_policy` mends grants and"
+                " database rights; for the rest each line says where to look."
+            )
+        self.stdout.write("Grants, database rights and walls agree with the policy.")

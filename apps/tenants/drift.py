@@ -1,0 +1,17 @@
+"""Everything that could differ from the policy, asked in one place."""
+
+from apps.governance.rights import rights_drift
+from apps.governance.walls import walls_drift
+from apps.tenants.grants import template_drift
+
+
+def drift(using: str = "default") -> list[str]:
+    """One sentence for each difference; empty when the installation is what the policy says."""
+    return [*_grants(using), *rights_drift(using), *walls_drift(using)]
+
+
+def _grants(using: str) -> list[str]:
+    return [
+        f"grants of role {role.value}: lacks {sorted(missing)}, holds beyond the policy {sorted(surplus)}"
+        for role, (missing, surplus) in template_drift(using).items()
+    ]
