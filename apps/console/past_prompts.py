@@ -7,6 +7,7 @@ from django.contrib.admin import AdminSite
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from apps.console.diffs import FieldDiff, field_diffs
 from apps.console.history import url_of_subject
@@ -33,7 +34,7 @@ class When(forms.Form):
         label="Moment",
         required=False,
         help_text="By the tenant's clock. Left out, it is the present one.",
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"}),
+        widget=UnfoldAdminTextInputWidget(attrs={"type": "datetime-local", "step": "1"}),
     )
     end_user_key = forms.RegexField(
         END_USER_KEY,
@@ -41,6 +42,7 @@ class When(forms.Form):
         required=False,
         help_text="Such as http:abc123. Left out, it is nobody.",
         error_messages={"invalid": END_USER_KEY_RULE},
+        widget=UnfoldAdminTextInputWidget,
     )
 
 

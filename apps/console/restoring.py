@@ -12,11 +12,13 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from apps.console.diffs import FieldDiff, field_diffs
 from apps.console.history import url_of_subject
 from apps.console.refusals import status_of
 from apps.console.requests import actor_of
+from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.governance.models import Governed
@@ -43,11 +45,16 @@ class ShownStep:
 class Moment(forms.Form):
     """Whose past, and when."""
 
-    agent = forms.ModelChoiceField(queryset=Agent.objects.none(), required=False, empty_label="The whole tenant")
+    agent = forms.ModelChoiceField(
+        queryset=Agent.objects.none(),
+        required=False,
+        empty_label="The whole tenant",
+        widget=UnfoldAdminSelectWidget,
+    )
     at = forms.CharField(
         label="Moment",
         help_text="By the tenant's clock.",
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"}),
+        widget=UnfoldAdminTextInputWidget(attrs={"type": "datetime-local", "step": "1"}),
     )
     with_profiles = forms.BooleanField(
         label="Customers' profiles too",
@@ -91,8 +98,8 @@ def _target(asked: Mapping[str, str], form: Moment, actor: Actor) -> Target | No
     if not form.is_bound or not form.is_valid():
         return None
     said = form.cleaned_data
-    moment = moment_said(said["at"], zone_of(actor), timezone.now())
-    return MomentTarget(moment, said["agent"], said["with_profiles"])
+    asked_for = moment_said(said["at"], zone_of(actor), timezone.now())
+    return MomentTarget(asked_for, said["agent"], said["with_profiles"])
 
 
 def _of_checkpoint(checkpoint_id: int, actor: Actor, *, with_profiles: bool) -> MomentTarget:
@@ -120,8 +127,12 @@ def _shown(found: Plan) -> dict[str, Any]:
         ShownStep(step, url_of_subject(step.subject_type, step.subject_id) if step.version else "", _diffs(step))
         for step in found.steps
     ]
+    target = found.target
+    heading = target.said
+    if isinstance(target, MomentTarget):
+        heading = f"{f'Agent {target.agent.key}' if target.agent else 'The tenant'} as at {moment(target.moment)}"
     rows = {(step.subject_type, step.subject_id) for step in found.steps}
-    return {"plan": found, "steps": steps, "row_count": len(rows)}
+    return {"plan": found, "steps": steps, "row_count": len(rows), "said": heading}
 
 
 def _diffs(step: Step) -> list[FieldDiff]:

@@ -1,0 +1,78 @@
+"""Versions, restoring and the prompt of a moment in a real browser, for every eye, wide and narrow."""
+
+from datetime import datetime
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from apps.governance.acting import acting
+from apps.personas.actions import amend_persona, amend_rule
+from apps.personas.models import Persona
+from apps.restoration.actions import make_checkpoint
+from apps.skills.actions import deprecate_skill
+from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.test_console import UNFOLD, flaws, sign_in
+from tests.factories import World, make_rule, make_skill
+from tests.surfaces.console.browsing import page_of
+
+pytestmark = pytest.mark.browser
+
+
+def changed(world: World) -> tuple[Persona, datetime]:
+    """A persona with a past, and a moment before it and others changed."""
+    with acting(world.operator):
+        persona = Persona.objects.get()
+    rule = make_rule(world, "Never name another shop.")
+    amend_persona(persona, actor=world.operator, values={"style": "Warm, concise, and never in a hurry."})
+    skill, moment = make_skill(world, "approved"), timezone.now()
+    amend_persona(
+        persona,
+        actor=world.admin,
+        values={"style": "Brisk, concise, and never in doubt.", "goals": "Close the ticket."},
+        reason="The sale begins.",
+    )
+    amend_rule(rule, actor=world.admin, values={"text": "Always name the sale."})
+    deprecate_skill(skill, actor=world.admin)
+    return persona, moment
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 1440), ("light", 420)])
+def test_versions_plan_and_prompt_are_accessible(page: Page, console: Console, scheme: str, width: int) -> None:
+    world = console.full
+    persona, moment = changed(world)
+    at = moment.isoformat().replace("+", "%2B")
+    checkpoint = make_checkpoint("Before the sale", actor=world.operator, agent_id=world.agent.pk, moment=moment)
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # a literal, parametrised
+    page.set_viewport_size({"width": width, "height": 900})
+    sign_in(page, world, admin=True)
+    found = []
+    for name, path in {
+        "persona-history": page_of(persona),
+        "persona-compared": page_of(persona).replace("/change/", "/versions/?from=1&to=2"),
+        "restore-empty": reverse("admin:restore"),
+        "restore-plan": f"{reverse('admin:restore')}?agent={world.agent.pk}&at={at}",
+        "checkpoint": page_of(checkpoint),
+        "prompt-at": f"{reverse('admin:prompt_at', args=[world.agent.pk])}?at={at}",
+        "agent": page_of(world.agent),
+    }.items():
+        page.goto(path)
+        page.evaluate(UNFOLD)
+        page.screenshot(path=SCREENSHOTS / f"versions-{scheme}-{width}" / f"{name}.png", full_page=True)
+        found += flaws(page, name)
+    assert found == []
+
+
+def test_a_checkpoint_is_restored_by_mouse(page: Page, console: Console) -> None:
+    world = console.full
+    _, moment = changed(world)
+    checkpoint = make_checkpoint("Before it all", actor=world.operator, agent_id=world.agent.pk, moment=moment)
+    sign_in(page, world, admin=True)
+    page.goto(page_of(checkpoint))
+    page.get_by_role("button", name="See what restoring would change").click()
+    expect(page.get_by_text("It was approved then and is deprecated now")).to_be_visible()
+    page.get_by_role("button", name="Restore: do").click()
+    expect(page.get_by_text("What stood before is the checkpoint")).to_be_visible()
+    with acting(world.operator):
+        assert Persona.objects.get().style == "Warm, concise, and never in a hurry."
