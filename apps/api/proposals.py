@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
@@ -18,13 +19,15 @@ from apps.api.versions import Versioned
 from apps.governance.actions import reject_proposal
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, refuse_stale
-from apps.governance.errors import NotVisible
+from apps.governance.errors import NotPermitted, NotVisible
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
+from apps.governance.receipts import receipt_of
 from apps.personas.actions import apply_patch
 from apps.personas.models import SECTIONS, Persona
 from apps.skills.actions import apply_deprecation, apply_revision
 from apps.skills.models import Skill
+from apps.tenants.models import Tenant
 
 
 class ProposalRow(Shown[Proposal]):
@@ -91,6 +94,16 @@ class ProposalView(Versioned[Proposal]):
         """Those the actor sees; the one that is decided on is held, so that its agent cannot revise it meanwhile."""
         seen = Proposal.objects.visible_to(self.actor).select_related("agent")
         return seen.select_for_update(of=("self",), no_key=True) if self.action == "transition" else seen
+
+    @extend_schema(responses=OpenApiTypes.OBJECT)
+    @action(detail=True, methods=["get"])
+    def receipt(self, request: Request, pk: str) -> Response:
+        """What was decided, by whom and when, and where it stands in the audit chain. For people, once it is decided."""
+        del request, pk
+        if not self.actor.is_person:
+            raise NotPermitted("Only people may read this; an agent's token does not reach it.")
+        tenant_key = Tenant.objects.values_list("key", flat=True).get(pk=self.actor.tenant_id)
+        return Response(receipt_of(self.get_object().pk, tenant_key=tenant_key, actor=self.actor))
 
     @extend_schema(request=ProposalMove, responses=ProposalRow)
     @action(detail=True, methods=["post"])

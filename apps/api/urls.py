@@ -7,6 +7,7 @@ from rest_framework.routers import SimpleRouter
 from apps.api.agents import AgentView
 from apps.api.attachments import AttachmentsView, AttachmentView
 from apps.api.blocks import BlockView
+from apps.api.books import ChangeView, RefusalView
 from apps.api.conversations import ConversationView
 from apps.api.extractions import ExtractionView
 from apps.api.identity_cards import IdentityCardView
@@ -40,6 +41,8 @@ router.register("sessions", SessionView, "session")
 router.register("proposals", ProposalView, "proposal")
 router.register("switches", SwitchView, "switch")
 router.register("extractions", ExtractionView, "extraction")
+router.register("changes", ChangeView, "change")
+router.register("refusals", RefusalView, "refusal")
 
 urlpatterns: list[URLPattern | URLResolver] = [
     *router.urls,

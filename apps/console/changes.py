@@ -9,9 +9,10 @@ from django.http import HttpRequest
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.history import change, url_of_subject
 from apps.console.panels import Panels
+from apps.console.refused_attempts import link_of
 from apps.console.requests import people_of
 from apps.console.titles import moment
-from apps.governance.models import ChangeRecord
+from apps.governance.models import AuditLink, ChangeRecord
 
 
 def change_panels(record: ChangeRecord, request: HttpRequest) -> dict[str, Any]:
@@ -19,6 +20,7 @@ def change_panels(record: ChangeRecord, request: HttpRequest) -> dict[str, Any]:
     return {
         "shown": change(record, people_of(request)),
         "subject_url": url_of_subject(record.subject_type, record.subject_id),
+        "link": link_of(AuditLink.EntryType.CHANGE, record.pk),
     }
 
 

@@ -43,6 +43,8 @@ GROUPS = (
             Place("Extractions", "school", "learning_extraction_changelist"),
             Place("Sessions", "data_object", "runtime_session_changelist"),
             Place("Changes", "history", "governance_changerecord_changelist"),
+            Place("Refused attempts", "block", "governance_refusal_changelist"),
+            Place("Verifications", "verified", "governance_auditcheck_changelist"),
             Place("Checkpoints", "flag", "restoration_checkpoint_changelist"),
         ),
     ),

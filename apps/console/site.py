@@ -32,6 +32,7 @@ from apps.console.past_prompts import prompt_page
 from apps.console.personas import PersonaAdmin
 from apps.console.profiles import ProfileAdmin
 from apps.console.proposals import ProposalAdmin
+from apps.console.refused_attempts import AuditCheckAdmin, RefusalAdmin
 from apps.console.requests import TENANT_KEY, actor_of, people_of
 from apps.console.restoring import restore_page
 from apps.console.sessions import SessionAdmin
@@ -41,7 +42,7 @@ from apps.console.standing_rules import RuleAdmin
 from apps.console.switches import SwitchAdmin, switches_on
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
-from apps.governance.models import ChangeRecord, Proposal
+from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
 from apps.learning.models import Extraction
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
@@ -56,6 +57,7 @@ PAGES = {
     Agent: AgentAdmin,
     AgentMemory: MemoryAdmin,
     AgentToken: TokenAdmin,
+    AuditCheck: AuditCheckAdmin,
     ChangeRecord: ChangeRecordAdmin,
     Checkpoint: CheckpointAdmin,
     Conversation: ConversationAdmin,
@@ -67,6 +69,7 @@ PAGES = {
     Persona: PersonaAdmin,
     PersonaOverlay: OverlayAdmin,
     Proposal: ProposalAdmin,
+    Refusal: RefusalAdmin,
     Session: SessionAdmin,
     Skill: SkillAdmin,
     TenantSettings: SettingsAdmin,

@@ -12,6 +12,9 @@ from apps.conversations.actions import import_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line
 from apps.governance.acting import acting
+from apps.governance.door import authorize
+from apps.governance.errors import NotPermitted
+from apps.governance.policy import Act
 from apps.learning.models import Extraction
 from apps.skills.actions import propose_revision
 from apps.tenants.actions import create_agent
@@ -89,6 +92,11 @@ def extractions(world: World, number: int) -> None:
         )
 
 
+def refusals(world: World, number: int) -> None:
+    with pytest.raises(NotPermitted):
+        authorize(world.bot, Act.SKILL_APPROVE, world.tenant.pk)
+
+
 MAKERS: list[Callable[[World, int], None]] = [
     agents,
     personas,
@@ -103,6 +111,7 @@ MAKERS: list[Callable[[World, int], None]] = [
     conversations,
     sessions,
     extractions,
+    refusals,
 ]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from apps.governance.acting import acting
+from apps.governance.models import ChangeRecord, Refusal
 from apps.learning.models import Extraction
 from apps.tenants.actions import create_agent
 from tests.factories import (
@@ -22,6 +23,7 @@ from tests.factories import (
     make_rule,
     make_skill,
 )
+from tests.governance.filled import refuse_once
 from tests.surfaces.api.asking import Asker, agent_of, answer_event, person_of
 
 
@@ -62,6 +64,18 @@ def make_message(world: World) -> int:
     return reply_id
 
 
+def make_change(world: World) -> int:
+    make_skill(world)
+    with acting(world.operator):
+        return ChangeRecord.objects.all()[0].pk
+
+
+def make_refusal(world: World) -> int:
+    refuse_once(make_skill(world), world)
+    with acting(world.operator):
+        return Refusal.objects.get().pk
+
+
 NOUNS = {
     "agents": Noun(lambda world: world.agent.pk),
     "personas": Noun(lambda world: make_persona(world).pk, {"style": "Mine.", "proposed_patch": "Mine."}),
@@ -87,6 +101,8 @@ NOUNS = {
     "sessions": Noun(make_session, query="agent_key=support"),
     "proposals": Noun(make_proposal, {}, {"to": "rejected", "reason": "Mine."}, "state=open"),
     "extractions": Noun(make_extraction, query="verdict=trivial"),
+    "changes": Noun(make_change, query="act=skill.draft"),
+    "refusals": Noun(make_refusal, query="code=not_permitted"),
 }
 
 
@@ -129,7 +145,7 @@ def test_row_of_another_tenant_is_in_no_list_and_behind_no_filter(other: World, 
     for path in ([] if noun == "messages" else [f"{noun}/"]) + [f"{noun}/?{query}"]:
         answer = stranger.get(path)
         if answer.status == 403:
-            assert noun == "extractions"
+            assert noun in {"extractions", "changes", "refusals"}
             continue
         assert row_id not in [row["id"] for row in answer.body["results"]]
 

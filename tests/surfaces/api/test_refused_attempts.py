@@ -1,8 +1,11 @@
 """What REST refuses before any act is asked stands in the tenant's books too, once."""
 
 from apps.governance.acting import acting
+from apps.governance.actions import reject_proposal
 from apps.governance.models import Refusal
+from apps.personas.actions import propose_patch
 from tests.factories import World, make_persona, make_skill
+from tests.governance.filled import commit_links, refuse_once
 from tests.surfaces.api.asking import Asker, bearer
 
 Kept = tuple[str, str, str, int | None]
@@ -57,3 +60,38 @@ def test_a_read_that_finds_nothing_and_an_honest_mistake_are_no_attempts(world: 
 def test_what_is_for_people_alone_is_refused_to_an_agent_and_kept(world: World, bot: Asker) -> None:
     assert bot.get("extractions").code == "not_permitted"
     assert refusals(world) == [("", "not_permitted", "learning.extraction", None)]
+
+
+def test_people_read_the_books_and_their_links_and_agents_do_not(world: World, operator: Asker, bot: Asker) -> None:
+    # R017
+    skill = make_skill(world)
+    refuse_once(skill, world)
+    [change] = operator.get(f"changes?act=skill.draft&subject_id={skill.pk}").body["results"]
+    assert (change["subject_type"], change["actor_label"], change["version_after"]) == (
+        "skills.skill",
+        "agent:support",
+        1,
+    )
+    assert change["position"] > 0
+    assert len(change["link_sha256"]) == 64
+    [refusal] = operator.get("refusals?code=not_permitted&actor_role=agent").body["results"]
+    assert (refusal["act"], refusal["subject_id"], refusal["position"]) == (
+        "skill.approve",
+        skill.pk,
+        change["position"] + 1,
+    )
+    assert operator.get(f"refusals/{refusal['id']}").body == refusal
+    assert operator.get("refusals?act=skill.discard").body["results"] == []
+    assert operator.patch(f"refusals/{refusal['id']}", {"code": "none"}).status == 405
+    assert bot.get("changes").code == bot.get("refusals").code == "not_permitted"
+
+
+def test_a_decided_proposal_has_a_receipt_for_people(world: World, operator: Asker, bot: Asker) -> None:
+    proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
+    assert operator.get(f"proposals/{proposal.pk}/receipt").code == "conflict"
+    reject_proposal(proposal, actor=world.operator, reason="No.")
+    commit_links()
+    receipt = operator.get(f"proposals/{proposal.pk}/receipt").body
+    assert (receipt["tenant"], receipt["decision"]["state"]) == (world.tenant.key, "rejected")
+    assert [change["act"] for change in receipt["changes"]] == ["persona.propose", "proposal.reject"]
+    assert bot.get(f"proposals/{proposal.pk}/receipt").code == "not_permitted"

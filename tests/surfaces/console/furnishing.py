@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
+from apps.governance.models import AuditCheck, Refusal
 from apps.learning.models import Extraction
 from apps.personas.actions import propose_patch
 from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn
@@ -26,6 +27,7 @@ from tests.factories import (
     make_skill,
     make_switch,
 )
+from tests.governance.filled import refuse_once
 
 
 def furnished(world: World) -> list[Model]:
@@ -57,7 +59,15 @@ def furnished(world: World) -> list[Model]:
         make_extraction(world, make_conversation(world, "http:other"), make_skill(world)),
         session_of(turn),
         world.agent,
+        *make_books(world),
     ]
+
+
+def make_books(world: World) -> list[Model]:
+    """A refused attempt and a verification of the audit chain."""
+    refuse_once(make_skill(world), world)
+    with acting(world.operator):
+        return [Refusal.objects.all()[0], AuditCheck.objects.all()[0]]
 
 
 def session_of(turn: Turn) -> Session:

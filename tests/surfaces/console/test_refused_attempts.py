@@ -7,9 +7,12 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.governance.acting import acting
+from apps.governance.actions import reject_proposal
 from apps.governance.models import Refusal
+from apps.personas.actions import propose_patch
 from tests.factories import World, make_persona, make_skill, make_world
-from tests.surfaces.console.browsing import decision_of, page_of
+from tests.surfaces.console.browsing import decision_of, list_of, page_of, text_of, words_of
+from tests.surfaces.console.furnishing import make_books
 
 
 def refusals(world: World) -> list[tuple[Any, ...]]:
@@ -48,3 +51,23 @@ def test_reading_a_page_that_is_not_there_is_no_attempt(world: World, operator: 
     assert operator.get(page_of(foreign)).status_code == 302
     assert operator.get(reverse("admin:index") + "nowhere/").status_code == 404
     assert refusals(world) == []
+
+
+def test_the_books_have_pages_with_their_place_in_the_chain(world: World, operator: Client) -> None:
+    refused, check = make_books(world)
+    page = words_of(operator.get(page_of(refused)))
+    assert "skill.approve" in page
+    assert "An agent may not approve a skill." in page
+    assert "Link of the audit chain" in page
+    assert "The chain ends today at link" in words_of(operator.get(page_of(check)))
+    assert "not_permitted" in words_of(operator.get(list_of(type(refused)) + "?code=not_permitted"))
+    assert "sound" in words_of(operator.get(list_of(type(check))))
+
+
+def test_a_decided_proposal_leads_to_its_receipt(world: World, operator: Client) -> None:
+    proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
+    link = f"/api/v1/proposals/{proposal.pk}/receipt"
+    assert link not in text_of(operator.get(page_of(proposal)))
+    reject_proposal(proposal, actor=world.operator, reason="No.")
+    assert link in text_of(operator.get(page_of(proposal)))
+    assert operator.get(link).json()["decision"]["by"] == world.operator.label

@@ -1,0 +1,79 @@
+"""Refused attempts and verifications of the audit chain, to read."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.governed_admin import GovernedAdmin
+from apps.console.history import url_of_subject
+from apps.console.panels import Panels
+from apps.console.requests import people_of
+from apps.console.titles import moment
+from apps.governance.models import AuditCheck, AuditLink, Refusal
+
+
+def refusal_panels(refusal: Refusal, request: HttpRequest) -> dict[str, Any]:
+    """Who tried, on what, and where it stands in the audit chain."""
+    known = refusal.subject_type and refusal.subject_id
+    return {
+        "by": people_of(request)[refusal.actor_label],
+        "subject_url": url_of_subject(refusal.subject_type, refusal.subject_id or 0) if known else "",
+        "link": link_of(AuditLink.EntryType.REFUSAL, refusal.pk),
+    }
+
+
+def link_of(kind: AuditLink.EntryType, entry_id: int) -> AuditLink | None:
+    """An entry's place in the audit chain."""
+    return AuditLink.objects.filter(entry_type=kind, entry_id=entry_id).first()
+
+
+class RefusalAdmin(GovernedAdmin):
+    """Read-only: who tried what, and what was answered."""
+
+    list_display = ("when", "tried", "author", "actor_role", "code", "sentence")
+    list_display_links = ("when", "tried")
+    list_filter = ("act", "actor_role", "code")
+    search_fields = ("actor_label", "sentence")
+    search_help_text = "Search actor or answer"
+    empty = "Nobody has tried what they may not."
+    fields = ()
+    change_form_template = "console/refusal.html"
+    panels = Panels(refusal_panels)
+
+    @admin.display(description="When", ordering="id")
+    def when(self, refusal: Refusal) -> str:
+        return moment(refusal.at)
+
+    @admin.display(description="Tried", ordering="act")
+    def tried(self, refusal: Refusal) -> str:
+        return refusal.act or "something a page or address does not offer"
+
+    @admin.display(description="By")
+    def author(self, refusal: Any) -> str:
+        return str(refusal.people[refusal.actor_label])
+
+
+def check_panels(check: AuditCheck, request: HttpRequest) -> dict[str, Any]:
+    """Where the chain ends today."""
+    del request, check
+    return {"head": AuditLink.objects.order_by("-position").first()}
+
+
+class AuditCheckAdmin(GovernedAdmin):
+    """Read-only: when somebody verified the books, and what came of it."""
+
+    list_display = ("when", "position", "result")
+    list_display_links = ("when",)
+    empty = "Nobody has verified the books yet. Run: manage.py verify_audit"
+    fields = ()
+    change_form_template = "console/verification.html"
+    panels = Panels(check_panels)
+
+    @admin.display(description="When", ordering="id")
+    def when(self, check: AuditCheck) -> str:
+        return moment(check.at)
+
+    @admin.display(description="Result", ordering="finding_count")
+    def result(self, check: AuditCheck) -> str:
+        return f"{check.finding_count} findings" if check.finding_count else "sound"
