@@ -1,0 +1,245 @@
+"""Every address of the console, taken from its own table: another tenant's row is like one that is nowhere."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from django.contrib.admin.options import IS_POPUP_VAR, TO_FIELD_VAR
+from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR
+from django.contrib.contenttypes.models import ContentType
+from django.db.models import Model
+from django.test import Client, RequestFactory
+from django.urls import URLPattern, URLResolver, reverse
+from pytest_django import Settings
+
+from apps.console.site import site
+from apps.skills.models import Skill
+from apps.tenants.models import Agent
+from tests.factories import World, make_world
+from tests.governance.filled import Filled, fill
+from tests.governance.unlike import NOWHERE, asked_twice, nouns, prints_of, row_of
+from tests.standing_in import StandIn
+from tests.surfaces.console.browsing import list_of, page_of
+
+pytestmark = pytest.mark.django_db
+
+REGISTERED: dict[type[Model], Any] = dict(site._registry)
+# Addresses beside a noun's own, by the word that names its row.
+NAMED_BY: dict[str, type[Model]] = {"skill_id": Skill, "agent_id": Agent}
+# Pages that name no row of a tenant.
+WITHOUT_ROW = {
+    "login_link": "signs a person in, before any tenant is known",
+    "app_list": "an app, which is the same for all",
+}
+
+
+@pytest.fixture(autouse=True)
+def no_collected_static_files(settings: Settings) -> None:
+    settings.WHITENOISE_AUTOREFRESH = True
+
+
+@pytest.fixture
+def victim(standin: StandIn) -> Filled:
+    return fill(standin.backend)
+
+
+@pytest.fixture
+def stranger() -> World:
+    return make_world()
+
+
+def people(world: World) -> dict[str, Client]:
+    found = {}
+    for name, user in (("operator", world.operator_user), ("admin", world.admin_user)):
+        found[name] = Client()
+        found[name].force_login(user)
+    return found
+
+
+def patterns() -> Iterator[tuple[type[Model] | None, URLPattern]]:
+    """Every address that takes an argument, with the noun it stands under."""
+    under = {site._registry[model].__class__: model for model in site._registry}
+    for entry in site.get_urls():
+        if isinstance(entry, URLResolver):
+            model = next(each for each in under.values() if str(entry.pattern) == _place(each))
+            yield from ((model, each) for each in entry.url_patterns if isinstance(each, URLPattern))
+        else:
+            of = next((model for word, model in NAMED_BY.items() if word in entry.pattern.converters), None)
+            yield of, entry
+
+
+def _place(model: type[Model]) -> str:
+    return f"{model._meta.app_label}/{model._meta.model_name}/"
+
+
+def given(model: type[Model], pattern: URLPattern) -> Iterator[dict[str, Any]]:
+    """The words of an address but for the row's id: where there is a decision each of them, else a word of no meaning."""
+    words = [word for word in pattern.pattern.converters if word not in {"object_id", *NAMED_BY}]
+    if words == ["name"] and str(pattern.name).endswith("_decide"):
+        yield from ({"name": button.name} for button in REGISTERED[model].buttons)
+    else:
+        yield dict.fromkeys(words, "0")
+
+
+def open_page(client: Client, method: str, pattern: URLPattern, words: dict[str, Any], pk: int) -> Any:
+    by = next(word for word in pattern.pattern.converters if word in {"object_id", *NAMED_BY})
+    path = reverse(f"admin:{pattern.name}", kwargs=words | {by: pk})
+    return client.post(path, {"read_at": 1, "reason": "Mine."}) if method == "POST" else client.get(path)
+
+
+def test_every_page_of_another_tenants_row_is_like_that_of_none(victim: Filled, stranger: World) -> None:
+    # R006, R007: change, history, versions, delete, every decision, and whatever joins them; by GET and by POST.
+    before, opened = prints_of(victim.world), 0
+    for model, pattern in patterns():
+        if model is None or not pattern.pattern.converters or pattern.name is None:
+            continue
+        row = row_of(model, victim.world)
+        for (name, client), method in zip(people(stranger).items(), ("GET", "POST"), strict=True):
+            for arguments in given(model, pattern):
+                page = partial(open_page, client, method, pattern, arguments)
+                there, nowhere = asked_twice(page, row.pk, NOWHERE)
+                assert not there.differs_from(nowhere), (name, method, pattern.name, arguments)
+                assert there.refused, (name, method, pattern.name, there.status)
+                opened += 1
+    assert opened > 150
+    assert prints_of(victim.world) == before
+
+
+def test_every_address_with_an_argument_is_a_nouns_or_left_out_for_a_reason() -> None:
+    loose = {each.name for model, each in patterns() if model is None and each.pattern.regex.groups}
+    assert loose <= set(WITHOUT_ROW) | {"view_on_site", None}
+    assert set(REGISTERED) <= set(nouns())
+
+
+def _list(client: Client, model: type[Model], query: dict[str, Any], name: str, word: object) -> Any:
+    return client.get(list_of(model), query | {name: word}, follow=True)
+
+
+def lookups(model: type[Model], row: Any) -> Iterator[tuple[str, object]]:
+    """Everything by which a list can be narrowed: its filters, the tenant, the keys of what it refers to, and words."""
+    for named in REGISTERED[model].list_filter:
+        field = model._meta.get_field(named) if isinstance(named, str) else None
+        if field is not None and field.is_relation:
+            yield f"{named}__id__exact", getattr(row, f"{named}_id") or NOWHERE + 1
+    yield "id__exact", row.pk
+    yield "id", row.pk
+    yield "tenant_id", row.tenant_id
+    yield "tenant__id__exact", row.tenant_id
+    yield "agent__key", "billing"
+    yield SEARCH_VAR, "billing"
+
+
+@pytest.mark.parametrize("model", REGISTERED, ids=lambda model: model.__name__)
+def test_no_list_is_narrowed_or_searched_to_another_tenants_rows(
+    model: type[Model], victim: Filled, stranger: World
+) -> None:
+    # R006
+    row = row_of(model, victim.world)
+    queries: tuple[dict[str, Any], ...] = ({}, {"tab": "all"})
+    for (name, client), query, sign in zip(people(stranger).items(), queries, ("", "-"), strict=True):
+        for lookup, theirs in lookups(model, row):
+            nothing = "nothing-like-it" if isinstance(theirs, str) else NOWHERE
+            there, nowhere = asked_twice(partial(_list, client, model, query, lookup), theirs, nothing)
+            assert not there.differs_from(nowhere), (name, lookup)
+        ways: list[dict[str, Any]] = [{ORDER_VAR: f"{sign}{at}"} for at in range(1, 8)]
+        ways += [{}, {IS_POPUP_VAR: "1"}, {TO_FIELD_VAR: "id"}, {"all": ""}, {"p": "2"}]
+        for way in ways:
+            page = client.get(list_of(model), query | way, follow=True).content.decode()
+            assert page_of(row) not in page, (name, way)
+            assert "Billing" not in page, (name, way)
+
+
+def test_no_form_offers_or_takes_another_tenants_row(victim: Filled, stranger: World) -> None:
+    # R006: the choices of a reference, and a choice that was never offered.
+    before, tried = prints_of(victim.world), 0
+    for model, pages in REGISTERED.items():
+        if pages.creates is None:
+            continue
+        path = reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_add")
+        for name, client in people(stranger).items():
+            answer = client.get(path)
+            if answer.status_code == 403:
+                continue
+            assert "Billing" not in answer.content.decode(), (name, path)
+            for field in ("agent", "callee"):
+                if field in pages.add_fields:
+                    there, nowhere = asked_twice(partial(_add, client, path, field), victim.world.agent.pk, NOWHERE)
+                    assert not there.differs_from(nowhere), (name, path)
+                    tried += 1
+    assert tried >= 10
+    assert prints_of(victim.world) == before
+
+
+def _add(client: Client, path: str, field: str, word: object) -> Any:
+    words = dict.fromkeys(("text", "body", "title", "name", "description", "identity", "label", "role_hint"), "mine")
+    return client.post(path, {**words, "position": "0", field: word})
+
+
+def test_there_are_no_bulk_actions_and_a_forged_one_does_nothing(victim: Filled, stranger: World) -> None:
+    # R006
+    before = prints_of(victim.world)
+    request = RequestFactory().get("/")
+    for model, pages in REGISTERED.items():
+        assert not pages.actions, model
+        row = row_of(model, victim.world)
+        for client in people(stranger).values():
+            forged = {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes", "index": "0"}
+            assert client.post(list_of(model), forged).status_code in {200, 302, 403, 405}, model
+    del request
+    assert prints_of(victim.world) == before
+
+
+def test_looking_a_row_up_by_its_kind_leads_nowhere(victim: Filled, stranger: World) -> None:
+    # Django's shortcut from a content type and an id to a page, and its autocompletion.
+    for model in REGISTERED:
+        row = row_of(model, victim.world)
+        kind = ContentType.objects.get_for_model(model).pk
+        for client in people(stranger).values():
+            there, nowhere = asked_twice(partial(_shortcut, client, kind), row.pk, NOWHERE)
+            assert not there.differs_from(nowhere), model
+            assert there.refused
+            completed = client.get(
+                reverse("admin:autocomplete"),
+                {
+                    "app_label": model._meta.app_label,
+                    "model_name": str(model._meta.model_name),
+                    "field_name": "agent",
+                    "term": "billing",
+                },
+            )
+            assert "illing" not in completed.content.decode()
+
+
+def _shortcut(client: Client, kind: int, pk: int) -> Any:
+    return client.get(reverse("admin:view_on_site", kwargs={"content_type_id": kind, "object_id": pk}))
+
+
+def test_home_palette_and_tenants_show_nothing_of_another_tenant(stranger: World, standin: StandIn) -> None:
+    # R006: figures, queues, badges and names before another tenant lived and after.
+    client = people(stranger)["operator"]
+    addresses = [reverse("admin:index"), reverse("admin:switch_tenant"), reverse("admin:search") + "?s=billing"]
+    before = [read(client, path) for path in addresses]
+    victim = fill(standin.backend)
+    assert [read(client, path) for path in addresses] == before
+    assert victim.world.tenant.name not in "".join(before)
+
+
+def read(client: Client, path: str) -> str:
+    def same(_: object) -> Any:
+        return client.get(path)
+
+    return asked_twice(same, "nothing", "nobody")[0].text
+
+
+def test_switching_to_another_tenant_changes_nothing(victim: Filled, stranger: World) -> None:
+    # R007
+    client = people(stranger)["operator"]
+    path = reverse("admin:switch_tenant")
+    there, nowhere = asked_twice(lambda pk: client.post(path, {"tenant": pk}), victim.world.tenant.pk, NOWHERE)
+    assert not there.differs_from(nowhere)
+    session = client.session
+    session["tenant_id"] = victim.world.tenant.pk
+    session.save()
+    assert client.get(page_of(victim.persona)).status_code == 302
+    assert client.get(page_of(stranger.agent)).status_code == 200

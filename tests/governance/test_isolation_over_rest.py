@@ -1,0 +1,247 @@
+"""Every address of the API, taken from its own description: another tenant's row is like one that is nowhere."""
+
+import json
+import logging
+import re
+from collections.abc import Iterator
+from functools import cache, partial
+from typing import Any
+
+import pytest
+from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
+
+from apps.api.urls import router
+from apps.conversations.models import InboundEvent
+from tests.factories import World, make_world
+from tests.governance.filled import Filled, fill
+from tests.governance.unlike import NOWHERE, asked_twice, prints_of, row_of
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+Operation = tuple[str, str, dict[str, Any]]
+VIEWS: list[Any] = list(router.registry)  # Any: the router's stubs know no queryset
+MODELS: dict[str, Any] = {prefix: view.queryset.model for prefix, view, _ in VIEWS} | {"events": InboundEvent}
+# Names that a tenant gives its rows: the victim's, of which the stranger's tenant has none.
+KEYS = {
+    "agent_key": "billing",
+    "conversation_key": "",
+    "end_user_key": "http:abc123",
+    "label": "PersonaBelief",
+    "line_key": "",
+    "name": "",
+    "category": "",
+    "search": "refund",
+}
+# Parameters that name no row.
+ABOUT = {
+    "cursor",
+    "page_size",
+    "wait",
+    "from",
+    "to",
+    "ordering",
+    "channel",
+    "status",
+    "state",
+    "kind",
+    "origin",
+    "verdict",
+}
+IN_BODY = ("tenant", "tenant_id", "agent", "agent_id", "conversation_id", "target_id", "skill_id")
+
+
+@pytest.fixture
+def victim(standin: StandIn) -> Filled:
+    return fill(standin.backend)
+
+
+@pytest.fixture
+def stranger() -> World:
+    return make_world()
+
+
+@cache
+def description() -> dict[str, Any]:
+    schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # untyped there
+    return schema
+
+
+def operations() -> Iterator[Operation]:
+    for path, methods in description()["paths"].items():
+        for method, operation in methods.items():
+            yield method.upper(), path, operation
+
+
+def clients(world: World) -> dict[str, Client]:
+    operator, admin = Client(), Client()
+    operator.force_login(world.operator_user)
+    admin.force_login(world.admin_user)
+    return {"operator": operator, "admin": admin, "agent": Client(headers={"Authorization": f"Bearer {world.token}"})}
+
+
+def noun_of(path: str) -> Any:
+    """The model behind an address; one that nobody knows here fails, so that a new one joins."""
+    return MODELS[path.removeprefix("/api/v1/").split("/")[0]]
+
+
+def ask(client: Client, method: str, path: str, body: object = None) -> Any:
+    given: dict[str, Any] = {} if body is None else {"data": json.dumps(body), "content_type": "application/json"}
+    return client.generic(method, path, **given)
+
+
+def test_every_address_answers_for_another_tenants_row_as_for_none(
+    victim: Filled, stranger: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    # R006, R007: list, detail, change, move, history, waiting, and whatever joins them.
+    caplog.set_level(logging.DEBUG, "apps")
+    before, asked = prints_of(victim.world), 0
+    for method, path, operation in operations():
+        if "{" not in path:
+            continue
+        row = row_of(noun_of(path), victim.world)
+        for name, client in clients(stranger).items():
+            for body in bodies(operation):
+                by_id = partial(_by_id, client, method, path, body)
+                there, nowhere = asked_twice(by_id, row.pk, NOWHERE)
+                assert not there.differs_from(nowhere), (name, method, path, body)
+                assert there.status in {400, 403, 404}, (name, method, path, there)
+                asked += 1
+    assert asked > 200
+    assert prints_of(victim.world) == before
+    assert "refund" not in caplog.text
+
+
+def _by_id(client: Client, method: str, path: str, body: object, pk: int) -> Any:
+    return ask(client, method, placed(path, pk), body)
+
+
+def placed(path: str, pk: int) -> str:
+    """The address with the id wherever one belongs, and a word of no meaning where a name does."""
+    return re.sub(r"{(\w+)}", lambda found: str(pk) if found[1].endswith("id") else "notes.txt", path)
+
+
+def _by_word(client: Client, path: str, query: dict[str, Any], parameter: str, word: object) -> Any:
+    return client.get(path, query | {parameter: word})
+
+
+def _by_body(client: Client, path: str, whole: dict[str, object], name: str, word: object) -> Any:
+    return ask(client, "POST", path, {**whole, name: word})
+
+
+def _by_header(client: Client, key: str) -> Any:
+    return client.get("/api/v1/skills/", headers={"X-Preceptor-Tenant": key})
+
+
+def bodies(operation: dict[str, Any]) -> list[object]:
+    """None where nothing is sent; else nothing, and something in every field that the description names."""
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if content is None:
+        return [None]
+    return [{}, {name: filled_in(of) for name, of in fields_of(content["schema"]).items()}]
+
+
+def fields_of(schema: dict[str, Any]) -> dict[str, Any]:
+    named = description()["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    properties: dict[str, Any] = named["properties"]
+    return {name: of for name, of in properties.items() if not of.get("readOnly")}
+
+
+def filled_in(of: dict[str, Any]) -> object:
+    """A value of the field's type; its words say nothing."""
+    kinds: dict[object, object] = {"integer": 1, "boolean": True, "number": 1, "array": [], "object": {}}
+    if "enum" in of:
+        return of["enum"][0]
+    return kinds.get(of.get("type"), "Mine.")
+
+
+def test_every_filter_of_every_list_finds_another_tenants_row_as_little_as_none(
+    victim: Filled, stranger: World
+) -> None:
+    # R006: by id, by key, by words; and every list without any, in every order.
+    for method, path, operation in operations():
+        if method != "GET" or "{" in path:
+            continue
+        model = noun_of(path)
+        row = row_of(model, victim.world)
+        for name, client in clients(stranger).items():
+            for parameter in (each["name"] for each in operation["parameters"] if each["in"] == "query"):
+                if parameter in ABOUT:
+                    continue
+                nothing = NOWHERE if parameter.endswith("_id") else "nothing-like-it"
+                by_word = partial(_by_word, client, path, required(path, row), parameter)
+                there, nowhere = asked_twice(by_word, value_for(parameter, row), nothing)
+                assert not there.differs_from(nowhere), (name, path, parameter)
+            assert row.pk not in listed(client.get(path, required(path, row))), (name, path)
+
+
+def value_for(parameter: str, row: Any) -> object:
+    """What the victim's row has under the parameter's name; a parameter that is neither fails here."""
+    if parameter.endswith(("_id", "_type")):
+        return getattr(row, parameter)
+    return KEYS[parameter] or getattr(row, parameter) or "support"
+
+
+def required(path: str, row: Any) -> dict[str, Any]:
+    return {"conversation_id": row.conversation_id} if path.rstrip("/").endswith("/messages") else {}
+
+
+def listed(answer: Any) -> list[int]:
+    return [line["id"] for line in answer.json().get("results", [])]
+
+
+def test_a_cursor_of_another_tenants_list_leads_to_ones_own_rows(victim: Filled, stranger: World) -> None:
+    # R006
+    followed = 0
+    for method, path, _ in operations():
+        if method != "GET" or "{" in path:
+            continue
+        row = row_of(noun_of(path), victim.world)
+        page = clients(victim.world)["operator"].get(path, required(path, row) | {"page_size": 1}).json()
+        if not page.get("next"):
+            continue
+        followed += 1
+        theirs = {line["id"] for line in page["results"]} | {row.pk}
+        for name, client in clients(stranger).items():
+            answer = client.get(page["next"])
+            assert not theirs & set(listed(answer)), (name, path)
+            assert all(f'"id":{pk},' not in answer.content.decode() for pk in theirs), (name, path)
+    assert followed >= 3
+
+
+def test_nothing_is_made_for_another_tenant_whatever_a_body_names(victim: Filled, stranger: World) -> None:
+    # R006: a foreign tenant, agent, conversation or target in a body is as unknown as one that is nowhere.
+    before, refused = prints_of(victim.world), 0
+    for method, path, operation in operations():
+        if method != "POST" or "{" in path:
+            continue
+        fields = fields_of(operation["requestBody"]["content"]["application/json"]["schema"])
+        whole = {name: filled_in(of) for name, of in fields.items()}
+        for name, client in clients(stranger).items():
+            for smuggled in (*IN_BODY, "agent_key"):
+                theirs = victim.world.agent.pk if smuggled.startswith("agent") else victim.world.tenant.pk
+                pair = ("billing", "nobody-here") if smuggled == "agent_key" else (theirs, NOWHERE)
+                by_body = partial(_by_body, client, path, whole, smuggled)
+                there, nowhere = asked_twice(by_body, *pair)
+                assert not there.differs_from(nowhere), (name, path, smuggled)
+                assert there.status in {400, 403}, (name, path, smuggled, there)
+                refused += 1
+    assert refused > 100
+    assert prints_of(victim.world) == before
+
+
+def test_naming_another_tenant_in_the_header_is_like_naming_none(victim: Filled, stranger: World) -> None:
+    # R007
+    client = clients(stranger)["operator"]
+    there, nowhere = asked_twice(partial(_by_header, client), victim.world.tenant.key, "no-such-tenant")
+    assert not there.differs_from(nowhere)
+    assert there.status == 403
+    agent = clients(stranger)["agent"].get("/api/v1/skills/", headers={"X-Preceptor-Tenant": victim.world.tenant.key})
+    assert listed(agent) == []
+
+
+def test_every_address_that_the_router_knows_is_described() -> None:
+    # What is not described would not be tested here.
+    described = {path.removeprefix("/api/v1/").split("/")[0] for _, path, _ in operations()}
+    assert described == set(MODELS)
