@@ -102,6 +102,7 @@ class Does(StrEnum):
 class Rule:
     """One row of the policy. `on` names the noun it writes, where that is not the act's own.
 
+    `signs` are columns that it stamps for people alone, because an agent's signature is none.
     `reviewers` is how many people must agree before what was brought takes effect; a proposal's tier may ask for more.
     """
 
@@ -112,6 +113,7 @@ class Rule:
     settled: frozenset[str] = frozenset()
     does: Does = Does.CHANGES
     stamps: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()
     on: str = ""
     reviewers: int = 0
 
@@ -195,9 +197,9 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         ),
         Act.SKILL_DISCARD: Rule(PEOPLE | _AGENT, does=Does.REMOVES),
         Act.SKILL_FETCH: Rule(_AGENT, does=Does.NOTHING),
-        Act.SKILL_ATTACH: Rule(PEOPLE | _AGENT, ("attachments",)),
-        Act.SKILL_DETACH: Rule(PEOPLE | _AGENT, ("attachments",)),
-        Act.SKILL_ARRANGE: Rule(PEOPLE | _AGENT, ("attachments",)),
+        Act.SKILL_ATTACH: Rule(PEOPLE | _AGENT, ("attachments",), signs=_APPROVED),
+        Act.SKILL_DETACH: Rule(PEOPLE | _AGENT, ("attachments",), signs=_APPROVED),
+        Act.SKILL_ARRANGE: Rule(PEOPLE | _AGENT, ("attachments",), signs=_APPROVED),
         Act.MEMORY_AMEND: Rule(_ALL, ("agent", "body"), settled=_OWNER, does=Does.WRITES, stamps=_SIGNED),
         Act.MEMORY_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED),
         Act.BLOCK_WRITE: Rule(PEOPLE, _BLOCK, settled=_OWNER, does=Does.WRITES, stamps=_SIGNED),

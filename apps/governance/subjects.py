@@ -1,6 +1,6 @@
 """What an act may write: which noun's rows, and which of their columns. The door and the database's rights both ask here."""
 
-from apps.governance.actors import Role
+from apps.governance.actors import PEOPLE, Role
 from apps.governance.errors import UngovernedWrite
 from apps.governance.models import Governed
 from apps.governance.policy import POLICY, PROPOSAL, Act
@@ -16,7 +16,7 @@ def columns_of(act: Act, role: Role) -> frozenset[str]:
     """The fields of a standing row that the act may write for the role: its governed ones and those it stamps."""
     rule = POLICY[act]
     governed = rule.writes(adding=False) if subject_of(act, role) == act.noun else frozenset()
-    return governed | frozenset(rule.stamps)
+    return governed | frozenset(rule.stamps) | frozenset(rule.signs if role in PEOPLE else ())
 
 
 def refuse_other_subject(row: Governed, act: Act, role: Role, *, adding: bool, removes: bool) -> None:
