@@ -1,12 +1,15 @@
 """Lawful test data: every row is made by the product's own acts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
 from apps.conversations.actions import append_messages, open_conversation, receive_message
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import Line, ToolCall
+from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
+from apps.governance.policy import Act, default_grants
 from apps.memory.actions import create_block, create_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.actions import add_rule, create_identity_card, create_overlay, create_persona
@@ -16,9 +19,18 @@ from apps.skills.models import Skill
 from apps.skills.uploads import upload_file
 from apps.switches.actions import throw_switch
 from apps.switches.models import Switch
-from apps.tenants.actions import add_member, allow_invokable, create_agent, create_tenant, issue_token
+from apps.tenants.actions import (
+    add_member,
+    allow_invokable,
+    create_agent,
+    create_tenant,
+    issue_token,
+    limit_member,
+    write_grants,
+)
+from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.identity import agent_actor, new_tenant_actor, person_actor
-from apps.tenants.models import Agent, InvokableAgent, Tenant, User
+from apps.tenants.models import Agent, InvokableAgent, Membership, Tenant, User
 
 _numbers = count(1)
 
@@ -157,6 +169,29 @@ def make_neighbour(world: World, key: str = "billing") -> Agent:
 def make_invokable(world: World, key: str = "billing", role_hint: str = "Knows every invoice.") -> InvokableAgent:
     """A neighbour that the agent may ask."""
     return allow_invokable(world.agent.pk, make_neighbour(world, key).pk, actor=world.operator, role_hint=role_hint)
+
+
+def make_limit(world: World, act: Act = Act.SKILL_APPROVE, agents: Sequence[int] = ()) -> MemberLimit:
+    """The operator, confined in one act to these agents."""
+    limit = MemberLimit(tenant_id=world.tenant.pk, member=member_of(world, world.operator_user), limited_act=act.value)
+    return limit_member(limit, actor=world.admin, agents=agents)
+
+
+def make_grants(world: World, *withheld: str, role: Role = Role.AGENT) -> AgentGrants:
+    """What the role may do with the world's agent: the usual without these."""
+    grants = AgentGrants(tenant_id=world.tenant.pk, agent=world.agent, role=role.value)
+    return write_grants(grants, actor=world.admin, granted=default_grants(role) - set(withheld))
+
+
+def make_member(world: World, name: str = "third", role: Role = Role.OPERATOR) -> Membership:
+    """One more person of the tenant."""
+    return add_member(make_user(f"{name}@{world.tenant.key}.example"), actor=world.admin, role=role)
+
+
+def member_of(world: World, user: User) -> Membership:
+    """A person's membership of the world's tenant."""
+    with acting(world.admin):
+        return Membership.objects.visible_to(world.admin).get(user=user)
 
 
 def make_profile(world: World, end_user_key: str = "http:abc123", **values: str) -> CustomerProfile:

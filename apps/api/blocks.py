@@ -90,7 +90,7 @@ class BlockView(Versioned[MemoryBlock]):
         """Change a block; an agent its body. Sessions already open keep what they started with."""
         del pk
         block = self.get_object()
-        sent = BlockChange.read(request, self.actor)
+        sent = BlockChange.read(request, self.actor, block)
         if self.actor.is_person:
             write_block(block, actor=self.actor, values=sent.only(*VALUES), read_at=sent.read_at)
         else:

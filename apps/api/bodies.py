@@ -14,6 +14,7 @@ from apps.api.refusals import TooLarge
 from apps.governance.actors import Actor
 from apps.governance.door import may
 from apps.governance.errors import NothingPermitted
+from apps.governance.models import Governed
 from apps.governance.policy import Act
 
 BODY_BYTES = 1_000_000
@@ -102,12 +103,15 @@ class Body(serializers.Serializer[Any]):
     about: ClassVar[frozenset[str]] = frozenset({"version", "reason"})
 
     @classmethod
-    def read(cls, request: Request, actor: Actor, **beside: str) -> Sent:
-        """The values this actor may write, checked; refused if none are left. What came beside the body wins over it."""
+    def read(cls, request: Request, actor: Actor, row: Governed | None = None, **beside: str) -> Sent:
+        """The values this actor may write to this row, or to a new one, checked; refused if none are left.
+
+        What came beside the body wins over it.
+        """
         body = cls()
         data = {**body._object(request.data), **beside}
-        ignored = tuple(sorted(name for name in data if not body._may_write(name, actor)))
-        body._refuse_missing(request, actor, data)
+        ignored = tuple(sorted(name for name in data if not body._may_write(name, actor, row)))
+        body._refuse_missing(request, actor, data, row)
         body = cls(data={name: value for name, value in data.items() if name not in ignored})
         body.is_valid(raise_exception=True)
         body._refuse_empty(actor, ignored)
@@ -122,15 +126,15 @@ class Body(serializers.Serializer[Any]):
             raise ValidationError({name: [f"There is no such field. You may send: {known}."] for name in unknown})
         return data
 
-    def _may_write(self, name: str, actor: Actor) -> bool:
+    def _may_write(self, name: str, actor: Actor, row: Governed | None) -> bool:
         if name not in self.fields:
             return False
-        return name not in self.gates or any(may(actor, act, name) for act in self.gates[name])
+        return name not in self.gates or any(may(actor, act, name, row) for act in self.gates[name])
 
-    def _refuse_missing(self, request: Request, actor: Actor, data: Mapping[str, Any]) -> None:
+    def _refuse_missing(self, request: Request, actor: Actor, data: Mapping[str, Any], row: Governed | None) -> None:
         if request.method != "PUT":
             return
-        missing = [name for name in self.whole if name not in data and self._may_write(name, actor)]
+        missing = [name for name in self.whole if name not in data and self._may_write(name, actor, row)]
         if missing:
             raise ValidationError({name: ["PUT replaces the whole; send this too, or use PATCH."] for name in missing})
 

@@ -92,7 +92,7 @@ class ConversationView(Versioned[Conversation]):
         """Resolve or abandon by naming the status. What can be learned is looked for afterwards, not here."""
         del pk
         conversation = self.get_object()
-        sent = ConversationChange.read(request, self.actor)
+        sent = ConversationChange.read(request, self.actor, conversation)
         move_conversation(conversation, sent.values["status"], sent, actor=self.actor)
         return self.answer(conversation.pk, sent.ignored)
 
@@ -107,7 +107,7 @@ class ConversationView(Versioned[Conversation]):
         """Resolve or abandon."""
         del pk
         conversation = self.get_object()
-        sent = ConversationMove.read(request, self.actor)
+        sent = ConversationMove.read(request, self.actor, conversation)
         move_conversation(conversation, sent.values["to"], sent, actor=self.actor)
         return self.answer(conversation.pk)
 

@@ -2,12 +2,20 @@
 
 from django import forms
 from django_filters import FilterSet  # type: ignore[import-untyped]  # django-filter ships no types
-from django_filters.filters import CharFilter, ChoiceFilter, Filter  # type: ignore[import-untyped]  # the same
+from django_filters.filters import BooleanFilter, CharFilter, ChoiceFilter, Filter  # type: ignore[import-untyped]  # the same
 from django_filters.rest_framework import DjangoFilterBackend  # type: ignore[import-untyped]  # the same
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 
-__all__ = ["AgentFilters", "CharFilter", "ChoiceFilter", "DjangoFilterBackend", "FilterSet", "IdFilter"]
+__all__ = [
+    "AgentFilters",
+    "BooleanFilter",
+    "CharFilter",
+    "ChoiceFilter",
+    "DjangoFilterBackend",
+    "FilterSet",
+    "IdFilter",
+]
 
 
 @extend_schema_field(OpenApiTypes.INT64)

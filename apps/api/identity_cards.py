@@ -10,6 +10,7 @@ from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters, CharFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
+from apps.governance.actors import ANYWHERE
 from apps.governance.door import authorize
 from apps.governance.policy import Act
 from apps.personas.actions import create_identity_card, write_identity_card
@@ -82,7 +83,7 @@ class IdentityCardView(Versioned[IdentityCard]):
     @extend_schema(request=NewIdentityCard, responses={201: IdentityCardRow})
     def create(self, request: Request) -> Response:
         """Say whom an agent represents. Its next session reads it. People only."""
-        authorize(self.actor, Act.IDENTITY_CARD_WRITE, self.actor.tenant_id)
+        authorize(self.actor, Act.IDENTITY_CARD_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = NewIdentityCard.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
         card = create_identity_card(agent_id, actor=self.actor, values=sent.only(*WRITTEN))
@@ -93,7 +94,7 @@ class IdentityCardView(Versioned[IdentityCard]):
         """Change what the card says. Sessions already open keep what they started with."""
         del pk
         card = self.get_object()
-        sent = IdentityCardChange.read(request, self.actor)
+        sent = IdentityCardChange.read(request, self.actor, card)
         reason = sent.values.get("reason", "")
         write_identity_card(card, actor=self.actor, values=sent.only(*WRITTEN), read_at=sent.read_at, reason=reason)
         return self.answer(card.pk, sent.ignored)

@@ -71,7 +71,7 @@ class MemoryView(Versioned[AgentMemory]):
         """Replace the body. Sessions already open keep what they started with."""
         del pk
         memory = self.get_object()
-        sent = MemoryChange.read(request, self.actor)
+        sent = MemoryChange.read(request, self.actor, memory)
         amend_memory(memory, actor=self.actor, body=sent.values["body"], read_at=sent.read_at)
         return self.answer(memory.pk, sent.ignored)
 

@@ -124,7 +124,7 @@ class EventView(ActorView):
 def _sent(request: Request, actor: Actor) -> Sent:
     """The header's key wins over the body's; one of them has to be there."""
     key = request.headers.get(KEY_HEADER)
-    sent = NewMessage.read(request, actor, **({"idempotency_key": key} if key else {}))
+    sent = NewMessage.read(request, actor, None, **({"idempotency_key": key} if key else {}))
     if not sent.values.get("idempotency_key"):
         raise ValidationError(
             {"idempotency_key": [f"Send the header {KEY_HEADER} with a fresh key per message, such as a UUID."]}

@@ -10,6 +10,7 @@ from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
+from apps.governance.actors import ANYWHERE
 from apps.governance.door import authorize
 from apps.governance.policy import Act
 from apps.personas.actions import create_overlay, write_overlay
@@ -64,7 +65,7 @@ class OverlayView(Versioned[PersonaOverlay]):
     @extend_schema(request=NewOverlay, responses={201: OverlayRow})
     def create(self, request: Request) -> Response:
         """Add to an agent's personality. Its next session reads it. People only."""
-        authorize(self.actor, Act.OVERLAY_WRITE, self.actor.tenant_id)
+        authorize(self.actor, Act.OVERLAY_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = NewOverlay.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
         overlay = create_overlay(agent_id, actor=self.actor, text=sent.values["text"])
@@ -75,7 +76,7 @@ class OverlayView(Versioned[PersonaOverlay]):
         """Replace the text. Sessions already open keep what they started with."""
         del pk
         overlay = self.get_object()
-        sent = OverlayChange.read(request, self.actor)
+        sent = OverlayChange.read(request, self.actor, overlay)
         reason = sent.values.get("reason", "")
         write_overlay(overlay, actor=self.actor, text=sent.values["text"], read_at=sent.read_at, reason=reason)
         return self.answer(overlay.pk, sent.ignored)

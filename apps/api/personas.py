@@ -18,7 +18,7 @@ from apps.api.filters import AgentFilters
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.governance.actions import reject_proposal
-from apps.governance.actors import Actor
+from apps.governance.actors import ANYWHERE, Actor
 from apps.governance.door import authorize, refuse_stale
 from apps.governance.errors import Conflicting, NotPermitted
 from apps.governance.models import Proposal
@@ -132,7 +132,7 @@ class PersonaView(Versioned[Persona]):
     @extend_schema(request=NewPersona, responses={201: PersonaRow})
     def create(self, request: Request) -> Response:
         """Give an agent its persona. People only; an agent proposes a patch of the one it has."""
-        authorize(self.actor, Act.PERSONA_CREATE, self.actor.tenant_id)
+        authorize(self.actor, Act.PERSONA_CREATE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = NewPersona.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
         persona = create_persona(agent_id, actor=self.actor, values=sent.only(*SECTIONS))
@@ -143,7 +143,7 @@ class PersonaView(Versioned[Persona]):
         """Edit sections, propose a patch, or settle the one that waits by sending it as null."""
         del pk
         persona = self.get_object()
-        sent = PersonaChange.read(request, self.actor)
+        sent = PersonaChange.read(request, self.actor, persona)
         change_persona(persona, sent, actor=self.actor)
         return self.answer(persona.pk, sent.ignored)
 

@@ -77,7 +77,7 @@ class ProfileView(Versioned[CustomerProfile]):
         """Write preferences or notes; the end user counts as seen now."""
         del pk
         profile = self.get_object()
-        sent = ProfileChange.read(request, self.actor)
+        sent = ProfileChange.read(request, self.actor, profile)
         amend_profile(profile, actor=self.actor, values=sent.only(*TEXTS), read_at=sent.read_at)
         return self.answer(profile.pk, sent.ignored)
 

@@ -17,7 +17,7 @@ from apps.api.moves import refuse_unreachable
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.governance.actions import reject_proposal
-from apps.governance.actors import Actor
+from apps.governance.actors import ANYWHERE, Actor
 from apps.governance.door import authorize, refuse_stale
 from apps.governance.errors import NotPermitted, NotVisible
 from apps.governance.models import Proposal
@@ -110,9 +110,9 @@ class ProposalView(Versioned[Proposal]):
     def transition(self, request: Request, pk: str) -> Response:
         """Apply or reject. People only."""
         del pk
-        authorize(self.actor, Act.PROPOSAL_APPLY, self.actor.tenant_id)
+        authorize(self.actor, Act.PROPOSAL_APPLY, self.actor.tenant_id, agent_id=ANYWHERE)
         proposal = self.get_object()
-        sent = ProposalMove.read(request, self.actor)
+        sent = ProposalMove.read(request, self.actor, proposal)
         refuse_stale(proposal, sent.read_at)
         decide(proposal, sent, actor=self.actor)
         return self.answer(proposal.pk)

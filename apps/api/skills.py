@@ -164,7 +164,7 @@ class SkillView(Versioned[Skill]):
     def retrieve(self, request: Request, pk: str) -> Response:
         """The whole skill. An agent that fetches an approved one uses it (R096)."""
         skill = self.get_object()
-        if request.method == "GET" and may(self.actor, Act.SKILL_FETCH):
+        if request.method == "GET" and may(self.actor, Act.SKILL_FETCH, row=skill):
             count_use(skill, actor=self.actor)
         return super().retrieve(request, pk)
 
@@ -184,7 +184,7 @@ class SkillView(Versioned[Skill]):
         """Edit a draft, revise what is approved as a person, or propose a revision of it as an agent."""
         del pk
         skill = self.get_object()
-        sent = SkillChange.read(request, self.actor)
+        sent = SkillChange.read(request, self.actor, skill)
         refuse_stale(skill, sent.read_at)
         proposal = change_skill(skill, sent, actor=self.actor)
         if proposal is not None:
@@ -215,10 +215,11 @@ class SkillView(Versioned[Skill]):
         """Approve or deprecate. People only."""
         del pk
         skill = self.get_object()
-        sent = SkillMove.read(request, self.actor)
+        sent = SkillMove.read(request, self.actor, skill)
         # Who may not is told so before what is missing.
         to_deprecated = sent.values["to"] == Skill.Status.DEPRECATED
-        authorize(self.actor, Act.SKILL_DEPRECATE if to_deprecated else Act.SKILL_APPROVE, skill.tenant_id)
+        act = Act.SKILL_DEPRECATE if to_deprecated else Act.SKILL_APPROVE
+        authorize(self.actor, act, skill.tenant_id, agent_id=skill.agent_id)
         move_skill(skill, sent.values["to"], sent, actor=self.actor, read_at=sent.read_at)
         return self.answer(skill.pk)
 
@@ -231,7 +232,7 @@ def change_skill(skill: Skill, sent: Sent, *, actor: Actor) -> Proposal | None:
         raise Conflicting("A deprecated skill stays as it is. Draft a fresh one.")
     if texts and skill.status == Skill.Status.DRAFT:
         amend_skill(skill, actor=actor, values=texts, read_at=sent.read_at, reason=reason)
-    elif texts and not may(actor, Act.SKILL_REVISE):
+    elif texts and not may(actor, Act.SKILL_REVISE, row=skill):
         return propose_revision(skill, actor=actor, values=texts)
     elif texts:
         revise_skill(skill, actor=actor, values=texts, read_at=sent.read_at, reason=reason)

@@ -14,7 +14,7 @@ from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
-from apps.governance.actors import Actor
+from apps.governance.actors import ANYWHERE, Actor
 from apps.governance.door import authorize, refuse_stale
 from apps.governance.policy import Act
 from apps.personas.actions import add_rule, amend_rule, restore_rule, retire_rule
@@ -86,7 +86,7 @@ class RuleView(Versioned[StandingRule]):
     @extend_schema(request=NewRule, responses={201: RuleRow})
     def create(self, request: Request) -> Response:
         """Lay down a rule. The next sessions of whoever it binds keep to it. People only."""
-        authorize(self.actor, Act.RULE_ADD, self.actor.tenant_id)
+        authorize(self.actor, Act.RULE_ADD, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = NewRule.read(request, self.actor)
         named = sent.values.get("agent_key")
         agent_id = None if named is None else agent_id_named(named, self.actor)
@@ -98,7 +98,7 @@ class RuleView(Versioned[StandingRule]):
         """Reword a rule, move it, retire it or bring it back."""
         del pk
         rule = self.get_object()
-        sent = RuleChange.read(request, self.actor)
+        sent = RuleChange.read(request, self.actor, rule)
         change_rule(rule, sent, actor=self.actor)
         return self.answer(rule.pk, sent.ignored)
 

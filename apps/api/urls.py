@@ -11,6 +11,7 @@ from apps.api.books import ChangeView, RefusalView
 from apps.api.conversations import ConversationView
 from apps.api.extractions import ExtractionView
 from apps.api.identity_cards import IdentityCardView
+from apps.api.members import MemberView
 from apps.api.memories import MemoryView
 from apps.api.messages import EventView, MessageView
 from apps.api.overlays import OverlayView
@@ -40,6 +41,7 @@ router.register("messages", MessageView, "message")
 router.register("sessions", SessionView, "session")
 router.register("proposals", ProposalView, "proposal")
 router.register("switches", SwitchView, "switch")
+router.register("members", MemberView, "member")
 router.register("extractions", ExtractionView, "extraction")
 router.register("changes", ChangeView, "change")
 router.register("refusals", RefusalView, "refusal")

@@ -11,7 +11,8 @@ from apps.console.forms import TokenRequest
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.history import url_of_subject
 from apps.console.panels import Panels
-from apps.console.requests import actor_of
+from apps.console.people import label_of
+from apps.console.requests import actor_of, people_of
 from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
@@ -19,6 +20,7 @@ from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.skills.models import Skill
 from apps.tenants.actions import IssuedToken, amend_agent, create_agent, issue_token, revoke_token, rotate_token
+from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.models import Agent, AgentToken, InvokableAgent
 
 
@@ -35,6 +37,13 @@ def agent_panels(agent: Any, request: HttpRequest) -> dict[str, Any]:
         "blocks": MemoryBlock.objects.visible_to(actor).filter(agent=agent),
         "invokables": InvokableAgent.objects.visible_to(actor).filter(agent=agent).select_related("callee"),
         "tokens": AgentToken.objects.visible_to(actor).filter(agent=agent),
+        "role_grants": AgentGrants.objects.visible_to(actor).filter(agent=agent),
+        "limits": [
+            (people_of(request)[label_of(limit.member.user_id)], limit)
+            for limit in MemberLimit.objects.visible_to(actor)
+            .filter(agents__contains=agent.pk)
+            .select_related("member")
+        ],
         "now": timezone.now(),
     }
 

@@ -59,7 +59,7 @@ class FileShown:
 def files_panel(skill: Skill, request: HttpRequest) -> dict[str, Any]:
     """What the page needs to show and change the files."""
     actor, refused = actor_of(request), getattr(request, "refused_upload", None)
-    may_change = skill.status != Skill.Status.DEPRECATED and may(actor, Act.SKILL_ATTACH)
+    may_change = skill.status != Skill.Status.DEPRECATED and may(actor, Act.SKILL_ATTACH, row=skill)
     return {
         "files": [_shown(skill, placed, request) for placed in enumerate(skill.files)],
         "may_change_files": may_change,

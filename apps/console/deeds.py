@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from django import forms
 
@@ -13,6 +13,14 @@ from apps.governance.models import Governed
 from apps.governance.policy import POLICY, Act
 
 Values = Mapping[str, Any]
+
+
+class Made(Protocol):
+    """What a creation leads to: the row, or an answer that knows the row's number."""
+
+    @property
+    def pk(self) -> Any:
+        """The number of the row's page."""
 
 
 def always(row: Any) -> bool:
@@ -32,8 +40,9 @@ class Creation:
     """How a row is made from a form's values."""
 
     act: Act
-    call: Callable[[Values, Actor], Governed]
+    call: Callable[[Values, Actor], Made]
     takes: tuple[str, ...]
+    answer_template: str = ""
 
     def is_open_to(self, actor: Actor) -> bool:
         return may(actor, self.act)
@@ -47,12 +56,12 @@ class Amendment:
     call: Callable[[Any, Values, Actor, int | None], Any]
     when: Callable[[Any], bool] = always
 
-    def is_open_to(self, actor: Actor) -> bool:
-        return may(actor, self.act)
+    def is_open_to(self, actor: Actor, row: Governed | None) -> bool:
+        return may(actor, self.act, row=row)
 
-    def writable(self, actor: Actor) -> frozenset[str]:
-        """The governed fields this actor may change by this act."""
-        return frozenset(name for name in POLICY[self.act].writes(adding=False) if may(actor, self.act, name))
+    def writable(self, actor: Actor, row: Governed) -> frozenset[str]:
+        """The governed fields of this row that this actor may change by this act."""
+        return frozenset(name for name in POLICY[self.act].writes(adding=False) if may(actor, self.act, name, row))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +85,8 @@ class Button:
     leads_to: Callable[[Any], str] | None = None
     answer_template: str = ""
 
-    def is_open_to(self, actor: Actor) -> bool:
-        return may(actor, self.act)
+    def is_open_to(self, actor: Actor, row: Governed) -> bool:
+        return may(actor, self.act, row=row)
 
     def unbound(self, row: Any) -> Decision:
         """The form as the page shows it."""

@@ -9,6 +9,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, U
 
 from apps.console.refusals import explain
 from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.personas.models import SECTIONS
 
@@ -32,6 +33,7 @@ class GovernedForm(forms.ModelForm):  # type: ignore[type-arg]  # one form for e
 
     refusal: ClassVar[GovernanceError | None] = None
     counts: ClassVar[Mapping[str, int]] = {}
+    actor: ClassVar[Actor]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})

@@ -116,7 +116,7 @@ class GovernedAdmin(ModelAdmin):
         if obj is None:
             return ()
         amendment = self._amendment(request, obj)
-        writable = amendment.writable(actor_of(request)) if amendment else frozenset()
+        writable = amendment.writable(actor_of(request), obj) if amendment else frozenset()
         return [name for name in self.get_fields(request, obj) if name not in writable]
 
     def get_form(
@@ -124,7 +124,7 @@ class GovernedAdmin(ModelAdmin):
     ) -> type[GovernedForm]:
         made = super().get_form(request, obj, change=change, **kwargs)
         refusal = getattr(request, "form_refusal", None)
-        return type(made.__name__, (made,), {"refusal": refusal, "counts": self.counts})
+        return type(made.__name__, (made,), {"refusal": refusal, "counts": self.counts, "actor": actor_of(request)})
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
@@ -146,7 +146,8 @@ class GovernedAdmin(ModelAdmin):
             if amendment:
                 amendment.call(obj, values, actor, form.cleaned_data[READ_AT])
         elif self.creates:
-            obj.pk = self.creates.call(values, actor).pk
+            made = self.creates.call(values, actor)
+            obj.pk, request.made = made.pk, made  # type: ignore[attr-defined]  # read by response_post_save_add
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
@@ -206,6 +207,8 @@ class GovernedAdmin(ModelAdmin):
         return home
 
     def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        if self.creates and self.creates.answer_template:
+            return self._answer(request, self.creates.answer_template, request.made, obj, "Done")  # type: ignore[attr-defined]  # set by save_model
         return HttpResponseRedirect(self.url_of(obj))
 
     def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
@@ -233,7 +236,7 @@ class GovernedAdmin(ModelAdmin):
     def _amendment(self, request: HttpRequest, obj: Any) -> Amendment | None:
         actor = actor_of(request)
         fitting = (amendment for amendment in self.amends if obj is None or amendment.when(obj))
-        return next((amendment for amendment in fitting if amendment.is_open_to(actor)), None)
+        return next((amendment for amendment in fitting if amendment.is_open_to(actor, obj)), None)
 
     def _decisions(self, request: HttpRequest, obj: Any) -> list[Shown]:
         refused: tuple[Button, Decision] | None = getattr(request, "refused_decision", None)
@@ -241,7 +244,7 @@ class GovernedAdmin(ModelAdmin):
         return [
             self._shown(obj, button, refused)
             for button in self.buttons
-            if button.is_open_to(actor) and (button.when(obj) or (refused and refused[0] is button))
+            if button.is_open_to(actor, obj) and (button.when(obj) or (refused and refused[0] is button))
         ]
 
     def _shown(self, obj: Any, button: Button, refused: tuple[Button, Decision] | None) -> Shown:
@@ -252,12 +255,16 @@ class GovernedAdmin(ModelAdmin):
 
     def _decided(self, request: HttpRequest, row: Any, button: Button, made: Any) -> HttpResponse:
         if button.answer_template:
-            context = {**self.admin_site.each_context(request), "made": made, "row": row, "title": button.label}
-            answer = TemplateResponse(request, button.answer_template, context)
-            answer.headers["Cache-Control"] = "no-store"
-            return answer
+            return self._answer(request, button.answer_template, made, row, button.label)
         messages.success(request, button.done)
         return HttpResponseRedirect(button.leads_to(row) if button.leads_to else self.url_of(row), status=303)
+
+    def _answer(self, request: HttpRequest, template: str, made: Any, row: Any, title: str) -> HttpResponse:
+        """A page that is shown once: what it holds is nowhere to be read again."""
+        context = {**self.admin_site.each_context(request), "made": made, "row": row, "title": title}
+        answer = TemplateResponse(request, template, context)
+        answer.headers["Cache-Control"] = "no-store"
+        return answer
 
     def _refused_decision(
         self, request: HttpRequest, object_id: str, button: Button, form: Decision, status: int

@@ -1,5 +1,6 @@
 """One-time login links: for the first login of an installation, and for whoever lost a password."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.admin import AdminSite
 from django.contrib.auth import login
@@ -14,9 +15,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.debug import sensitive_variables
 
+from apps.governance.acting import outside
 from apps.tenants.models import User
 
 LIFETIME_SECONDS = 15 * 60
+INVITATION_SECONDS = 3 * 24 * 3600
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -24,9 +27,10 @@ class LoginLinks(PasswordResetTokenGenerator):
     """Tokens that end with the next login, with a new password, or after fifteen minutes."""
 
     key_salt = "apps.console.login_links"
+    lifetime_seconds = LIFETIME_SECONDS
 
     def check_token(self, user: User | None, token: str | None) -> bool:
-        return bool(super().check_token(user, token)) and self._age_seconds(token or "") <= LIFETIME_SECONDS
+        return bool(super().check_token(user, token)) and self._age_seconds(token or "") <= self.lifetime_seconds
 
     def _age_seconds(self, token: str) -> int:
         return self._num_seconds(self._now()) - base36_to_int(token.partition("-")[0])
@@ -37,7 +41,15 @@ class LoginLinks(PasswordResetTokenGenerator):
         return f"{user.pk}{user.password}{last_login}{timestamp}{user.is_active}"
 
 
+class Invitations(LoginLinks):
+    """The same for people an admin invites or resets, who may read it days later."""
+
+    key_salt = "apps.console.login_links.invitations"
+    lifetime_seconds = INVITATION_SECONDS
+
+
 links = LoginLinks()
+invitations = Invitations()
 
 
 def login_link_path(user: User) -> str:
@@ -46,14 +58,25 @@ def login_link_path(user: User) -> str:
     return reverse("admin:login_link", args=[coded, links.make_token(user)])
 
 
+def invitation_to(user_id: int) -> str:
+    """The whole address that lets this person in once."""
+    with outside():
+        user = User.objects.get(pk=user_id)
+    coded = urlsafe_base64_encode(str(user.pk).encode())
+    path = reverse("admin:invitation", args=[coded, invitations.make_token(user)])
+    return f"{settings.ENV.console_url.rstrip('/')}{path}"
+
+
 @sensitive_variables("token")
 @never_cache
 @csrf_protect
-def login_link(request: HttpRequest, coded_id: str, token: str, site: AdminSite) -> HttpResponse:
+def login_link(
+    request: HttpRequest, coded_id: str, token: str, site: AdminSite, tokens: LoginLinks = links
+) -> HttpResponse:
     """Opening the link shows a button, so that no mail scanner uses it up; the button signs in."""
     with transaction.atomic():
         user = _person(coded_id)
-        if user is None or not links.check_token(user, token):
+        if user is None or not tokens.check_token(user, token):
             return render(request, "console/login_link_spent.html", site.each_context(request), status=410)
         if request.method != "POST":
             return render(request, "console/login_link.html", {**site.each_context(request), "person": user})

@@ -25,7 +25,16 @@ from apps.tenants.models import User
 # These write people and sessions, which only the login role may, or show nothing of a tenant, or store a file first.
 OUTSIDE = frozenset(
     {
-        *("login", "logout", "login_link", "password_change", "password_change_done", "jsi18n", "switch_tenant"),
+        *(
+            "login",
+            "logout",
+            "login_link",
+            "invitation",
+            "password_change",
+            "password_change_done",
+            "jsi18n",
+            "switch_tenant",
+        ),
         "upload_file",
     }
 )

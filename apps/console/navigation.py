@@ -66,6 +66,9 @@ GROUPS = (
         (
             Place("Agents", "smart_toy", "tenants_agent_changelist"),
             Place("Who may ask whom", "hub", "tenants_invokableagent_changelist"),
+            Place("Members", "badge", "tenants_membership_changelist"),
+            Place("Limits of members", "lock", "tenants_memberlimit_changelist"),
+            Place("Grants on agents", "rule", "tenants_agentgrants_changelist"),
             Place("Tokens", "key", "tenants_agenttoken_changelist"),
             Place("Switches", "toggle_off", "switches_switch_changelist"),
             Place("Settings", "settings", "tenants_tenantsettings_changelist"),

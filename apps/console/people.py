@@ -14,6 +14,11 @@ class People(dict[str, str]):
         return f"former member {key}" if kind == "operator" and key else label
 
 
+def label_of(user_id: int) -> str:
+    """The label a person's acts carry."""
+    return f"operator:{user_id}"
+
+
 def people_of_tenant(actor: Actor) -> People:
     """Every member of the actor's tenant by the label its acts carry."""
     members = Membership.objects.visible_to(actor).values_list("user_id", "user__username")

@@ -25,7 +25,8 @@ from apps.console.dashboard import overview
 from apps.console.extractions import ExtractionAdmin
 from apps.console.identity_cards import IdentityCardAdmin
 from apps.console.invokables import InvokableAdmin
-from apps.console.login_links import login_link
+from apps.console.login_links import invitations, login_link
+from apps.console.members import MemberAdmin
 from apps.console.memory import MemoryAdmin
 from apps.console.overlays import OverlayAdmin
 from apps.console.past_prompts import prompt_page
@@ -35,6 +36,7 @@ from apps.console.proposals import ProposalAdmin
 from apps.console.refused_attempts import AuditCheckAdmin, RefusalAdmin
 from apps.console.requests import TENANT_KEY, actor_of, people_of
 from apps.console.restoring import restore_page
+from apps.console.rights import GrantsAdmin, LimitAdmin
 from apps.console.sessions import SessionAdmin
 from apps.console.settings import SettingsAdmin
 from apps.console.skills import SkillAdmin
@@ -50,11 +52,13 @@ from apps.restoration.models import Checkpoint
 from apps.runtime.models import Session
 from apps.skills.models import Skill
 from apps.switches.models import Switch
+from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.identity import memberships_of, person_actor
-from apps.tenants.models import Agent, AgentToken, InvokableAgent, Tenant, TenantSettings, User
+from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, Tenant, TenantSettings, User
 
 PAGES = {
     Agent: AgentAdmin,
+    AgentGrants: GrantsAdmin,
     AgentMemory: MemoryAdmin,
     AgentToken: TokenAdmin,
     AuditCheck: AuditCheckAdmin,
@@ -64,6 +68,8 @@ PAGES = {
     CustomerProfile: ProfileAdmin,
     Extraction: ExtractionAdmin,
     InvokableAgent: InvokableAdmin,
+    MemberLimit: LimitAdmin,
+    Membership: MemberAdmin,
     MemoryBlock: BlockAdmin,
     IdentityCard: IdentityCardAdmin,
     Persona: PersonaAdmin,
@@ -110,6 +116,12 @@ class ConsoleSite(UnfoldAdminSite):
             ),
             path("prompt/<int:agent_id>/", self.admin_view(prompt_page), {"site": self}, name="prompt_at"),
             path("restore/", self.admin_view(partial(restore_page, self)), name="restore"),
+            path(
+                "invitation/<str:coded_id>/<str:token>/",
+                login_link,
+                {"site": self, "tokens": invitations},
+                name="invitation",
+            ),
             path("tenant/", self.admin_view(self.switch_tenant), name="switch_tenant"),
             *super().get_urls(),
         ]

@@ -85,7 +85,7 @@ def receive_message(
     Only the message that opens a conversation says whether it is off the record; a later one may leave it out or agree.
     What a person sends is stored with who sent it.
     """
-    authorize(actor, Act.MESSAGE_RECEIVE, actor.tenant_id)
+    authorize(actor, Act.MESSAGE_RECEIVE, actor.tenant_id, agent_id=agent_id)
     thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
     sent: Sent = {"text": text, "idempotency_key": idempotency_key, "sender_name": sender_name, "line_key": line_key}
     _refuse_flaws(text, end_user_key, channel)
@@ -140,7 +140,7 @@ def import_conversation(
 
 def append_messages(conversation: Conversation, lines: Sequence[Line], *, actor: Actor) -> list[Message]:
     """Write the lines of an imported transcript behind each other."""
-    authorize(actor, Act.CONVERSATION_IMPORT, conversation.tenant_id)
+    authorize(actor, Act.CONVERSATION_IMPORT, conversation.tenant_id, agent_id=conversation.agent_id)
     with acting(actor):
         return Message.objects.bulk_create(
             Message(

@@ -72,6 +72,21 @@ def _assumed(actor: Actor) -> Iterator[None]:
             _assume(before)
 
 
+@contextmanager
+def outside() -> Iterator[None]:
+    """Step out of the tenant for what belongs to none: people, their passwords and sessions. Then act again as before."""
+    before = _acting.get()
+    with transaction.atomic():
+        _assume(None)
+        token = _acting.set(None)
+        try:
+            yield
+        finally:
+            _acting.reset(token)
+        if not connection.needs_rollback:
+            _assume(before)
+
+
 def _assume(actor: Actor | None) -> None:
     if actor is None:
         values = ["none", "", "", ""]

@@ -1,7 +1,8 @@
 """Who acts: built by `tenants.identity`, carried by value, never guessed."""
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
+from typing import Final
 
 
 class Role(StrEnum):
@@ -16,10 +17,23 @@ class Role(StrEnum):
 PEOPLE = frozenset({Role.OPERATOR, Role.ADMIN})
 
 
+class Anywhere(Enum):
+    """Asked of no particular row: whether there is any place at all."""
+
+    AT_ALL = auto()
+
+
+ANYWHERE: Final = Anywhere.AT_ALL
+# The agent a row belongs to, or None for a row of the whole tenant.
+Place = int | None | Anywhere
+
+
 @dataclass(frozen=True, slots=True)
 class Actor:
     """One tenant's operator, agent or worker, with the grants resolved for it.
 
+    `grants` hold wherever nothing else is said. `by_agent` replaces them for the rows of one agent; `limits` names the agents
+    to whose rows a member is confined with a grant, and takes away without ever giving.
     `customer_key` is set in a turn: the end user being served, beyond whom the agent sees nobody (R006, R007); empty where the
     conversation names none. Outside a turn it is None.
     """
@@ -31,11 +45,25 @@ class Actor:
     user_id: int | None = None
     agent_id: int | None = None
     customer_key: str | None = None
+    by_agent: tuple[tuple[int, frozenset[str]], ...] = ()
+    limits: tuple[tuple[str, frozenset[int]], ...] = ()
 
     @property
     def is_person(self) -> bool:
         """People review; agents and workers never do."""
         return self.role in PEOPLE
+
+    def holds(self, name: str, place: Place) -> bool:
+        """Whether the grant reaches the rows of this agent, of the whole tenant (None), or any at all (ANYWHERE)."""
+        if isinstance(place, Anywhere):
+            places = {None, *(agent_id for agent_id, _ in self.by_agent), *(self._confined(name) or ())}
+            return any(self.holds(name, each) for each in places)
+        granted = next((names for agent_id, names in self.by_agent if agent_id == place), self.grants)
+        confined = self._confined(name)
+        return name in granted and (confined is None or place in confined)
+
+    def _confined(self, name: str) -> frozenset[int] | None:
+        return next((agent_ids for limited, agent_ids in self.limits if limited == name), None)
 
     def serving(self, customer_key: str) -> "Actor":
         """The same actor inside a turn with one customer."""

@@ -23,13 +23,13 @@ from psycopg import errors as postgres
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.authority import authorize, check_actor, may, what
 from apps.governance.errors import (
     Conflicting,
     Frozen,
     GovernanceError,
     IllegalTransition,
     Invalid,
-    MissingActor,
     NotPermitted,
     NotVisible,
     Stale,
@@ -37,10 +37,22 @@ from apps.governance.errors import (
 from apps.governance.guard import door_open
 from apps.governance.models import ChangeRecord, ChangeText, Governed
 from apps.governance.occasions import Values, because
-from apps.governance.policy import POLICY, Act, codename
+from apps.governance.policy import POLICY, Act
 from apps.governance.references import check_references
 from apps.governance.refusals import Subject, noting
 from apps.governance.subjects import columns_of, refuse_other_subject
+
+__all__ = [
+    "authorize",
+    "governed",
+    "invalid",
+    "may",
+    "recorded_values",
+    "refuse_foreign",
+    "refuse_stale",
+    "take_values",
+    "text_sha256",
+]
 
 Row = TypeVar("Row", bound=Governed)
 # The name by which a trigger says that somebody stopped this for now.
@@ -59,29 +71,6 @@ class Change:
     reason: str
 
 
-def authorize(actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset()) -> None:
-    """Refuse unless role floor, tenant and grants all say yes. The floor comes first: no grant lifts it."""
-    with noting(actor, act):
-        _check_actor(actor, act, tenant_id, fields)
-
-
-def _check_actor(actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset()) -> None:
-    if actor is None:
-        raise MissingActor(f"{act.value} needs an actor.")
-    if actor.tenant_id != tenant_id:
-        raise NotVisible("There is no such row.")
-    if actor.role not in POLICY[act].allowed:
-        raise NotPermitted(f"{_who(actor)} may not {_what(act)}. {_advice(act)}")
-    for name in (codename(act), *(codename(act, field) for field in sorted(fields))):
-        if name not in actor.grants:
-            raise NotPermitted(f"{actor.label} lacks the grant “{name}”. Ask an admin of the tenant for it.")
-
-
-def may(actor: Actor, act: Act, field: str = "") -> bool:
-    """Whether the door would open for this act, and this field of it."""
-    return actor.role in POLICY[act].allowed and {codename(act), codename(act, field)} <= actor.grants
-
-
 @contextmanager
 def governed(
     act: Act,
@@ -97,7 +86,7 @@ def governed(
     with noting(actor, act, Subject.of(row)), _permitted(actor, act, row, removes):
         adding = row._state.adding
         if not adding:
-            _lock(row, read_at)
+            _hold(row, act, actor, read_at)
         before: Values = {} if adding else recorded_values(row)
         change = Change(act, actor, 0 if adding else row.version, before, *because(evidence, reason))
         try:
@@ -116,7 +105,7 @@ def governed(
 
 @contextmanager
 def _permitted(actor: Actor, act: Act, row: Governed, removes: bool) -> Iterator[None]:
-    _check_actor(actor, act, row.tenant_id)
+    check_actor(actor, act, row.tenant_id, agent_id=row.agent_concerned)
     refuse_other_subject(row, act, actor.role, adding=row._state.adding, removes=removes)
     with acting(actor):
         yield
@@ -132,7 +121,7 @@ def take_values(row: Governed, act: Act, values: Mapping[str, Any]) -> None:
 def refuse_foreign(act: Act, names: Iterable[str]) -> None:
     """Refuse values that the act does not govern, whoever sends them."""
     if foreign := sorted(set(names) - set(POLICY[act].fields)):
-        raise NotPermitted(f"{_what(act).capitalize()} does not change {', '.join(foreign)}.")
+        raise NotPermitted(f"{what(act).capitalize()} does not change {', '.join(foreign)}.")
 
 
 def recorded_values(row: Governed) -> Values:
@@ -144,6 +133,12 @@ def recorded_values(row: Governed) -> Values:
     }
     parsed: Values = json.loads(json.dumps(plain, cls=DjangoJSONEncoder))
     return parsed
+
+
+def _hold(row: Governed, act: Act, actor: Actor, read_at: int | None) -> None:
+    _lock(row, read_at)
+    # Whose the row is says the database, not the copy that came to the door.
+    check_actor(actor, act, row.tenant_id, agent_id=row.agent_concerned)
 
 
 def _lock(row: Governed, read_at: int | None) -> None:
@@ -180,8 +175,8 @@ def _check_fields(actor: Actor, act: Act, row: Governed, changed: frozenset[str]
     names = frozenset(field.name for field in row._meta.concrete_fields if field.attname in changed)
     mine = POLICY[act].writes(adding=adding)
     if not adding and (foreign := sorted(names - columns_of(act, actor.role))):
-        raise NotPermitted(f"{_what(act).capitalize()} does not change {', '.join(foreign)}.")
-    _check_actor(actor, act, row.tenant_id, names & mine)
+        raise NotPermitted(f"{what(act).capitalize()} does not change {', '.join(foreign)}.")
+    check_actor(actor, act, row.tenant_id, names & mine, agent_id=row.agent_concerned)
     # References are the database's business: a look-up here would ask under row security for what may not be visible yet.
     unclean = {
         field.name for field in row._meta.concrete_fields if isinstance(field, FSMFieldMixin) or field.is_relation
@@ -280,21 +275,3 @@ def _illegal(row: Governed, refusal: TransitionNotAllowed) -> str:
         (field.value_from_object(row) for field in row._meta.concrete_fields if isinstance(field, FSMFieldMixin)), ""
     )
     return f"Cannot {method} a {row._meta.verbose_name} that is {state}."
-
-
-def _who(actor: Actor) -> str:
-    return "An agent" if not actor.is_person else f"An {actor.role.value}"
-
-
-_NAMED = {"settings": "the tenant's settings", "invokable": "an agent that another may ask"}
-
-
-def _what(act: Act) -> str:
-    noun, verb = act.noun.replace("_", " "), act.verb.replace("_", " ")
-    article = "an" if noun[0] in "aeiou" else "a"
-    return f"{verb} {_NAMED.get(noun, f'{article} {noun}')}"
-
-
-def _advice(act: Act) -> str:
-    people = sorted(role.value for role in POLICY[act].direct)
-    return f"Only {' or '.join(people)} may; ask one." if people else "Nobody may."

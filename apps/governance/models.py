@@ -58,6 +58,12 @@ class Governed(FSMModelMixin, models.Model):
         refuse_ungoverned(type(self))
         return super().delete(*args, **kwargs)
 
+    @property
+    def agent_concerned(self) -> int | None:
+        """The agent the row belongs to, whose grants decide; None where it is the whole tenant's."""
+        agent_id: int | None = getattr(self, "agent_id", None)
+        return agent_id
+
 
 class ChangeRecord(models.Model):
     """One governed write: who, which act, on what, from which version to which, and why. Append-only."""

@@ -64,6 +64,15 @@ class Act(StrEnum):
     TOKEN_REVOKE = "token.revoke"
     TOKEN_ROTATE = "token.rotate"
     MEMBER_ADD = "member.add"
+    MEMBER_INVITE = "member.invite"
+    MEMBER_DEACTIVATE = "member.deactivate"
+    MEMBER_REACTIVATE = "member.reactivate"
+    MEMBER_CHANGE_ROLE = "member.change_role"
+    MEMBER_RESET = "member.reset"
+    LIMIT_WRITE = "limit.write"
+    LIMIT_LIFT = "limit.lift"
+    GRANT_WRITE = "grant.write"
+    GRANT_WITHDRAW = "grant.withdraw"
     GRANT_SYNC = "grant.sync"
     SWITCH_THROW = "switch.throw"
     SWITCH_LIFT = "switch.lift"
@@ -230,6 +239,23 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.TOKEN_REVOKE: Rule(_ADMIN | _SYSTEM, stamps=("revoked_at",)),
         Act.TOKEN_ROTATE: Rule(_ADMIN | _SYSTEM, stamps=("expires_at",)),
         Act.MEMBER_ADD: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
+        Act.MEMBER_INVITE: Rule(_ADMIN | _SYSTEM, ("user", "role"), settled=frozenset({"user"}), does=Does.MAKES),
+        Act.MEMBER_DEACTIVATE: Rule(_ADMIN | _SYSTEM, ("is_active",)),
+        Act.MEMBER_REACTIVATE: Rule(_ADMIN | _SYSTEM, ("is_active",)),
+        Act.MEMBER_CHANGE_ROLE: Rule(_ADMIN | _SYSTEM, ("role",)),
+        Act.MEMBER_RESET: Rule(_ADMIN | _SYSTEM, ("reset_at",)),
+        Act.LIMIT_WRITE: Rule(
+            _ADMIN,
+            ("member", "limited_act", "agents"),
+            risk=Risk.HIGH,
+            settled=frozenset({"member", "limited_act"}),
+            does=Does.WRITES,
+        ),
+        Act.LIMIT_LIFT: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
+        Act.GRANT_WRITE: Rule(
+            _ADMIN, ("agent", "role", "granted"), risk=Risk.HIGH, settled=_OWNER | {"role"}, does=Does.WRITES
+        ),
+        Act.GRANT_WITHDRAW: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
         Act.GRANT_SYNC: Rule(_SYSTEM, does=Does.NOTHING),
         Act.SWITCH_THROW: Rule(PEOPLE | _SYSTEM, ("kind", "agent", "channel", "reason"), does=Does.MAKES),
         Act.SWITCH_LIFT: Rule(PEOPLE | _SYSTEM, ("status",), stamps=("lifted_by", "lifted_at")),

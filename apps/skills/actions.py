@@ -196,7 +196,7 @@ def arrange_files(
 
 def count_use(skill: Skill, *, actor: Actor) -> None:
     """Count a fetch of an approved skill (R096). A counter is no governed content: no record, no version."""
-    authorize(actor, Act.SKILL_FETCH, skill.tenant_id)
+    authorize(actor, Act.SKILL_FETCH, skill.tenant_id, agent_id=skill.agent_id)
     if skill.status != Skill.Status.APPROVED:
         return
     with acting(actor):
@@ -207,7 +207,7 @@ def count_use(skill: Skill, *, actor: Actor) -> None:
 def _change_files(
     act: Act, skill: Skill, actor: Actor, change: Callable[[Files], Files], read_at: int | None, reason: str
 ) -> Skill:
-    authorize(actor, act, skill.tenant_id)
+    authorize(actor, act, skill.tenant_id, agent_id=skill.agent_id)
     # Said before the door, whose lock the database already refuses.
     refuse_change(skill, actor, act)
     with governed(act, skill, actor=actor, read_at=read_at, reason=reason) as row:

@@ -26,7 +26,7 @@ def upload_file(
     skill: Skill, *, actor: Actor, name: str, content: bytes, read_at: int | None = None, reason: str = ""
 ) -> Skill:
     """Attach what somebody sent. Whatever can be refused is refused before a byte is stored."""
-    authorize(actor, Act.SKILL_ATTACH, skill.tenant_id)
+    authorize(actor, Act.SKILL_ATTACH, skill.tenant_id, agent_id=skill.agent_id)
     refuse_change(skill, actor, Act.SKILL_ATTACH)
     vetted = vet_file(name, content, settings.ATTACHMENT_BYTES)
     if isinstance(vetted, Refused):

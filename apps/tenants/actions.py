@@ -1,6 +1,7 @@
 """Acts on tenants, members, agents and their tokens."""
 
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -13,6 +14,8 @@ from apps.governance.actors import Actor, Role
 from apps.governance.door import governed, invalid, take_values
 from apps.governance.errors import Conflicting, Invalid
 from apps.governance.policy import Act
+from apps.tenants.grant_models import AgentGrants, MemberLimit
+from apps.tenants.grants import keep_agent_grants, keep_limit
 from apps.tenants.identity import token_digest
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, Tenant, TenantSettings, User, slug_rule
 
@@ -55,6 +58,85 @@ def add_member(user: User, *, actor: Actor, role: Role) -> Membership:
     with governed(Act.MEMBER_ADD, membership, actor=actor):
         pass
     return membership
+
+
+def invite_member(user: User, *, actor: Actor, role: Role) -> Membership:
+    """Let a person in whom an admin named by mail address."""
+    membership = Membership(tenant_id=actor.tenant_id, user=user, role=role.value)
+    with governed(Act.MEMBER_INVITE, membership, actor=actor):
+        pass
+    return membership
+
+
+def deactivate_member(
+    membership: Membership, *, actor: Actor, read_at: int | None = None, reason: str = ""
+) -> Membership:
+    """From the next request on the person is nobody here. The last active admin stays, and nobody shuts themselves out."""
+    with governed(Act.MEMBER_DEACTIVATE, membership, actor=actor, read_at=read_at, reason=reason) as row:
+        _refuse_oneself(row, actor)
+        row.is_active = False
+    return membership
+
+
+def reactivate_member(membership: Membership, *, actor: Actor, read_at: int | None = None) -> Membership:
+    """Let the person back in, with the role and limits they had."""
+    with governed(Act.MEMBER_REACTIVATE, membership, actor=actor, read_at=read_at) as row:
+        row.is_active = True
+    return membership
+
+
+def change_role(
+    membership: Membership, *, actor: Actor, role: Role, read_at: int | None = None, reason: str = ""
+) -> Membership:
+    """Make a member operator or admin, from the next request on."""
+    with governed(Act.MEMBER_CHANGE_ROLE, membership, actor=actor, read_at=read_at, reason=reason) as row:
+        _refuse_oneself(row, actor)
+        row.role = role.value
+    return membership
+
+
+def reset_member(membership: Membership, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Membership:
+    """Note that the person starts anew; `tenants.people.reset` does what that means."""
+    with governed(Act.MEMBER_RESET, membership, actor=actor, read_at=read_at, reason=reason) as row:
+        row.reset_at = timezone.now()
+    return membership
+
+
+def limit_member(
+    limit: MemberLimit, *, actor: Actor, agents: Collection[int], read_at: int | None = None
+) -> MemberLimit:
+    """Confine an act of a member to these agents, from the next request on. It narrows and never widens."""
+    with acting(actor):
+        wanted = sorted(set(agents))
+        if Agent.objects.visible_to(actor).filter(pk__in=wanted).count() < len(wanted):
+            raise Invalid("There is no such agent. Choose among those of the tenant.", {"agents": ["No such agent."]})
+        with governed(Act.LIMIT_WRITE, limit, actor=actor, read_at=read_at) as row:
+            row.agents = wanted
+        keep_limit(limit)
+    return limit
+
+
+def unlimit_member(limit: MemberLimit, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
+    """Let the member do the act wherever its role may."""
+    with governed(Act.LIMIT_LIFT, limit, actor=actor, read_at=read_at, reason=reason, removes=True):
+        pass
+
+
+def write_grants(
+    grants: AgentGrants, *, actor: Actor, granted: Collection[str], read_at: int | None = None
+) -> AgentGrants:
+    """Say what a role may do with the rows of one agent, in place of what it may do elsewhere."""
+    with acting(actor):
+        with governed(Act.GRANT_WRITE, grants, actor=actor, read_at=read_at) as row:
+            row.granted = sorted(set(granted))
+        keep_agent_grants(grants)
+    return grants
+
+
+def withdraw_grants(grants: AgentGrants, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
+    """Let the role do with this agent's rows what it may do elsewhere."""
+    with governed(Act.GRANT_WITHDRAW, grants, actor=actor, read_at=read_at, reason=reason, removes=True):
+        pass
 
 
 def create_agent(key: str, title: str, *, actor: Actor, learns: bool = True) -> Agent:
@@ -137,6 +219,11 @@ def revoke_token(token: AgentToken, *, actor: Actor) -> AgentToken:
     with governed(Act.TOKEN_REVOKE, token, actor=actor) as row:
         row.revoked_at = row.revoked_at or timezone.now()
     return token
+
+
+def _refuse_oneself(membership: Membership, actor: Actor) -> None:
+    if membership.user_id == actor.user_id:
+        raise Conflicting("You cannot change your own membership. Ask another admin of the tenant.")
 
 
 def _refuse_no_slug(key: str) -> None:

@@ -1,11 +1,22 @@
-"""Role templates and their guardian grants, kept equal to the policy table."""
+"""Guardian's rows: the role templates, kept equal to the policy, and what differs by agent, kept equal to its governed row."""
+
+from collections.abc import Collection
 
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
+from django.db.models import QuerySet
 
 from apps.governance.actors import Role
-from apps.governance.policy import default_grants
-from apps.tenants.models import RoleTemplate, RoleTemplateGroupObjectPermission
+from apps.governance.policy import Act, codename, default_grants
+from apps.tenants.grant_models import (
+    AgentGrants,
+    AgentGroupObjectPermission,
+    AgentUserObjectPermission,
+    MemberLimit,
+    RoleTemplateGroupObjectPermission,
+    TenantGroupObjectPermission,
+)
+from apps.tenants.models import RoleTemplate
 
 
 def template_drift(using: str = "default") -> dict[Role, tuple[frozenset[str], frozenset[str]]]:
@@ -39,3 +50,46 @@ def sync_templates(using: str) -> int:
         )
         changed += len(missing) + len(surplus)
     return changed
+
+
+def usual_grants(role: Role, tenant_id: int) -> frozenset[str]:
+    """What a role holds in a tenant wherever nothing is said of the agent."""
+    own = TenantGroupObjectPermission.objects.filter(group__name=role.value, content_object_id=tenant_id)
+    names = frozenset(own.values_list("permission__codename", flat=True)) or default_grants(role)
+    return names & default_grants(role)
+
+
+def keep_agent_grants(grants: AgentGrants) -> None:
+    """Let guardian's rows be what the governed row says, in the same transaction."""
+    AgentGroupObjectPermission.objects.filter(grants=grants).delete()
+    group = Group.objects.get(name=grants.role)
+    AgentGroupObjectPermission.objects.bulk_create(
+        AgentGroupObjectPermission(
+            tenant_id=grants.tenant_id,
+            group=group,
+            permission=permission,
+            content_object_id=grants.agent_id,
+            grants=grants,
+        )
+        for permission in _of_agents(grants.granted)
+    )
+
+
+def keep_limit(limit: MemberLimit) -> None:
+    """The same for the agents a member is limited to."""
+    AgentUserObjectPermission.objects.filter(limit=limit).delete()
+    AgentUserObjectPermission.objects.bulk_create(
+        AgentUserObjectPermission(
+            tenant_id=limit.tenant_id,
+            user_id=limit.member.user_id,
+            permission=permission,
+            content_object_id=agent_id,
+            limit=limit,
+        )
+        for permission in _of_agents([codename(Act(limit.limited_act))])
+        for agent_id in limit.agents
+    )
+
+
+def _of_agents(names: Collection[str]) -> QuerySet[Permission]:
+    return Permission.objects.filter(content_type__app_label="tenants", content_type__model="agent", codename__in=names)

@@ -1,14 +1,31 @@
 """How a token or a login becomes an Actor. Before a tenant is known, only the definer functions cross the wall."""
 
 import hashlib
+from dataclasses import replace
+from typing import Any, Final
 
 from django.db import connection
-from django.db.models import Value
+from django.db.models import BigIntegerField, QuerySet, Value
+from django.db.models.functions import Cast
 
 from apps.governance.acting import acting, tenant_id_named
 from apps.governance.actors import Actor, Role
-from apps.governance.policy import default_grants
-from apps.tenants.models import RoleTemplateGroupObjectPermission, TenantGroupObjectPermission, User
+from apps.governance.policy import Act, codename, default_grants
+from apps.tenants.grant_models import (
+    AgentGrants,
+    MemberLimit,
+    RoleTemplateGroupObjectPermission,
+    TenantGroupObjectPermission,
+)
+from apps.tenants.models import User
+
+# Where a grant is said; each replaces the one before it, and a limit narrows whatever stands.
+TEMPLATE: Final = "template"
+TENANT: Final = "tenant"
+AGENT: Final = "agent"
+LIMIT: Final = "limit"
+# No agent has this id.
+EVERYWHERE: Final = 0
 
 
 def token_digest(token: str) -> str:
@@ -71,16 +88,40 @@ def member_named(username: str, tenant_id: int) -> Actor | None:
 
 
 def _with_grants(bare: Actor) -> Actor:
+    """The actor with all it holds, read in one statement."""
     with acting(bare):
-        own = TenantGroupObjectPermission.objects.filter(group__name=bare.role.value, content_object_id=bare.tenant_id)
-        template = RoleTemplateGroupObjectPermission.objects.filter(
-            group__name=bare.role.value, content_object__role=bare.role.value
-        )
-        rows = list(
-            own.values_list("permission__codename", Value(value=True)).union(
-                template.values_list("permission__codename", Value(value=False)), all=True
-            )
-        )
-    differs = any(is_own for _, is_own in rows)
-    grants = frozenset(name for name, is_own in rows if is_own == differs)
-    return Actor(bare.tenant_id, bare.role, grants, bare.label, bare.user_id, bare.agent_id, bare.customer_key)
+        rows = list(_said_of(bare))
+    names: dict[str, dict[int, set[str]]] = {origin: {} for origin in (TEMPLATE, TENANT, AGENT)}
+    limits: dict[str, set[int]] = {}
+    for origin, agent_id, name in rows:
+        if origin == LIMIT:
+            limits.setdefault(name, set()).update(() if agent_id is None else (agent_id,))
+        else:
+            names[origin].setdefault(agent_id or EVERYWHERE, set()).update((name,) if name else ())
+    general = names[TENANT] or names[TEMPLATE]
+    if bare.agent_id in names[AGENT]:
+        # Whatever the agent writes, customers' profiles of the whole tenant included, it writes with its own grants.
+        return replace(bare, grants=frozenset(names[AGENT][bare.agent_id]))
+    return replace(
+        bare,
+        grants=frozenset(general.get(EVERYWHERE, ())),
+        by_agent=tuple((agent_id, frozenset(held)) for agent_id, held in sorted(names[AGENT].items())),
+        limits=tuple((codename(Act(act)), frozenset(agent_ids)) for act, agent_ids in sorted(limits.items())),
+    )
+
+
+def _said_of(actor: Actor) -> "QuerySet[Any, tuple[str, int | None, str]]":
+    """(where it is said, which agent, what): the template and what replaces or narrows it for this actor."""
+    role, nowhere = actor.role.value, Cast(Value(None), BigIntegerField())
+    template = RoleTemplateGroupObjectPermission.objects.filter(group__name=role, content_object__role=role)
+    tenant = TenantGroupObjectPermission.objects.filter(group__name=role, content_object_id=actor.tenant_id)
+    # By way of the rows these were written from: one that grants nothing replaces the template all the same.
+    agents = AgentGrants.objects.filter(tenant_id=actor.tenant_id, role=role).order_by()
+    parts: list[Any] = [
+        tenant.values_list(Value(TENANT), nowhere, "permission__codename"),
+        agents.values_list(Value(AGENT), "agent_id", "rows__permission__codename"),
+    ]
+    if actor.user_id is not None and actor.agent_id is None:
+        limits = MemberLimit.objects.filter(tenant_id=actor.tenant_id, member__user_id=actor.user_id).order_by()
+        parts.append(limits.values_list(Value(LIMIT), "rows__content_object_id", "limited_act"))
+    return template.values_list(Value(TEMPLATE), nowhere, "permission__codename").union(*parts, all=True)

@@ -6,7 +6,7 @@ from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator, MinValueValidator, RegexValidator
 from django.db import models
-from guardian.models import GroupObjectPermissionBase
+from django.utils.crypto import salted_hmac
 
 from apps.governance.actors import Role
 from apps.governance.guard import GovernedQuerySet
@@ -14,6 +14,7 @@ from apps.governance.models import Governed
 from apps.governance.policy import permissions
 from apps.governance.text import plain_text
 from apps.prompt.values import DEFAULT_TIER, TIERS, Disclosure, Flavour, SkillIndex, SlotOrder
+from apps.tenants.grant_models import AgentGrants  # noqa: F401  # Django looks for an app's models here
 from apps.tenants.rules import TIME_ZONE_RULE, is_time_zone
 
 
@@ -30,6 +31,8 @@ class User(AbstractUser):
     """A person who signs in, or an agent's service user, which never does."""
 
     is_service = models.BooleanField(default=False, editable=False)
+    # Sessions carry a hash of it: a higher number ends those that are open.
+    session_generation = models.PositiveIntegerField(default=0, editable=False)
 
     class Meta(AbstractUser.Meta):
         constraints: ClassVar = [
@@ -40,6 +43,11 @@ class User(AbstractUser):
                 violation_error_message="An agent's service user may be neither staff nor superuser.",
             ),
         ]
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        key_salt = "apps.tenants.models.User.session_generation"
+        known_by = f"{self.session_generation}:{self.password}"
+        return salted_hmac(key_salt, known_by, secret=secret, algorithm="sha256").hexdigest()
 
 
 class RoleTemplate(models.Model):
@@ -65,18 +73,6 @@ class Tenant(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-
-class RoleTemplateGroupObjectPermission(GroupObjectPermissionBase):
-    """Guardian's direct table: a grant on a role template."""
-
-    content_object = models.ForeignKey(RoleTemplate, on_delete=models.CASCADE)
-
-
-class TenantGroupObjectPermission(GroupObjectPermissionBase):
-    """Guardian's direct table: a grant of a tenant that differs from the template."""
-
-    content_object = models.ForeignKey(Tenant, on_delete=models.CASCADE)
 
 
 class TenantSettings(Governed):
@@ -126,11 +122,15 @@ class Membership(Governed):
 
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=20, choices=[(Role.OPERATOR.value, "Operator"), (Role.ADMIN.value, "Admin")])
+    is_active = models.BooleanField("active", default=True)
+    reset_at = models.DateTimeField("last reset", null=True, blank=True)
 
     noun = "member"
     objects = GovernedQuerySet["Membership"].as_manager()
 
     class Meta(Governed.Meta):
+        ordering: ClassVar = ["id"]
+        verbose_name = "member"
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["tenant", "user"],
@@ -205,6 +205,7 @@ class Agent(Governed):
 
     class Meta(Governed.Meta):
         ordering: ClassVar = ["key"]
+        permissions: ClassVar = permissions()
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["tenant", "key"],
@@ -225,6 +226,11 @@ class Agent(Governed):
 
     def __str__(self) -> str:
         return self.key
+
+    @property
+    def agent_concerned(self) -> int | None:
+        """The agent itself."""
+        return self.pk
 
 
 class InvokableAgent(Governed):

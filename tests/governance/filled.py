@@ -26,8 +26,10 @@ from tests.factories import (
     make_block,
     make_conversation,
     make_event,
+    make_grants,
     make_identity_card,
     make_invokable,
+    make_limit,
     make_memory,
     make_overlay,
     make_persona,
@@ -79,6 +81,7 @@ def fill(backend: Backend) -> Filled:
         text="Hello?",
         idempotency_key="again",
     )
+    write_about_rights(world)
     return Filled(world, persona, approved, draft, memory, profile, proposal, event, resolved, thread)
 
 
@@ -94,6 +97,12 @@ def commit_links() -> None:
     """What a commit does beside: tests that roll back never come to it."""
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
+
+
+def write_about_rights(world: World) -> None:
+    """What differs by agent and for one member, lifting nothing that the filling needs."""
+    make_grants(world, "profile_amend__notes")
+    make_limit(world, agents=[world.agent.pk])
 
 
 def write_about_agent(world: World) -> None:

@@ -55,7 +55,7 @@ class Console:
         Act.CONVERSATION_IMPORT: "transcripts come in by a command",
         Act.MESSAGE_RECEIVE: "messages come in by REST",
         Act.TENANT_CREATE: "tenants are made by a command",
-        Act.MEMBER_ADD: "members are added by a command",
+        Act.MEMBER_ADD: "members are invited here; the bare act is the command's",
     }
     not_for: Mapping[tuple[Act, Role], str] = {}
 
@@ -103,6 +103,18 @@ class Console:
         Act.SWITCH_THROW: add("switches_switch", agent="", kind="freeze-learning", reason="Rest."),
         Act.SWITCH_LIFT: decision("lift"),
         Act.CHECKPOINT_MAKE: add("restoration_checkpoint", name="Before the sale"),
+        Act.MEMBER_INVITE: lambda _, user: (
+            reverse("admin:tenants_membership_add"),
+            {"email": user.username, "role": "operator"},
+        ),
+        Act.MEMBER_DEACTIVATE: decision("deactivate"),
+        Act.MEMBER_REACTIVATE: decision("reactivate"),
+        Act.MEMBER_CHANGE_ROLE: decision("role", role="admin"),
+        Act.MEMBER_RESET: decision("reset"),
+        Act.LIMIT_WRITE: lambda scene, row: (page_of(row), {"agents": [scene.world.agent.pk]}),
+        Act.LIMIT_LIFT: decision("lift"),
+        Act.GRANT_WRITE: lambda _, row: (page_of(row), {"granted": ["skill_fetch"]}),
+        Act.GRANT_WITHDRAW: decision("withdraw"),
         Act.TOKEN_ISSUE: decision("issue", name="matrix", valid_days="90"),
         Act.TOKEN_REVOKE: decision("revoke"),
         Act.TOKEN_ROTATE: decision("rotate"),

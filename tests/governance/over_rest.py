@@ -42,6 +42,15 @@ class Rest:
         Act.TOKEN_ROTATE: "tokens are rotated in the console",
         Act.MEMBER_ADD: "members are added by a command",
         Act.CHECKPOINT_MAKE: "checkpoints are made in the console or by a command",
+        Act.MEMBER_INVITE: "members are decided on in the console",
+        Act.MEMBER_DEACTIVATE: "members are decided on in the console",
+        Act.MEMBER_REACTIVATE: "members are decided on in the console",
+        Act.MEMBER_CHANGE_ROLE: "members are decided on in the console",
+        Act.MEMBER_RESET: "members are decided on in the console",
+        Act.LIMIT_WRITE: "who may do what is decided in the console",
+        Act.LIMIT_LIFT: "who may do what is decided in the console",
+        Act.GRANT_WRITE: "who may do what is decided in the console",
+        Act.GRANT_WITHDRAW: "who may do what is decided in the console",
     }
     not_for: Mapping[tuple[Act, Role], str] = {
         (Act.SKILL_PROPOSE, Role.OPERATOR): "a person who edits an approved skill revises it",

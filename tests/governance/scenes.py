@@ -10,7 +10,7 @@ from apps.governance.policy import Act
 from apps.memory.actions import amend_block
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
 from apps.skills.uploads import upload_file
-from apps.tenants.actions import issue_token
+from apps.tenants.actions import deactivate_member, issue_token
 from apps.tenants.identity import new_tenant_actor
 from apps.tenants.models import TenantSettings
 from tests.factories import (
@@ -18,8 +18,11 @@ from tests.factories import (
     make_block,
     make_conversation,
     make_event,
+    make_grants,
     make_identity_card,
     make_invokable,
+    make_limit,
+    make_member,
     make_memory,
     make_neighbour,
     make_overlay,
@@ -143,6 +146,15 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.TOKEN_REVOKE: lambda world: issue_token(world.agent, actor=world.admin, name="spare").row,
     Act.TOKEN_ROTATE: lambda world: issue_token(world.agent, actor=world.admin, name="spare").row,
     Act.MEMBER_ADD: lambda world: make_user(f"new@{world.tenant.key}.example"),
+    Act.MEMBER_INVITE: lambda world: make_user(f"new@{world.tenant.key}.example"),
+    Act.MEMBER_DEACTIVATE: make_member,
+    Act.MEMBER_REACTIVATE: lambda world: deactivate_member(make_member(world), actor=world.admin),
+    Act.MEMBER_CHANGE_ROLE: make_member,
+    Act.MEMBER_RESET: make_member,
+    Act.LIMIT_WRITE: make_limit,
+    Act.LIMIT_LIFT: make_limit,
+    Act.GRANT_WRITE: make_grants,
+    Act.GRANT_WITHDRAW: make_grants,
     Act.GRANT_SYNC: _nothing,
     Act.SWITCH_THROW: _nothing,
     Act.SWITCH_LIFT: make_switch,
@@ -153,6 +165,6 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
 MAKING: frozenset[Act] = frozenset(
     {
         *(act for act, make in _SUBJECTS.items() if make is _nothing),
-        *(Act.TENANT_CREATE, Act.MEMBER_ADD, Act.INVOKABLE_ALLOW),
+        *(Act.TENANT_CREATE, Act.MEMBER_ADD, Act.MEMBER_INVITE, Act.INVOKABLE_ALLOW),
     }
 )

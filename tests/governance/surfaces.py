@@ -53,12 +53,21 @@ from apps.tenants.actions import (
     amend_agent,
     amend_invokable,
     amend_settings,
+    change_role,
     create_agent,
     create_tenant,
+    deactivate_member,
+    invite_member,
     issue_token,
+    limit_member,
+    reactivate_member,
+    reset_member,
     revoke_token,
     rotate_token,
+    unlimit_member,
+    withdraw_grants,
     withdraw_invokable,
+    write_grants,
 )
 from tests.governance.scenes import Scene
 
@@ -169,6 +178,15 @@ class Actions:
         Act.CHECKPOINT_MAKE: lambda scene, _, actor: make_checkpoint(
             "Before the sale", actor=actor, agent_id=scene.world.agent.pk
         ),
+        Act.MEMBER_INVITE: lambda _, user, actor: invite_member(user, actor=actor, role=Role.OPERATOR),
+        Act.MEMBER_DEACTIVATE: lambda _, row, actor: deactivate_member(row, actor=actor),
+        Act.MEMBER_REACTIVATE: lambda _, row, actor: reactivate_member(row, actor=actor),
+        Act.MEMBER_CHANGE_ROLE: lambda _, row, actor: change_role(row, actor=actor, role=Role.ADMIN),
+        Act.MEMBER_RESET: lambda _, row, actor: reset_member(row, actor=actor),
+        Act.LIMIT_WRITE: lambda scene, row, actor: limit_member(row, actor=actor, agents=[scene.world.agent.pk]),
+        Act.LIMIT_LIFT: lambda _, row, actor: unlimit_member(row, actor=actor),
+        Act.GRANT_WRITE: lambda _, row, actor: write_grants(row, actor=actor, granted=["skill_fetch"]),
+        Act.GRANT_WITHDRAW: lambda _, row, actor: withdraw_grants(row, actor=actor),
     }
 
     def perform(self, scene: Scene, role: Role) -> str:

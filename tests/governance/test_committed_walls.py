@@ -15,8 +15,9 @@ from apps.governance.policy import default_grants
 from apps.skills.actions import approve_skill, draft_skill
 from apps.skills.models import Skill
 from apps.tenants.due import due_work
+from apps.tenants.grant_models import TenantGroupObjectPermission
 from apps.tenants.identity import person_actor
-from apps.tenants.models import RoleTemplate, Tenant, TenantGroupObjectPermission
+from apps.tenants.models import RoleTemplate, Tenant
 from tests.factories import World, make_conversation, make_event, make_persona, make_skill, make_world
 from tests.governance.tables import tenant_tables
 

@@ -1,0 +1,40 @@
+"""Members of the tenant, read by people; they are decided on in the console."""
+
+from django.db.models import F, QuerySet
+from rest_framework.serializers import CharField
+
+from apps.api.filters import BooleanFilter, ChoiceFilter, FilterSet
+from apps.api.rows import STAMPS, Shown
+from apps.api.views import Rows
+from apps.tenants.models import Membership
+
+
+class MemberRow(Shown[Membership]):
+    """Who belongs to the tenant, as what."""
+
+    username = CharField(read_only=True)
+
+    class Meta:
+        model = Membership
+        fields = ("id", "username", "role", "is_active", *STAMPS)
+        read_only_fields = fields
+
+
+class MemberFilters(FilterSet):
+    """By role and state."""
+
+    role = ChoiceFilter(choices=[("operator", "Operator"), ("admin", "Admin")])
+    is_active = BooleanFilter()
+
+
+class MemberView(Rows[Membership]):
+    """Members of the tenant, for people."""
+
+    queryset = Membership.objects.none()
+    serializer_class = MemberRow
+    filterset_class = MemberFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[Membership]:
+        """With the person's name."""
+        return Membership.objects.visible_to(self.actor).annotate(username=F("user__username"))

@@ -1,0 +1,140 @@
+"""Members: who belongs to the tenant, as what, and how they come in and go."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.deeds import Button, Creation, Values
+from apps.console.forms import OptionalReason
+from apps.console.governed_admin import GovernedAdmin
+from apps.console.login_links import INVITATION_SECONDS, invitation_to
+from apps.console.panels import Panels
+from apps.console.people import label_of, people_of_tenant
+from apps.console.requests import actor_of, people_of
+from apps.console.rights_forms import InvitationForm, RoleDecision
+from apps.governance.actors import Actor, Role
+from apps.governance.policy import Act
+from apps.tenants.actions import change_role, reactivate_member
+from apps.tenants.grant_models import MemberLimit
+from apps.tenants.models import Membership
+from apps.tenants.people import dismiss, invite, reset
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """A member at the one moment their link can be shown; without a link for somebody who has an account already."""
+
+    row: Membership
+    name: str
+    link: str
+    days: int = INVITATION_SECONDS // 86_400
+
+    @property
+    def pk(self) -> int:
+        """The member's."""
+        return int(self.row.pk)
+
+
+def member_panels(member: Any, request: HttpRequest) -> dict[str, Any]:
+    """What the member is confined to."""
+    limits = MemberLimit.objects.visible_to(actor_of(request)).filter(member=member)
+    return {"limits": limits, "name": people_of(request)[label_of(member.user_id)]}
+
+
+def _invite(values: Values, actor: Actor) -> Welcome:
+    invited = invite(values["email"], Role(values["role"]), actor=actor)
+    return Welcome(invited.row, values["email"], invitation_to(invited.row.user_id) if invited.is_new else "")
+
+
+def _reset(member: Membership, actor: Actor, said: Values) -> Welcome:
+    reset(member, actor=actor, read_at=said["read_at"], reason=said["reason"])
+    return Welcome(member, people_of_tenant(actor)[label_of(member.user_id)], invitation_to(member.user_id))
+
+
+def _deactivate(member: Membership, actor: Actor, said: Values) -> Membership:
+    return dismiss(member, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _reactivate(member: Membership, actor: Actor, said: Values) -> Membership:
+    return reactivate_member(member, actor=actor, read_at=said["read_at"])
+
+
+def _change_role(member: Membership, actor: Actor, said: Values) -> Membership:
+    return change_role(member, actor=actor, role=Role(said["role"]), read_at=said["read_at"])
+
+
+def _is_active(member: Membership) -> bool:
+    return member.is_active
+
+
+def _is_inactive(member: Membership) -> bool:
+    return not member.is_active
+
+
+class MemberAdmin(GovernedAdmin):
+    """The people of the tenant: read by every member, decided on by admins."""
+
+    list_display = ("person", "role", "standing", "updated")
+    list_filter = ("role", "is_active")
+    search_fields = ("user__username", "user__email")
+    search_help_text = "Search mail address"
+    empty = "Nobody of that kind."
+    form = InvitationForm
+    add_fields = ("email", "role")
+    fields = ()
+    change_form_template = "console/member.html"
+    creates = Creation(Act.MEMBER_INVITE, _invite, add_fields, answer_template="console/sign_in_link.html")
+    panels = Panels(member_panels)
+    buttons = (
+        Button(
+            "role",
+            "Change role",
+            Act.MEMBER_CHANGE_ROLE,
+            _change_role,
+            done="Changed. It holds from their next request on.",
+            consequence="Admins decide about members, agents, tokens and settings; operators about what agents go by.",
+            form=RoleDecision,
+            when=_is_active,
+        ),
+        Button(
+            "reset",
+            "Reset",
+            Act.MEMBER_RESET,
+            _reset,
+            done="",
+            consequence="Their password and every session end now. You get a link for them that works once.",
+            form=OptionalReason,
+            when=_is_active,
+            answer_template="console/sign_in_link.html",
+        ),
+        Button(
+            "deactivate",
+            "Deactivate",
+            Act.MEMBER_DEACTIVATE,
+            _deactivate,
+            done="Deactivated. From their next request on they are nobody here.",
+            consequence="From their next request on they are nobody here. What they did stays in the books.",
+            form=OptionalReason,
+            when=_is_active,
+            tone="danger",
+        ),
+        Button(
+            "reactivate",
+            "Reactivate",
+            Act.MEMBER_REACTIVATE,
+            _reactivate,
+            done="Reactivated, with the role and limits they had.",
+            consequence="They may sign in again, with the role and limits they had.",
+            when=_is_inactive,
+        ),
+    )
+
+    @admin.display(description="Person", ordering="user__username")
+    def person(self, member: Any) -> str:
+        return str(member.people[label_of(member.user_id)])
+
+    @admin.display(description="State", ordering="is_active")
+    def standing(self, member: Membership) -> str:
+        return "active" if member.is_active else "deactivated"

@@ -1,0 +1,141 @@
+"""Who may do what: grants that differ on one agent, and members who are confined to some."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.deeds import Amendment, Button, Creation, Values
+from apps.console.forms import OptionalReason
+from apps.console.governed_admin import GovernedAdmin
+from apps.console.history import url_of_subject
+from apps.console.panels import Panels
+from apps.console.people import label_of
+from apps.console.requests import actor_of, people_of
+from apps.console.rights_forms import GrantsForm, LimitForm, in_words
+from apps.governance.actors import Actor, Role
+from apps.governance.policy import Act, default_grants
+from apps.tenants.actions import limit_member, unlimit_member, withdraw_grants, write_grants
+from apps.tenants.grant_models import AgentGrants, MemberLimit
+from apps.tenants.grants import usual_grants
+from apps.tenants.models import Agent
+
+
+def limit_panels(limit: Any, request: HttpRequest) -> dict[str, Any]:
+    """The agents by name."""
+    allowed = Agent.objects.visible_to(actor_of(request)).filter(pk__in=limit.agents)
+    return {"allowed": allowed, "name": people_of(request)[label_of(limit.member.user_id)]}
+
+
+def grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
+    """What is withheld from the role here."""
+    del request
+    return {"withheld": [in_words(name) for name in sorted(default_grants(Role(grants.role)) - set(grants.granted))]}
+
+
+def _limit(values: Values, actor: Actor) -> MemberLimit:
+    limit = MemberLimit(tenant_id=actor.tenant_id, member=values["member"], limited_act=values["limited_act"])
+    return limit_member(limit, actor=actor, agents=values["agents"])
+
+
+def _amend_limit(limit: MemberLimit, values: Values, actor: Actor, read_at: int | None) -> MemberLimit:
+    return limit_member(limit, actor=actor, agents=values["agents"], read_at=read_at)
+
+
+def _unlimit(limit: MemberLimit, actor: Actor, said: Values) -> None:
+    unlimit_member(limit, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _set(values: Values, actor: Actor) -> AgentGrants:
+    grants = AgentGrants(tenant_id=actor.tenant_id, agent=values["agent"], role=values["role"])
+    return write_grants(grants, actor=actor, granted=usual_grants(Role(values["role"]), actor.tenant_id))
+
+
+def _write(grants: AgentGrants, values: Values, actor: Actor, read_at: int | None) -> AgentGrants:
+    return write_grants(grants, actor=actor, granted=values["granted"], read_at=read_at)
+
+
+def _withdraw(grants: AgentGrants, actor: Actor, said: Values) -> None:
+    withdraw_grants(grants, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _page_of_member(limit: MemberLimit) -> str:
+    return url_of_subject("tenants.membership", limit.member_id)
+
+
+def _page_of_agent(grants: AgentGrants) -> str:
+    return url_of_subject("tenants.agent", grants.agent_id)
+
+
+class LimitAdmin(GovernedAdmin):
+    """One row for each act a member may do for some agents only."""
+
+    list_display = ("person", "limited_act", "how_many", "updated")
+    list_filter = ("limited_act",)
+    list_select_related = ("member",)
+    search_fields = ("member__user__username", "limited_act")
+    search_help_text = "Search member or act"
+    empty = "Nobody is confined: every operator may do what operators may, for every agent."
+    form = LimitForm
+    add_fields = ("member", "limited_act", "agents")
+    fields = ("agents",)
+    change_form_template = "console/limit.html"
+    edit_label = "Choose the agents anew"
+    saved = "Saved. It holds from the member's next request on."
+    creates = Creation(Act.LIMIT_WRITE, _limit, add_fields)
+    amends = (Amendment(Act.LIMIT_WRITE, _amend_limit),)
+    panels = Panels(limit_panels)
+    buttons = (
+        Button(
+            "lift",
+            "Lift the limit",
+            Act.LIMIT_LIFT,
+            _unlimit,
+            done="Lifted. The member may do the act wherever their role may.",
+            consequence="From the next request on the member may do this wherever their role may.",
+            form=OptionalReason,
+            leads_to=_page_of_member,
+        ),
+    )
+
+    @admin.display(description="Member", ordering="member__user__username")
+    def person(self, limit: Any) -> str:
+        return str(limit.people[label_of(limit.member.user_id)])
+
+    @admin.display(description="Agents")
+    def how_many(self, limit: MemberLimit) -> str:
+        return f"{len(limit.agents)}" if limit.agents else "nowhere"
+
+
+class GrantsAdmin(GovernedAdmin):
+    """One row for each agent and role that differs from the rest of the tenant."""
+
+    list_display = ("agent", "role", "how_many", "updated")
+    list_filter = ("agent", "role")
+    list_select_related = ("agent",)
+    empty = "No agent differs: each role may do the same with every agent."
+    form = GrantsForm
+    add_fields = ("agent", "role")
+    fields = ("granted",)
+    change_form_template = "console/grants.html"
+    edit_label = "Choose the grants"
+    saved = "Saved. It holds from the next request on."
+    creates = Creation(Act.GRANT_WRITE, _set, add_fields)
+    amends = (Amendment(Act.GRANT_WRITE, _write),)
+    panels = Panels(grants_panels)
+    buttons = (
+        Button(
+            "withdraw",
+            "Withdraw",
+            Act.GRANT_WITHDRAW,
+            _withdraw,
+            done="Withdrawn. The role may do here what it may elsewhere.",
+            consequence="From the next request on the role may do with agent {agent} what it may elsewhere.",
+            form=OptionalReason,
+            leads_to=_page_of_agent,
+        ),
+    )
+
+    @admin.display(description="Grants")
+    def how_many(self, grants: AgentGrants) -> str:
+        return f"{len(grants.granted)} of {len(default_grants(Role(grants.role)))}"

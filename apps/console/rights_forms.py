@@ -1,0 +1,86 @@
+"""Forms of who may do what: their choices are the tenant's agents and the acts of the policy."""
+
+from typing import Any
+
+from django import forms
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from apps.console.forms import Decision, GovernedForm
+from apps.console.people import label_of, people_of_tenant
+from apps.governance.actors import Role
+from apps.governance.policy import POLICY, Act, default_grants
+from apps.tenants.models import Agent
+
+ROLES = [(Role.OPERATOR.value, "Operator"), (Role.ADMIN.value, "Admin")]
+
+
+class InvitationForm(GovernedForm):
+    """Whom to let in, and as what."""
+
+    email = forms.EmailField(
+        label="Mail address",
+        max_length=150,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="They sign in by it. A person nobody knew yet gets a link that works once.",
+    )
+
+
+class RoleDecision(Decision):
+    """What a member becomes."""
+
+    role = forms.ChoiceField(choices=ROLES, widget=UnfoldAdminSelectWidget)
+
+
+class LimitForm(GovernedForm):
+    """Which act of a member, and for which agents it remains."""
+
+    limited_act = forms.ChoiceField(
+        label="Act",
+        choices=[(act.value, act.value) for act in Act if Role.OPERATOR in POLICY[act].allowed],
+        widget=UnfoldAdminSelectWidget,
+    )
+    agents = forms.TypedMultipleChoiceField(
+        label="Only for these agents",
+        coerce=int,
+        required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        help_text="None: nowhere at all. Agents made later are not among them until you tick them.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Whoever may only read has no fields here at all.
+        if "agents" in self.fields:
+            agents: Any = self.fields["agents"]
+            agents.choices = [(agent.pk, str(agent)) for agent in Agent.objects.visible_to(self.actor)]
+        if not self.instance._state.adding:
+            self.fields.pop("limited_act", None)
+        if "member" in self.fields:
+            members: Any = self.fields["member"]
+            names = people_of_tenant(self.actor)
+            members.label_from_instance = lambda member: f"{names[label_of(member.user_id)]} ({member.role})"
+
+
+class GrantsForm(GovernedForm):
+    """What the role may do with the agent: on its page every grant that the role floor leaves."""
+
+    granted = forms.MultipleChoiceField(
+        label="May",
+        required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        help_text="Untick what it may not do here. With a field unticked, the act goes on for the others.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance._state.adding:
+            self.fields.pop("granted", None)
+        elif "granted" in self.fields:
+            granted: Any = self.fields["granted"]
+            granted.choices = [(name, in_words(name)) for name in sorted(default_grants(Role(self.instance.role)))]
+
+
+def in_words(name: str) -> str:
+    """A grant as people read it, such as "persona amend: avoid"."""
+    act, _, field = name.replace("__", ":").partition(":")
+    return f"{act}: {field}".replace("_", " ") if field else act.replace("_", " ")

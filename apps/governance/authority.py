@@ -1,0 +1,67 @@
+"""Whether an actor may: role floor, tenant, grants and limits, asked here and nowhere else."""
+
+from apps.governance.actors import ANYWHERE, Actor, Place
+from apps.governance.errors import MissingActor, NotPermitted, NotVisible
+from apps.governance.models import Governed
+from apps.governance.policy import POLICY, Act, codename
+from apps.governance.refusals import noting
+
+
+def authorize(
+    actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset(), *, agent_id: Place = None
+) -> None:
+    """Refuse unless role floor, tenant and grants all say yes. The floor comes first: no grant lifts it.
+
+    `agent_id` is the agent the row belongs to. None, the default, is a row of the whole tenant, where a limited member may
+    nothing; ANYWHERE asks only whether there is a place for the act at all, before its row is known.
+    """
+    with noting(actor, act):
+        check_actor(actor, act, tenant_id, fields, agent_id=agent_id)
+
+
+def check_actor(
+    actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset(), *, agent_id: Place = None
+) -> None:
+    """The same for the door, which notes the refusal itself."""
+    if actor is None:
+        raise MissingActor(f"{act.value} needs an actor.")
+    if actor.tenant_id != tenant_id:
+        raise NotVisible("There is no such row.")
+    if actor.role not in POLICY[act].allowed:
+        raise NotPermitted(f"{_who(actor)} may not {what(act)}. {_advice(act)}")
+    for name in (codename(act), *(codename(act, field) for field in sorted(fields))):
+        if not actor.holds(name, agent_id):
+            raise NotPermitted(_lacking(actor, name))
+
+
+def _lacking(actor: Actor, name: str) -> str:
+    if actor.holds(name, ANYWHERE):
+        return f"{actor.label} holds the grant “{name}” for other agents' rows, not for this one. Ask an admin for it."
+    return f"{actor.label} lacks the grant “{name}”. Ask an admin of the tenant for it."
+
+
+def may(actor: Actor, act: Act, field: str = "", row: Governed | None = None) -> bool:
+    """Whether the door would open for this act, and this field of it: for this row, or without one for any at all."""
+    place = row.agent_concerned if row is not None else ANYWHERE
+    return actor.role in POLICY[act].allowed and all(
+        actor.holds(name, place) for name in {codename(act), codename(act, field)}
+    )
+
+
+def _who(actor: Actor) -> str:
+    return "An agent" if not actor.is_person else f"An {actor.role.value}"
+
+
+_NAMED = {"settings": "the tenant's settings", "invokable": "an agent that another may ask"}
+
+
+def what(act: Act) -> str:
+    """The act in words, such as "approve a skill"."""
+    noun, verb = act.noun.replace("_", " "), act.verb.replace("_", " ")
+    article = "an" if noun[0] in "aeiou" else "a"
+    return f"{verb} {_NAMED.get(noun, f'{article} {noun}')}"
+
+
+def _advice(act: Act) -> str:
+    people = sorted(role.value for role in POLICY[act].direct)
+    return f"Only {' or '.join(people)} may; ask one." if people else "Nobody may."

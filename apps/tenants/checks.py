@@ -1,0 +1,51 @@
+"""What must never be in the database, looked for all the same: roles that mix (R016)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from django.apps import AppConfig
+from django.core.checks import CheckMessage, Error
+from django.db import connections
+
+_BREACHES: Final[Mapping[str, tuple[str, str, str]]] = {
+    "powerful-service-user": (
+        "preceptor.E001",
+        "Agent user {} is staff or superuser.",
+        "Take both flags away; an agent needs neither.",
+    ),
+    "token-of-a-person": (
+        "preceptor.E002",
+        "An agent acts as the person {}, so its tokens are that person's.",
+        "Revoke the agent's tokens, and make another agent: it gets a service user of its own.",
+    ),
+    "service-user-as-member": (
+        "preceptor.E003",
+        "Agent user {} is a member of a tenant.",
+        "Remove the membership; agents come in by their tokens.",
+    ),
+    "mixed-groups": (
+        "preceptor.E004",
+        "User {} is in groups whose roles do not go together.",
+        "Leave an agent's user in the group agent alone, and a person in one of operator, admin or staff at most.",
+    ),
+}
+
+
+def roles_apart(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Name every user who holds what must not be held together. Runs with `check --database default`."""
+    del app_configs, kwargs
+    if "default" not in (databases or ()):
+        return []
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SELECT to_regprocedure('role_breaches()') IS NOT NULL")
+        if not cursor.fetchone()[0]:
+            return []
+        cursor.execute("SELECT username, breach FROM role_breaches() ORDER BY username, breach")
+        return [_told(str(username), str(breach)) for username, breach in cursor.fetchall()]
+
+
+def _told(username: str, breach: str) -> CheckMessage:
+    number, said, advice = _BREACHES[breach]
+    return Error(said.format(username), hint=advice, id=number)

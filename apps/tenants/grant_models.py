@@ -1,0 +1,117 @@
+"""What differs from the role templates: by agent, and for one member; with the guardian tables that hold it."""
+
+from typing import ClassVar
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
+
+from apps.governance.actors import Role
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+from apps.governance.policy import POLICY, Act, default_grants
+
+
+class AgentGrants(Governed):
+    """What a role may do with the rows of one agent, in place of what it may do elsewhere. The role floor still caps it."""
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="role_grants")
+    role = models.CharField(
+        max_length=20, choices=[(Role.OPERATOR.value, "Operators"), (Role.AGENT.value, "The agent itself")]
+    )
+    granted = models.JSONField(default=list, blank=True)
+
+    noun = "grant"
+
+    objects = GovernedQuerySet["AgentGrants"].as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["agent", "role"]
+        verbose_name = "grants on an agent"
+        verbose_name_plural = "grants on agents"
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "role"],
+                name="agent_has_one_row_of_grants_per_role",
+                violation_error_message="This role has grants of its own on that agent already; change those.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(role__in=[Role.OPERATOR.value, Role.AGENT.value]),
+                name="grants_differ_for_operators_and_agents_only",
+                violation_error_message="Grants differ by agent for operators and for the agent itself. Admins have all.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_role_display()} on agent {self.agent_id}"
+
+    def clean(self) -> None:
+        """Refuse what the role can never hold."""
+        if unknown := sorted(set(self.granted) - default_grants(Role(self.role))):
+            raise ValidationError(
+                {"granted": f"No grant lifts the role floor, or there is none such: {', '.join(unknown)}."}
+            )
+
+
+class MemberLimit(Governed):
+    """An act that a member may do for some agents only; with no agent named, nowhere."""
+
+    member = models.ForeignKey("tenants.Membership", on_delete=models.PROTECT, related_name="limits")
+    limited_act = models.CharField("act", max_length=40)
+    agents = models.JSONField("only for these agents", default=list, blank=True)
+
+    noun = "limit"
+
+    objects = GovernedQuerySet["MemberLimit"].as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["member", "limited_act"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "member", "limited_act"],
+                name="member_is_limited_once_per_act",
+                violation_error_message="This member is limited in that act already; change that limit.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.limited_act} of member {self.member_id}"
+
+    def clean(self) -> None:
+        """Refuse to limit what no operator may anyway."""
+        if self.limited_act not in {act.value for act in Act if Role.OPERATOR in POLICY[act].allowed}:
+            raise ValidationError({"limited_act": f"Operators have no act {self.limited_act} that could be limited."})
+
+
+class RoleTemplateGroupObjectPermission(GroupObjectPermissionBase):
+    """Guardian's direct table: a grant on a role template."""
+
+    content_object = models.ForeignKey("tenants.RoleTemplate", on_delete=models.CASCADE)
+
+
+class TenantGroupObjectPermission(GroupObjectPermissionBase):
+    """Guardian's direct table: a grant of a tenant that differs from the template."""
+
+    content_object = models.ForeignKey("tenants.Tenant", on_delete=models.CASCADE)
+
+
+class AgentGroupObjectPermission(GroupObjectPermissionBase):
+    """Guardian's direct table: a grant of a role on one agent. Each stands and falls with the row it was written from."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    content_object = models.ForeignKey("tenants.Agent", on_delete=models.CASCADE)
+    grants = models.ForeignKey(AgentGrants, on_delete=models.CASCADE, related_name="rows")
+
+    def __str__(self) -> str:
+        return f"{self.permission_id} on agent {self.content_object_id}"
+
+
+class AgentUserObjectPermission(UserObjectPermissionBase):
+    """Guardian's direct table: an agent for which a limited member may. Each stands and falls with its limit."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    content_object = models.ForeignKey("tenants.Agent", on_delete=models.CASCADE)
+    limit = models.ForeignKey(MemberLimit, on_delete=models.CASCADE, related_name="rows")
+
+    def __str__(self) -> str:
+        return f"{self.permission_id} on agent {self.content_object_id}"

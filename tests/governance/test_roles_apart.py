@@ -1,0 +1,101 @@
+"""Roles that mix are refused when written, and found if they are there all the same (R016)."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from django.core.management import CommandError, call_command
+from psycopg import errors
+
+from apps.launcher.postgres import Postgres
+from apps.tenants.checks import roles_apart
+from tests.committing import committing as committing  # noqa: PLC0414  # a fixture by its own name
+from tests.factories import World, make_world
+
+JOINS = "INSERT INTO tenants_user_groups (user_id, group_id) SELECT %s, id FROM auth_group WHERE name = %s"
+WALLS = """
+ALTER TABLE tenants_user_groups DISABLE TRIGGER keep_roles_apart;
+ALTER TABLE tenants_user DISABLE TRIGGER keep_kind_of_user;
+ALTER TABLE tenants_user DROP CONSTRAINT service_user_is_neither_staff_nor_superuser;
+ALTER TABLE tenants_membership DROP CONSTRAINT member_is_no_service_user, DROP CONSTRAINT member_is_a_person;
+ALTER TABLE tenants_agent DROP CONSTRAINT agent_acts_as_service_user, DROP CONSTRAINT agent_user_is_a_service_user
+"""
+
+
+@pytest.fixture
+def world(committing: str) -> World:
+    return make_world()
+
+
+@pytest.fixture
+def superuser(postgres: Postgres, committing: str, world: World) -> Iterator["psycopg.Connection[tuple[object, ...]]"]:
+    """Whom no row security binds; triggers and constraints do."""
+    with psycopg.connect(postgres.url_for("postgres", database=committing), autocommit=True) as connection:
+        yield connection
+
+
+def found() -> list[tuple[str | None, str]]:
+    return [(each.id, str(each.msg)) for each in roles_apart(None, databases=["default"])]
+
+
+def test_groups_that_mix_roles_are_refused_when_written(
+    world: World, superuser: "psycopg.Connection[tuple[object, ...]]"
+) -> None:
+    # R016
+    agent, person = world.agent.service_user_id, world.operator_user.pk
+    for user_id, group in ((agent, "operator"), (agent, "system"), (person, "agent"), (person, "system")):
+        with pytest.raises(errors.CheckViolation, match="roles do not mix"):
+            superuser.execute(JOINS, [user_id, group])
+    superuser.execute(JOINS, [agent, "agent"])
+    superuser.execute(JOINS, [person, "operator"])
+    with pytest.raises(errors.CheckViolation, match="roles do not mix"):
+        superuser.execute(JOINS, [person, "admin"])
+    with pytest.raises(errors.CheckViolation, match="never becomes a service user"):
+        superuser.execute("UPDATE tenants_user SET is_service = true WHERE id = %s", [world.admin_user.pk])
+    assert found() == []
+
+
+def test_a_service_user_with_rights_and_a_token_of_a_person_are_refused_when_written(
+    world: World, superuser: "psycopg.Connection[tuple[object, ...]]"
+) -> None:
+    # R016
+    agent, person = world.agent.service_user_id, world.operator_user.pk
+    for right in ("is_staff", "is_superuser"):
+        with pytest.raises(errors.CheckViolation):
+            superuser.execute(f"UPDATE tenants_user SET {right} = true WHERE id = %s", [agent])  # noqa: S608
+    with pytest.raises(errors.ForeignKeyViolation):
+        superuser.execute("UPDATE tenants_agent SET service_user_id = %s WHERE id = %s", [person, world.agent.pk])
+    with pytest.raises(errors.ForeignKeyViolation):
+        superuser.execute("UPDATE tenants_membership SET user_id = %s WHERE user_id = %s", [agent, person])
+
+
+def test_what_the_walls_did_not_refuse_the_check_names(
+    world: World, superuser: "psycopg.Connection[tuple[object, ...]]"
+) -> None:
+    # R016: each broken in turn, as whoever may take the walls down.
+    agent, person = world.agent.service_user_id, world.operator_user.pk
+    bot, operator = f"agent:{world.tenant.pk}:{world.agent.key}", world.operator_user.username
+    superuser.execute(WALLS)
+    breaks: list[tuple[str, list[int | str], str, str]] = [
+        ("UPDATE tenants_user SET is_superuser = true WHERE id = %s", [agent], "preceptor.E001", bot),
+        (
+            "UPDATE tenants_agent SET service_user_id = %s WHERE id = %s",
+            [person, world.agent.pk],
+            "preceptor.E002",
+            operator,
+        ),
+        ("UPDATE tenants_membership SET user_id = %s WHERE user_id = %s", [agent, person], "preceptor.E003", bot),
+        (JOINS, [agent, "operator"], "preceptor.E004", bot),
+        (JOINS, [person, "agent"], "preceptor.E004", operator),
+    ]
+    for done, (statement, params, number, name) in enumerate(breaks, start=1):
+        superuser.execute(statement.encode(), params)
+        told = found()
+        assert len(told) == done
+        assert any(each == number and name in said for each, said in told)
+    with pytest.raises(CommandError, match="is staff or superuser"):
+        call_command("check", databases=["default"])
+
+
+def test_without_the_database_nothing_is_asked() -> None:
+    assert roles_apart(None) == []

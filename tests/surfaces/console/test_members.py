@@ -1,0 +1,158 @@
+"""Members, their limits, and grants on one agent, as admins and operators meet them in the console."""
+
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from apps.governance.actors import Role
+from apps.governance.policy import Act, codename, default_grants
+from apps.tenants.actions import add_member, limit_member
+from apps.tenants.identity import memberships_of, person_actor
+from apps.tenants.models import Membership, User
+from tests.factories import (
+    World,
+    make_grants,
+    make_limit,
+    make_member,
+    make_neighbour,
+    make_skill,
+    make_world,
+    member_of,
+)
+from tests.surfaces.console.browsing import decide, decision_of, list_of, page_of, save, text_of, words_of
+
+HOME = reverse("admin:index")
+INVITE = reverse("admin:tenants_membership_add")
+
+
+def link_in(page: str) -> str:
+    """The path of the link on a page that shows one."""
+    return page.partition('value="http')[2].partition('"')[0].partition("/admin/")[2]
+
+
+def test_an_invited_person_comes_in_by_the_link_once_and_sets_a_password(world: World, admin: Client) -> None:
+    answer = save(admin, INVITE, email="ada@example.org", role="operator")
+    assert "no-store" in answer.headers["Cache-Control"]
+    path = HOME + link_in(answer.content.decode())
+    guest = Client()
+    assert "Sign in to Preceptor" in text_of(guest.get(path))
+    assert guest.post(path, follow=True).status_code == 200
+    assert guest.get(HOME).status_code == 200
+    assert Client().post(path).status_code == 410
+    user = User.objects.get(username="ada@example.org")
+    assert memberships_of(user.pk) == [(world.tenant.pk, Role.OPERATOR)]
+
+
+def test_no_link_is_shown_for_somebody_who_has_an_account(world: World, admin: Client) -> None:
+    # R006: it would open their other tenants.
+    other = make_world()
+    page = text_of(save(admin, INVITE, email=other.admin_user.username, role="operator"))
+    assert "They have an account already" in page
+    assert "/invitation/" not in page
+
+
+def test_a_deactivated_member_is_out_at_the_next_request(world: World, admin: Client, operator: Client) -> None:
+    assert operator.get(HOME).status_code == 200
+    member = member_of(world, world.operator_user)
+    answer = decide(admin, member, "deactivate", reason="Left us.")
+    assert answer.status_code == 303
+    assert operator.get(HOME).status_code == 302
+    assert operator.get("/api/v1/members").status_code in {401, 403}
+    assert decide(admin, member, "reactivate").status_code == 303
+
+
+def test_a_reset_member_is_out_and_comes_back_by_the_link(world: World, admin: Client, operator: Client) -> None:
+    answer = decide(admin, member_of(world, world.operator_user), "reset")
+    assert operator.get(HOME).status_code == 302
+    path = HOME + link_in(answer.content.decode())
+    assert Client().post(path, follow=True).status_code == 200
+
+
+def test_whoever_opens_more_than_this_tenant_is_not_reset(world: World, admin: Client) -> None:
+    add_member(world.operator_user, actor=make_world().admin, role=Role.ADMIN)
+    answer = decide(admin, member_of(world, world.operator_user), "reset")
+    assert answer.status_code == 409
+    assert "opens more than this tenant" in text_of(answer)
+
+
+def test_the_last_admin_and_oneself_stay(world: World, admin: Client) -> None:
+    mine = member_of(world, world.admin_user)
+    assert "You cannot change your own membership" in text_of(decide(admin, mine, "deactivate"))
+    assert "You cannot change your own membership" in text_of(decide(admin, mine, "role", role="operator"))
+
+
+def test_operators_read_members_and_decide_nothing(world: World, operator: Client) -> None:
+    page = text_of(operator.get(list_of(Membership)))
+    assert world.admin_user.username in page
+    assert operator.get(INVITE).status_code == 403
+    member = make_member(world)
+    assert decision_of(member, "deactivate") not in operator.get(page_of(member)).content.decode()
+    assert operator.get("/api/v1/members").json()["results"]
+
+
+def test_a_confined_operator_sees_the_button_on_one_agents_skill_only(
+    world: World, admin: Client, operator: Client
+) -> None:
+    # R015, R017
+    billing = make_neighbour(world)
+    limit = make_limit(world, agents=[world.agent.pk])
+    skill = make_skill(world)
+    assert decision_of(skill, "approve") in operator.get(page_of(skill)).content.decode()
+    limit_member(limit, actor=world.admin, agents=[billing.pk])
+    page = operator.get(page_of(skill)).content.decode()
+    assert decision_of(skill, "approve") not in page
+    assert decision_of(skill, "reject") in page
+    answer = operator.post(
+        decision_of(skill, "approve"), {"read_at": skill.version, "reviewed_sha256": skill.content_sha256}
+    )
+    assert answer.status_code == 403
+    assert decision_of(skill, "approve") in admin.get(page_of(skill)).content.decode()
+
+
+def test_an_admin_confines_a_member_on_a_page(world: World, admin: Client) -> None:
+    member = member_of(world, world.operator_user)
+    answer = admin.post(
+        reverse("admin:tenants_memberlimit_add"),
+        {"member": member.pk, "limited_act": Act.SKILL_APPROVE.value, "agents": [world.agent.pk], "read_at": ""},
+    )
+    assert answer.status_code == 302
+    actor = person_actor(world.operator_user.pk, world.tenant.pk, Role.OPERATOR)
+    assert actor.limits == ((codename(Act.SKILL_APPROVE), frozenset({world.agent.pk})),)
+    page = words_of(admin.get(page_of(member)))
+    assert "for 1 agent only" in page
+    assert world.operator_user.username in words_of(admin.get(page_of(world.agent)))
+
+
+def test_an_admin_unticks_what_an_agent_may_not_do(world: World, admin: Client) -> None:
+    # R015
+    grants = make_grants(world, "skill_fetch", role=Role.AGENT)
+    page = words_of(admin.get(page_of(grants)))
+    assert "May not do here: skill fetch" in page
+    kept = sorted(default_grants(Role.AGENT) - {"memory_amend"})
+    assert admin.post(page_of(grants), {"granted": kept, "read_at": grants.version}).status_code == 302
+    assert "May not do here: memory amend" in words_of(admin.get(page_of(grants)))
+
+
+def test_a_fresh_row_of_grants_changes_nothing_until_something_is_unticked(world: World, admin: Client) -> None:
+    answer = admin.post(
+        reverse("admin:tenants_agentgrants_add"), {"agent": world.agent.pk, "role": "operator", "read_at": ""}
+    )
+    assert answer.status_code == 302
+    assert "Nothing is withheld" in text_of(admin.get(answer["Location"]))
+
+
+def test_a_list_of_a_hundred_rows_costs_no_more_queries_than_one_of_a_few(world: World, operator: Client) -> None:
+    # R015: permissions included, of a member with grants and limits of every kind.
+    make_limit(world, agents=[world.agent.pk])
+    make_grants(world, role=Role.OPERATOR)
+    few = queries_of(operator)
+    for number in range(100):
+        make_member(world, f"member-{number}")
+    assert queries_of(operator) == few
+
+
+def queries_of(client: Client) -> int:
+    with CaptureQueriesContext(connection) as made:
+        assert client.get(list_of(Membership)).status_code == 200
+    return len(made)
