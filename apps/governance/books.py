@@ -55,6 +55,7 @@ def linked_entries(
 ) -> Iterator[tuple[Linked, Values | None]]:
     """Each link of the tenant in order with its entry, and the words of a change where they were not erased."""
     statement = _CHAIN.format(columns=", ".join(part for book in _BOOKS for part in _columns(book)))
+    _join_whole_tables()
     with connection.chunked_cursor() as cursor:
         cursor.execute(statement, [tenant_id, since, since, until, until])
         while rows := cursor.fetchmany(ROWS):
@@ -64,10 +65,17 @@ def linked_entries(
 
 def entries_beside(tenant_id: int) -> Iterator[Finding]:
     """What stands in the books and not in the chain."""
+    _join_whole_tables()
     with connection.cursor() as cursor:
         cursor.execute(_BESIDE, [tenant_id] * 3)
         for book, row_id, sentence in cursor.fetchall():
             yield Finding(Found.INSERTED, f"{book} {row_id}", sentence)
+
+
+def _join_whole_tables() -> None:
+    # Where statistics are old, the planner takes a tenant for a few rows and reads all of them once for each link.
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('enable_nestloop', 'off', true)")
 
 
 def keep_check(tenant_id: int, verified: Verified) -> AuditCheck:
