@@ -107,6 +107,7 @@ INSTALLED_APPS = [
     "apps.runtime",
     "apps.learning",
     "apps.restoration",
+    "apps.review",
     "apps.api",
     "apps.console",
     "apps.demo",

@@ -99,6 +99,8 @@ class Body(serializers.Serializer[Any]):
     gates: ClassVar[Mapping[str, tuple[Act, ...]]] = {}
     # What a PUT has to bring whole.
     whole: ClassVar[tuple[str, ...]] = ()
+    # Whether a body without any value asks for something already.
+    bare: ClassVar[bool] = False
     # What says how to write rather than what.
     about: ClassVar[frozenset[str]] = frozenset({"version", "reason"})
 
@@ -139,7 +141,7 @@ class Body(serializers.Serializer[Any]):
             raise ValidationError({name: ["PUT replaces the whole; send this too, or use PATCH."] for name in missing})
 
     def _refuse_empty(self, actor: Actor, ignored: tuple[str, ...]) -> None:
-        if set(self.validated_data) - self.about:
+        if self.bare or set(self.validated_data) - self.about:
             return
         if not ignored:
             names = ", ".join(sorted(set(self.fields.keys()) - self.about))

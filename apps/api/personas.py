@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import CharField, ChoiceField, IntegerField, Serializer
 
 from apps.api.agents import agent_id_named
-from apps.api.bodies import Body, Number, Sent, Text
+from apps.api.bodies import Body, Number, Sent, Text, YesNo
 from apps.api.filters import AgentFilters
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
@@ -26,12 +26,12 @@ from apps.governance.policy import Act
 from apps.personas.actions import (
     activate_persona,
     amend_persona,
-    apply_patch,
     archive_persona,
     create_persona,
     propose_patch,
 )
 from apps.personas.models import SECTION_CHARACTERS, SECTIONS, Persona
+from apps.review.decisions import Yes, approve
 
 
 class WaitingProposal(Serializer[Any]):
@@ -95,7 +95,7 @@ class PersonaChange(Body):
         "status": (Act.PERSONA_ARCHIVE, Act.PERSONA_ACTIVATE),
     }
     whole = SECTIONS
-    about = Body.about | set(READ_PROPOSAL)
+    about = Body.about | {*READ_PROPOSAL, "confirm_findings"}
 
     identity = Text(required=False)
     style = Text(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
@@ -106,6 +106,9 @@ class PersonaChange(Body):
     proposed_patch = Text(required=False, allow_null=True, allow_blank=False, max_length=SECTION_CHARACTERS)
     proposal_id = Number(required=False, help_text="With proposed_patch as null: the proposal that was read.")
     proposal_version = Number(required=False, help_text="With proposed_patch as null: its version that was read.")
+    confirm_findings = YesNo(
+        required=False, help_text="With proposed_patch as null: what the scanner points at may stand."
+    )
     version = Number(required=False)
     reason = Text(required=False)
 
@@ -180,21 +183,24 @@ def _settle(persona: Persona, sections: dict[str, Any], sent: Sent, actor: Actor
     if not actor.is_person:
         raise NotPermitted("Only an operator clears a proposed patch. Send the text you propose now instead.")
     reason = sent.values.get("reason", "")
-    proposal = Proposal.objects.visible_to(actor).open().about(persona).first()
+    patches = Proposal.objects.visible_to(actor).open().about(persona).filter(kind=Proposal.Kind.PERSONA_PATCH)
+    proposal = patches.first()
     if proposal is None:
         _refuse_settled(sent)
         amend_persona(persona, actor=actor, values=sections, read_at=sent.read_at, reason=reason)
         return
-    read_at, proposal_read_at = sent.read_at or persona.version, _version_read(proposal, sent)
+    proposal_read_at = _version_read(proposal, sent)
     if sections:
-        apply_patch(
-            persona,
-            actor=actor,
-            proposal=proposal,
-            values=sections,
-            read_at=read_at,
-            proposal_read_at=proposal_read_at,
+        # The version that was read stands for the bytes; it is compared once more under the lock.
+        yes = Yes(
+            proposal.content_sha256,
+            sections,
+            sent.values.get("confirm_findings", False),
+            reason,
+            proposal_read_at,
+            sent.read_at or persona.version,
         )
+        approve(proposal, yes, actor=actor)
     elif reason.strip():
         reject_proposal(proposal, actor=actor, reason=reason, read_at=proposal_read_at)
     else:

@@ -24,6 +24,9 @@ STATUS: Mapping[type[errors.GovernanceError], int] = {
     errors.NotVisible: 404,
     errors.IllegalTransition: 400,
     errors.Stale: 409,
+    errors.NeedsRebase: 409,
+    errors.FindingsUnconfirmed: 409,
+    errors.QueueFull: 409,
     errors.Conflicting: 409,
     errors.Invalid: 400,
     errors.Erased: 410,
@@ -31,26 +34,36 @@ STATUS: Mapping[type[errors.GovernanceError], int] = {
 # REST framework's words for what we say otherwise; every other code is its own.
 CODES = {"parse_error": "malformed", "error": "refused"}
 TITLES = {
+    "already_rejected": "A person has said no to this",
     "authentication_failed": "The token is not valid",
     "conflict": "Something like this exists already",
     "csrf_failed": "The request may be forged",
     "erased": "The words were erased",
+    "findings_unconfirmed": "The scanner points at something",
     "illegal_transition": "There is no such move",
     "invalid": "Some values cannot be taken",
     "malformed": "The body cannot be read",
     "method_not_allowed": "This cannot be done here",
+    "needs_another_reviewer": "Somebody else has to agree",
+    "needs_rebase": "What it would change has changed since",
     "not_acceptable": "No such format",
     "not_authenticated": "Nobody is signed in",
     "not_found": "There is no such thing",
     "not_permitted": "Not permitted",
     "nothing_permitted": "Nothing of this is permitted",
     "permission_denied": "Not permitted",
+    "queue_full": "Too many proposals wait",
     "stale": "It has changed since",
     "throttled": "Too many requests",
     "too_large": "The body is too large",
     "turn_failed": "The agent could not answer",
     "unsupported_media_type": "The body is not JSON",
 }
+# What a refusal carries besides its sentence.
+MEMBERS = (
+    *("ignored_fields", "current_version", "allowed", "failure_code"),
+    *("current_sha256", "standing", "base", "live", "findings"),
+)
 NOT_FOUND = "There is nothing at this address, or it is not yours to see."
 
 
@@ -102,7 +115,7 @@ def _problem(status: int, code: str, detail: str, exc: Exception, context: Mappi
 
 def _members(exc: Exception, context: Mapping[str, Any]) -> dict[str, Any]:
     members: dict[str, Any] = {}
-    for name in ("ignored_fields", "current_version", "allowed", "failure_code"):
+    for name in MEMBERS:
         if hasattr(exc, name):
             value = getattr(exc, name)
             members[name] = list(value) if isinstance(value, tuple) else value

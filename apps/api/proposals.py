@@ -1,99 +1,91 @@
-"""Proposals: what agents may not do themselves, waiting for a person to apply or reject it."""
+"""Proposals: what agents may not do themselves, waiting for people who apply, reject, put off or hold it apart."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import ChoiceField
 
-from apps.api.bodies import Body, Number, Sent, Text
+from apps.api.bodies import Body, Sent
+from apps.api.decisions import (
+    Asked,
+    Asking,
+    Moment,
+    NewProposal,
+    ProposalMove,
+    Rebasing,
+    Rejection,
+    Reopening,
+    Why,
+    YesBody,
+    decide,
+    yes_of,
+)
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, IdFilter
-from apps.api.moves import refuse_unreachable
-from apps.api.rows import STAMPS, Shown, agent_key
+from apps.api.proposal_rows import ProposalAnswer, ProposalRow
 from apps.api.versions import Versioned
-from apps.governance.actions import reject_proposal
-from apps.governance.actors import ANYWHERE, Actor
+from apps.governance.actions import (
+    claim_proposal,
+    quarantine_proposal,
+    reject_proposal,
+    release_proposal,
+    reopen_proposal,
+    request_revision,
+    snooze_proposal,
+    withdraw_proposal,
+)
+from apps.governance.actors import ANYWHERE
 from apps.governance.door import authorize, refuse_stale
-from apps.governance.errors import NotPermitted, NotVisible
+from apps.governance.errors import NotPermitted
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
 from apps.governance.receipts import receipt_of
-from apps.personas.actions import apply_patch
-from apps.personas.models import SECTIONS, Persona
-from apps.skills.actions import apply_deprecation, apply_revision
-from apps.skills.models import Skill
+from apps.governance.tiers import Tier
+from apps.review.asking import ask, said_no
+from apps.review.decisions import approve, rebase, undo
 from apps.tenants.models import Tenant
-
-
-class ProposalRow(Shown[Proposal]):
-    """A change that waits, or what became of it."""
-
-    agent_key = agent_key()
-
-    class Meta:
-        model = Proposal
-        fields = (
-            "id",
-            "agent_key",
-            "kind",
-            "state",
-            "target_type",
-            "target_id",
-            "target_label",
-            "base_sha256",
-            "content",
-            "rationale",
-            "evidence",
-            "support_count",
-            "proposed_by",
-            "decided_by",
-            "decided_at",
-            "decision_reason",
-            *STAMPS,
-            "ignored_fields",
-        )
-        read_only_fields = fields
-
-
-class ProposalMove(Body):
-    """What a person decided. A persona's patch is free text: the sections it comes to are sent along."""
-
-    to = ChoiceField(Proposal.State.choices)
-    identity = Text(required=False)
-    style = Text(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
-    avoid = Text(required=False)
-    defaults = Text(required=False)
-    goals = Text(required=False)
-    target_version = Number(required=False, help_text="The persona's version that stood beside the proposal.")
-    version = Number(required=False, help_text="The proposal's version that was read; applied needs it.")
-    reason = Text(required=False)
+from apps.tenants.terms import review_terms
 
 
 class ProposalFilters(AgentFilters):
-    """By agent, kind, state and target."""
+    """By agent, kind, state, tier and target."""
 
     kind = ChoiceFilter(choices=Proposal.Kind.choices)
     state = ChoiceFilter(choices=Proposal.State.choices)
-    target_type = CharFilter(help_text="personas.persona or skills.skill.")
+    tier = ChoiceFilter(choices=[(tier.value, tier.value) for tier in Tier])
+    target_type = CharFilter(help_text="personas.persona, skills.skill and the like.")
     target_id = IdFilter()
 
 
 class ProposalView(Versioned[Proposal]):
-    """Proposals of the tenant's agents; an agent sees its own."""
+    """Proposals of the tenant's agents; an agent sees its own, with what people said to them."""
 
     queryset = Proposal.objects.none()
     serializer_class = ProposalRow
     filterset_class = ProposalFilters
 
     def get_queryset(self) -> QuerySet[Proposal]:
-        """Those the actor sees; the one that is decided on is held, so that its agent cannot revise it meanwhile."""
-        seen = Proposal.objects.visible_to(self.actor).select_related("agent")
-        return seen.select_for_update(of=("self",), no_key=True) if self.action == "transition" else seen
+        """Those the actor sees."""
+        return Proposal.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=NewProposal, responses={201: ProposalAnswer})
+    def create(self, request: Request) -> Response:
+        """Put a change before a person. What was rejected of the same thing lately is told along, with the reasons."""
+        sent = NewProposal.read(request, self.actor).values
+        proposal = ask(
+            Proposal.Kind(sent["kind"]),
+            sent.get("target_id"),
+            actor=self.actor,
+            content=sent.get("content", {}),
+            rationale=sent.get("rationale", ""),
+        )
+        rejected = said_no(proposal, actor=self.actor)
+        row = self.get_queryset().get(pk=proposal.pk)
+        context = {**self.get_serializer_context(), "ignored_fields": [], "rejected_before": rejected}
+        return Response(ProposalAnswer(row, context=context).data, status=201)
 
     @extend_schema(responses=OpenApiTypes.OBJECT)
     @action(detail=True, methods=["get"])
@@ -105,86 +97,161 @@ class ProposalView(Versioned[Proposal]):
         tenant_key = Tenant.objects.values_list("key", flat=True).get(pk=self.actor.tenant_id)
         return Response(receipt_of(self.get_object().pk, tenant_key=tenant_key, actor=self.actor))
 
-    @extend_schema(request=ProposalMove, responses=ProposalRow)
+    @extend_schema(request=ProposalMove, responses={200: ProposalRow, 202: ProposalRow})
     @action(detail=True, methods=["post"])
     def transition(self, request: Request, pk: str) -> Response:
-        """Apply or reject. People only."""
+        """Apply or reject, by the name of the state to reach. People only."""
         del pk
         authorize(self.actor, Act.PROPOSAL_APPLY, self.actor.tenant_id, agent_id=ANYWHERE)
         proposal = self.get_object()
         sent = ProposalMove.read(request, self.actor, proposal)
         refuse_stale(proposal, sent.read_at)
-        decide(proposal, sent, actor=self.actor)
-        return self.answer(proposal.pk)
+        done = decide(proposal, sent, actor=self.actor)
+        return self.answer(proposal.pk, status=200 if done else 202)
 
+    @extend_schema(request=YesBody, responses={200: ProposalRow, 202: ProposalRow})
+    @action(detail=True, methods=["post"])
+    def approve(self, request: Request, pk: str) -> Response:
+        """Say yes to the bytes of `seen_sha256`. 200: it is applied; 202: another reviewer has to agree."""
+        del pk
+        authorize(self.actor, Act.PROPOSAL_APPROVE, self.actor.tenant_id, agent_id=ANYWHERE)
+        proposal = self.get_object()
+        decided = approve(proposal, yes_of(YesBody.read(request, self.actor, proposal)), actor=self.actor)
+        return self.answer(proposal.pk, status=200 if decided.applied else 202)
 
-def decide(proposal: Proposal, sent: Sent, *, actor: Actor) -> None:
-    """Carry out what a person decided about a proposal."""
-    refuse_unreachable(proposal, "state", sent.values["to"])
-    reason = sent.values.get("reason", "")
-    if sent.values["to"] == Proposal.State.APPLIED:
-        _refuse_unread(sent)
-        _APPLY[Proposal.Kind(proposal.kind)](proposal, sent, actor)
-    elif reason.strip():
-        reject_proposal(proposal, actor=actor, reason=reason, read_at=sent.read_at)
-    else:
-        raise ValidationError({"reason": ["Say why; the reason stays with the proposal."]})
-
-
-def _refuse_unread(sent: Sent) -> None:
-    if sent.read_at is None:
-        raise ValidationError({"version": ["Say which text you read: send the version of the proposal you decide on."]})
-
-
-def _apply_patch(proposal: Proposal, sent: Sent, actor: Actor) -> None:
-    persona = Persona.objects.visible_to(actor).filter(pk=proposal.target_id).first()
-    if persona is None:
-        raise NotVisible("The persona this proposal is about is gone.")
-    sections = sent.only(*SECTIONS)
-    if not sections:
-        raise ValidationError(f"Send the sections as the patch changes them: any of {', '.join(SECTIONS)}.")
-    apply_patch(
-        persona,
-        actor=actor,
-        proposal=proposal,
-        values=sections,
-        read_at=sent.values.get("target_version", persona.version),
-        proposal_read_at=sent.values["version"],
-    )
-
-
-def _apply_revision(proposal: Proposal, sent: Sent, actor: Actor) -> None:
-    skill = _skill(proposal, sent, actor)
-    apply_revision(
-        skill,
-        actor=actor,
-        proposal=proposal,
-        values=proposal.content,
-        read_at=skill.version,
-        proposal_read_at=sent.values["version"],
-    )
-
-
-def _apply_deprecation(proposal: Proposal, sent: Sent, actor: Actor) -> None:
-    skill = _skill(proposal, sent, actor)
-    apply_deprecation(
-        skill, actor=actor, proposal=proposal, read_at=skill.version, proposal_read_at=sent.values["version"]
-    )
-
-
-def _skill(proposal: Proposal, sent: Sent, actor: Actor) -> Skill:
-    if foreign := sent.only(*SECTIONS, "target_version"):
-        raise ValidationError(
-            {name: ["This belongs to a persona's patch; this proposal is about a skill."] for name in foreign}
+    @extend_schema(request=Rejection, responses=ProposalRow)
+    @action(detail=True, methods=["post"])
+    def reject(self, request: Request, pk: str) -> Response:
+        """Say no, with a reason that the agent learns. People only."""
+        return self._act(
+            request,
+            pk,
+            Act.PROPOSAL_REJECT,
+            Rejection,
+            lambda row, sent: reject_proposal(
+                row,
+                actor=self.actor,
+                reason=sent.values.get("reason", ""),
+                reason_code=sent.values["reason_code"],
+                read_at=sent.read_at,
+            ),
         )
-    skill = Skill.objects.visible_to(actor).filter(pk=proposal.target_id).first()
-    if skill is None:
-        raise NotVisible("The skill this proposal is about is gone.")
-    return skill
 
+    @extend_schema(request=Asking, responses=ProposalRow)
+    @action(detail=True, methods=["post"])
+    def undo(self, request: Request, pk: str) -> Response:
+        """Take one's own yes back within a minute; what was live before is live again."""
+        return self._act(
+            request, pk, Act.PROPOSAL_UNDO, Asking, lambda row, sent: undo(row, actor=self.actor, read_at=sent.read_at)
+        )
 
-_APPLY: Mapping[Proposal.Kind, Callable[[Proposal, Sent, Actor], None]] = {
-    Proposal.Kind.PERSONA_PATCH: _apply_patch,
-    Proposal.Kind.SKILL_REVISION: _apply_revision,
-    Proposal.Kind.SKILL_DEPRECATION: _apply_deprecation,
-}
+    @extend_schema(request=Rebasing, responses=ProposalRow)
+    @action(detail=True, methods=["post"])
+    def rebase(self, request: Request, pk: str) -> Response:
+        """Bind the proposal to what is live now, as it is or in other words."""
+        return self._act(
+            request,
+            pk,
+            Act.PROPOSAL_REBASE,
+            Rebasing,
+            lambda row, sent: rebase(row, actor=self.actor, content=sent.values.get("content"), read_at=sent.read_at),
+        )
+
+    @extend_schema(request=Reopening, responses=ProposalRow)
+    @action(detail=True, methods=["post"])
+    def reopen(self, request: Request, pk: str) -> Response:
+        """Take up again what was rejected or ran out of time."""
+        return self._act(
+            request,
+            pk,
+            Act.PROPOSAL_REOPEN,
+            Reopening,
+            lambda row, sent: reopen_proposal(
+                row,
+                actor=self.actor,
+                reason=sent.values.get("reason", ""),
+                terms=review_terms(self.actor),
+                read_at=sent.read_at,
+            ),
+        )
+
+    @extend_schema(request=Moment, responses=ProposalRow)
+    @action(detail=True, methods=["post"])
+    def snooze(self, request: Request, pk: str) -> Response:
+        """Put it off until a moment; null brings it back at once."""
+        return self._act(
+            request,
+            pk,
+            Act.PROPOSAL_SNOOZE,
+            Moment,
+            lambda row, sent: snooze_proposal(row, actor=self.actor, until=sent.values["until"], read_at=sent.read_at),
+        )
+
+    @extend_schema(request=Asking, responses=ProposalRow)
+    @action(detail=True, methods=["post"])
+    def claim(self, request: Request, pk: str) -> Response:
+        """Say that one is looking at it; it keeps nobody else from deciding."""
+        return self._act(
+            request,
+            pk,
+            Act.PROPOSAL_CLAIM,
+            Asking,
+            lambda row, sent: claim_proposal(row, actor=self.actor, read_at=sent.read_at),
+        )
+
+    @extend_schema(request=Asked, responses=ProposalRow)
+    @action(detail=True, methods=["post"], url_path="request-revision")
+    def request_revision(self, request: Request, pk: str) -> Response:
+        """Ask the agent to say it otherwise."""
+        return self._act(
+            request,
+            pk,
+            Act.PROPOSAL_REQUEST_REVISION,
+            Asked,
+            lambda row, sent: request_revision(row, actor=self.actor, words=sent.values["words"], read_at=sent.read_at),
+        )
+
+    @extend_schema(request=Why, responses=ProposalRow)
+    @action(detail=True, methods=["post"])
+    def quarantine(self, request: Request, pk: str) -> Response:
+        """Hold it apart, with a reason."""
+        return self._act(
+            request,
+            pk,
+            Act.PROPOSAL_QUARANTINE,
+            Why,
+            lambda row, sent: quarantine_proposal(
+                row, actor=self.actor, reason=sent.values["reason"], read_at=sent.read_at
+            ),
+        )
+
+    @extend_schema(request=Why, responses=ProposalRow)
+    @action(detail=True, methods=["post"])
+    def release(self, request: Request, pk: str) -> Response:
+        """Let it wait for a decision again, with a reason."""
+        return self._act(
+            request,
+            pk,
+            Act.PROPOSAL_RELEASE,
+            Why,
+            lambda row, sent: release_proposal(
+                row, actor=self.actor, reason=sent.values["reason"], read_at=sent.read_at
+            ),
+        )
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Take an open proposal back that nobody approved yet; an agent its own."""
+        del request, pk
+        withdraw_proposal(self.get_object(), actor=self.actor)
+        return Response(status=204)
+
+    def _act(
+        self, request: Request, pk: str, act: Act, body: type[Body], call: Callable[[Proposal, Sent], object]
+    ) -> Response:
+        del pk
+        # Who may not is told so before what is missing.
+        authorize(self.actor, act, self.actor.tenant_id, agent_id=ANYWHERE)
+        proposal = self.get_object()
+        call(proposal, body.read(request, self.actor, proposal))
+        return self.answer(proposal.pk)

@@ -18,7 +18,7 @@ from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, DjangoFilterBackend
 from apps.api.moves import refuse_unreachable
 from apps.api.pages import Ordering
-from apps.api.proposals import ProposalRow
+from apps.api.proposal_rows import ProposalRow
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.governance.actors import Actor
@@ -33,13 +33,12 @@ from apps.skills.actions import (
     deprecate_skill,
     discard_skill,
     draft_skill,
-    propose_revision,
     revise_skill,
 )
-from apps.skills.models import Skill
+from apps.skills.models import TEXTS, Skill
+from apps.skills.proposing import propose_revision
 from apps.skills.rules import BODY_CHARACTERS, DESCRIPTION_CHARACTERS, NAME_CHARACTERS, TITLE_CHARACTERS
 
-TEXTS = ("name", "title", "description", "category", "body")
 LINE = ("id", "agent_key", "name", "title", "description", "category", "status", "content_sha256")
 SEARCH_WORDS = 10
 SEARCH_CHARACTERS = 200

@@ -75,7 +75,8 @@ class Button:
     label: str
     act: Act
     call: Callable[[Any, Actor, Values], Any]
-    done: str
+    # What the reviewer is told, or how to say it of what the call made.
+    done: str | Callable[[Any], str]
     consequence: str = ""
     form: type[Decision] = Decision
     initial: Callable[[Any], dict[str, Any]] = nothing
@@ -87,6 +88,10 @@ class Button:
 
     def is_open_to(self, actor: Actor, row: Governed) -> bool:
         return may(actor, self.act, row=row)
+
+    def said(self, made: Any) -> str:
+        """What to tell whoever decided, of what it came to."""
+        return self.done if isinstance(self.done, str) else self.done(made)
 
     def unbound(self, row: Any) -> Decision:
         """The form as the page shows it."""

@@ -256,7 +256,7 @@ class GovernedAdmin(ModelAdmin):
     def _decided(self, request: HttpRequest, row: Any, button: Button, made: Any) -> HttpResponse:
         if button.answer_template:
             return self._answer(request, button.answer_template, made, row, button.label)
-        messages.success(request, button.done)
+        messages.success(request, button.said(made))
         return HttpResponseRedirect(button.leads_to(row) if button.leads_to else self.url_of(row), status=303)
 
     def _answer(self, request: HttpRequest, template: str, made: Any, row: Any, title: str) -> HttpResponse:

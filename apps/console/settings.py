@@ -17,7 +17,10 @@ class SettingsAdmin(GovernedAdmin):
 
     has_one_row = True
     list_display = ("timezone", "ai_disclosure", "slot_order", "updated")
-    fields = ("timezone", "ai_disclosure", "slot_order")
+    fields = (
+        *("timezone", "ai_disclosure", "slot_order"),
+        *("high_risk_reviewers", "proposal_days", "max_open_proposals"),
+    )
     change_form_template = "console/settings.html"
     edit_label = "Change the settings"
     saved = "Saved. The time zone holds from the next message on, the rest from the next session on."

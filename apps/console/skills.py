@@ -94,6 +94,12 @@ def _approve(skill: Skill, actor: Actor, said: Values) -> Skill:
     return approve_skill(skill, actor=actor, reviewed_sha256=said["reviewed_sha256"], read_at=said["read_at"])
 
 
+def _approved(skill: Skill) -> str:
+    if skill.status == Skill.Status.APPROVED:
+        return "Approved. The next session of this agent lists the skill."
+    return "Noted. Its tier asks for another reviewer; the skill reaches nobody until one has agreed."
+
+
 def _deprecate(skill: Skill, actor: Actor, said: Values) -> Skill:
     return deprecate_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
 
@@ -153,7 +159,7 @@ class SkillAdmin(GovernedAdmin):
             "Approve",
             Act.SKILL_APPROVE,
             _approve,
-            done="Approved. The next session of this agent lists the skill.",
+            done=_approved,
             consequence="If you approve, the next session of agent {agent} lists this skill;"
             " sessions already open keep theirs.",
             form=Approval,

@@ -1,7 +1,7 @@
 """Refusals of the kernel. Each has a `code`; surfaces translate it into their own form once."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class GovernanceError(Exception):
@@ -56,10 +56,58 @@ class Stale(GovernanceError):
         self.current_version = current_version
 
 
+class Unseen(Stale):
+    """A yes to a proposal that is not, or no longer, what the reviewer read; `standing` is what it says now."""
+
+    def __init__(self, message: str, current_version: int, current_sha256: str, standing: object) -> None:
+        super().__init__(message, current_version)
+        self.current_sha256 = current_sha256
+        self.standing = standing
+
+
+class NeedsRebase(GovernanceError):
+    """What a proposal would change is not what its proposer read; `base` and `live` are both texts."""
+
+    code = "needs_rebase"
+
+    def __init__(self, message: str, base: Mapping[str, Any], live: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.base = base
+        self.live = live
+
+
+class NeedsAnotherReviewer(NotPermitted):
+    """Whoever proposed or edited the words may not be the one who approves them, or too few are there who may."""
+
+    code = "needs_another_reviewer"
+
+
+class FindingsUnconfirmed(GovernanceError):
+    """The scanner points at something; a reviewer has to say why it may stand."""
+
+    code = "findings_unconfirmed"
+
+    def __init__(self, message: str, findings: Sequence[str]) -> None:
+        super().__init__(message)
+        self.findings = tuple(findings)
+
+
 class Conflicting(GovernanceError):
     """Another row already holds what must be unique."""
 
     code = "conflict"
+
+
+class AlreadyRejected(Conflicting):
+    """A person said no to exactly these words."""
+
+    code = "already_rejected"
+
+
+class QueueFull(GovernanceError):
+    """An agent has as many open proposals as its tenant allows."""
+
+    code = "queue_full"
 
 
 class Invalid(GovernanceError):

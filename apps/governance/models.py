@@ -1,68 +1,26 @@
-"""The governed base row, the record of every change, and the proposal that waits for a person."""
+"""The books of the kernel: change records and their texts; proposals and approvals stand in `review_models`."""
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
-from django_fsm import FSMField, FSMModelMixin, transition
 
-from apps.governance.guard import GovernedQuerySet, refuse_ungoverned
+from apps.governance.governed import Governed, Taint
 from apps.governance.policy import Act
+from apps.governance.review_models import Approval, Proposal, ProposalQuerySet
 
-
-class Taint(models.TextChoices):
-    """Whose words a row carries; the join of two is the later in this list."""
-
-    OPERATOR = "operator"
-    AGENT = "agent"
-    TOOL_DERIVED = "tool-derived"
-    CUSTOMER_DERIVED = "customer-derived"
-    IMPORTED = "imported"
-
-    @classmethod
-    def joined(cls, *taints: str) -> "Taint":
-        """Whose words a row carries that was made of several."""
-        return max(map(cls, taints), key=list(cls).index)
-
-
-class Governed(FSMModelMixin, models.Model):
-    """A tenant's row that only acts may write. Version and time of change are stamped by the database."""
-
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
-    version = models.PositiveIntegerField(default=1, editable=False)
-    taint = models.CharField(max_length=20, choices=Taint.choices, default=Taint.OPERATOR, editable=False)
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now_add=True)
-
-    # What the acts on these rows are named after in the policy.
-    noun: ClassVar[str] = ""
-    # Fields no change record keeps a copy of: stamped by the database, or secret.
-    unrecorded: ClassVar[frozenset[str]] = frozenset({"version", "updated_at", "created_at"})
-    # Fields that triggers fill in, read back after each write.
-    stamped: ClassVar[tuple[str, ...]] = ()
-    # Rows named by a customer's address are called by their number in records, which outlive an erasure.
-    named_by_customer: ClassVar[bool] = False
-
-    class Meta:
-        abstract = True
-        # Related managers write through the base manager; it must be the guarded one.
-        base_manager_name = "objects"
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Refused outside an act."""
-        refuse_ungoverned(type(self))
-        super().save(*args, **kwargs)
-
-    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Refused outside an act."""
-        refuse_ungoverned(type(self))
-        return super().delete(*args, **kwargs)
-
-    @property
-    def agent_concerned(self) -> int | None:
-        """The agent the row belongs to, whose grants decide; None where it is the whole tenant's."""
-        agent_id: int | None = getattr(self, "agent_id", None)
-        return agent_id
+__all__ = [
+    "Approval",
+    "AuditCheck",
+    "AuditLink",
+    "ChangeRecord",
+    "ChangeText",
+    "Governed",
+    "Proposal",
+    "ProposalQuerySet",
+    "Refusal",
+    "Taint",
+]
 
 
 class ChangeRecord(models.Model):
@@ -174,82 +132,3 @@ class AuditCheck(models.Model):
 
     def __str__(self) -> str:
         return f"Verification of the audit chain up to link {self.position}"
-
-
-class ProposalQuerySet(GovernedQuerySet["Proposal"]):
-    """Adjectives for proposals."""
-
-    def open(self) -> Self:
-        """Those that wait for a person."""
-        return self.filter(state=Proposal.State.OPEN)
-
-    def about(self, target: Governed) -> Self:
-        """Those that would change this row."""
-        return self.filter(target_type=target._meta.label_lower, target_id=target.pk)
-
-
-class Proposal(Governed):
-    """A change an agent may not make itself: the same content, waiting for a person, bound to what it was read from."""
-
-    class Kind(models.TextChoices):
-        """What would change if a person says yes."""
-
-        PERSONA_PATCH = "persona.patch", "Persona patch"
-        SKILL_REVISION = "skill.revision", "Skill revision"
-        SKILL_DEPRECATION = "skill.deprecation", "Skill deprecation"
-
-    class State(models.TextChoices):
-        """Where the proposal is on its way."""
-
-        OPEN = "open"
-        APPLIED = "applied"
-        REJECTED = "rejected"
-
-    kind = models.CharField(max_length=30, choices=Kind.choices)
-    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
-    target_type = models.CharField(max_length=60)
-    target_id = models.BigIntegerField()
-    target_label = models.CharField(max_length=200)
-    base_sha256 = models.CharField(max_length=64)
-    content = models.JSONField(blank=True)
-    rationale = models.TextField(blank=True)
-    evidence = models.JSONField(default=dict, blank=True)
-    support_count = models.PositiveIntegerField(default=1)
-    proposed_by = models.CharField(max_length=200)
-    state = FSMField(max_length=12, choices=State.choices, default=State.OPEN, protected=True)
-    decided_by = models.CharField(max_length=200, blank=True)
-    decided_at = models.DateTimeField(null=True, blank=True)
-    decision_reason = models.TextField(blank=True)
-
-    noun = "proposal"
-    objects = ProposalQuerySet.as_manager()
-
-    class Meta(Governed.Meta):
-        ordering: ClassVar = ["-id"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["tenant", "target_type", "target_id", "kind"],
-                condition=models.Q(state="open"),
-                name="one_open_proposal_per_target_and_kind",
-                violation_error_message="There is an open proposal for this already; revise it.",
-            ),
-            models.CheckConstraint(
-                condition=models.Q(state="open") | ~models.Q(decided_by=""), name="decided_proposal_names_who_decided"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.get_kind_display()} for {self.target_label}"
-
-    @property
-    def authorship(self) -> dict[str, int | str]:
-        """What the record of the applied change keeps: whoever signs for the words did not write them."""
-        return {"proposal_id": self.pk, "proposed_by": self.proposed_by}
-
-    @transition(field=state, source=State.OPEN, target=State.APPLIED)
-    def apply(self) -> None:
-        """A person said yes and the change is made."""
-
-    @transition(field=state, source=State.OPEN, target=State.REJECTED)
-    def reject(self) -> None:
-        """A person said no."""

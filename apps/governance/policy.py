@@ -7,12 +7,25 @@ columns that database roles may write, the admin's fields, the bodies of REST an
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
 from apps.governance.actors import PEOPLE, Role
+from apps.governance.policy_rule import Does, Risk, Rule
+
+__all__ = [
+    "POLICY",
+    "PROPOSAL",
+    "Act",
+    "Does",
+    "Risk",
+    "Rule",
+    "codename",
+    "codenames",
+    "default_grants",
+    "permissions",
+]
 
 
 class Act(StrEnum):
@@ -29,6 +42,7 @@ class Act(StrEnum):
     RULE_AMEND = "rule.amend"
     RULE_RETIRE = "rule.retire"
     RULE_RESTORE = "rule.restore"
+    RULE_PROPOSE = "rule.propose"
     SKILL_DRAFT = "skill.draft"
     SKILL_AMEND = "skill.amend"
     SKILL_APPROVE = "skill.approve"
@@ -36,6 +50,7 @@ class Act(StrEnum):
     SKILL_REVISE = "skill.revise"
     SKILL_PROPOSE = "skill.propose"
     SKILL_DISCARD = "skill.discard"
+    SKILL_UNDO = "skill.undo"
     SKILL_FETCH = "skill.fetch"
     SKILL_ATTACH = "skill.attach"
     SKILL_DETACH = "skill.detach"
@@ -51,8 +66,20 @@ class Act(StrEnum):
     CONVERSATION_RESOLVE = "conversation.resolve"
     CONVERSATION_ABANDON = "conversation.abandon"
     MESSAGE_RECEIVE = "message.receive"
-    PROPOSAL_REJECT = "proposal.reject"
+    PROPOSAL_SUBMIT = "proposal.submit"
+    PROPOSAL_APPROVE = "proposal.approve"
     PROPOSAL_APPLY = "proposal.apply"
+    PROPOSAL_UNDO = "proposal.undo"
+    PROPOSAL_REJECT = "proposal.reject"
+    PROPOSAL_REOPEN = "proposal.reopen"
+    PROPOSAL_SNOOZE = "proposal.snooze"
+    PROPOSAL_CLAIM = "proposal.claim"
+    PROPOSAL_REQUEST_REVISION = "proposal.request_revision"
+    PROPOSAL_REBASE = "proposal.rebase"
+    PROPOSAL_QUARANTINE = "proposal.quarantine"
+    PROPOSAL_RELEASE = "proposal.release"
+    PROPOSAL_WITHDRAW = "proposal.withdraw"
+    PROPOSAL_EXPIRE = "proposal.expire"
     TENANT_CREATE = "tenant.create"
     SETTINGS_AMEND = "settings.amend"
     AGENT_CREATE = "agent.create"
@@ -89,68 +116,6 @@ class Act(StrEnum):
         return self.value.partition(".")[2]
 
 
-class Risk(StrEnum):
-    """What a mistaken yes would cost."""
-
-    LOW = "low"
-    HIGH = "high"
-
-
-class Does(StrEnum):
-    """What becomes of the governed row an act is about."""
-
-    MAKES = "makes"
-    CHANGES = "changes"
-    WRITES = "makes or changes"
-    REMOVES = "removes"
-    # A journal or a counter is written instead.
-    NOTHING = "nothing"
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One row of the policy. `on` names the noun it writes, where that is not the act's own.
-
-    `signs` are columns that it stamps for people alone, because an agent's signature is none.
-    `reviewers` is how many people must agree before what was brought takes effect; a proposal's tier may ask for more.
-    """
-
-    direct: frozenset[Role]
-    fields: tuple[str, ...] = ()
-    proposes: frozenset[Role] = frozenset()
-    risk: Risk = Risk.LOW
-    settled: frozenset[str] = frozenset()
-    does: Does = Does.CHANGES
-    stamps: tuple[str, ...] = ()
-    signs: tuple[str, ...] = ()
-    on: str = ""
-    reviewers: int = 0
-
-    def writes(self, *, adding: bool) -> frozenset[str]:
-        """The governed fields of a row that the act makes, or of one that stands already."""
-        return frozenset(self.fields) if adding else frozenset(self.fields) - self.settled
-
-    @property
-    def allowed(self) -> frozenset[Role]:
-        """Every role that may come to the door with this act at all."""
-        return self.direct | self.proposes
-
-    @property
-    def makes(self) -> bool:
-        """Whether it may bring a row into being."""
-        return self.does in {Does.MAKES, Does.WRITES}
-
-    @property
-    def changes(self) -> bool:
-        """Whether it may write a row that stands already."""
-        return self.does in {Does.CHANGES, Does.WRITES}
-
-    @property
-    def removes(self) -> bool:
-        """Whether it may take a row away."""
-        return self.does is Does.REMOVES
-
-
 # The noun that carries what somebody may only propose.
 PROPOSAL = "proposal"
 
@@ -169,11 +134,16 @@ _AGENT_RUNS = (
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
 _SIGNED = ("updated_by", "taint")
 _APPROVED = ("approved_sha256", "approved_by", "approved_at")
+_REVIEW_TERMS = ("high_risk_reviewers", "proposal_days", "max_open_proposals")
+_BOUND = ("base_version", "base_sha256", "base_content")
+_EDITED = ("edited_content", "edited_by", "edited_by_id", "approval_count")
 _PROPOSED = (
-    *("target_label", "base_sha256", "content", "rationale", "evidence", "support_count", "proposed_by"),
-    "taint",
+    *("target_label", "content", "rationale", "evidence", "support_count", "proposed_by", "proposers", "tier", "taint"),
+    *("expires_at", "revision_request"),
+    *(*_BOUND, *_EDITED),
 )
-_DECIDED = ("state", "decided_by", "decided_at", "decision_reason")
+_DECIDED = ("state", "decided_by", "decided_by_id", "decision_reason", "reason_code")
+_WAITS_AGAIN = (*_DECIDED, "quarantine_reason", "approval_count")
 
 POLICY: Mapping[Act, Rule] = MappingProxyType(
     {
@@ -196,6 +166,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.RULE_AMEND: Rule(PEOPLE, ("text", "position"), risk=Risk.HIGH),
         Act.RULE_RETIRE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
         Act.RULE_RESTORE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
+        Act.RULE_PROPOSE: Rule(PEOPLE, (), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1),
         Act.SKILL_DRAFT: Rule(_ALL, ("agent", *_SKILL_TEXT), does=Does.MAKES),
         Act.SKILL_AMEND: Rule(PEOPLE | _AGENT, _SKILL_TEXT),
         Act.SKILL_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_APPROVED),
@@ -205,6 +176,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
             PEOPLE, _SKILL_TEXT, _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1
         ),
         Act.SKILL_DISCARD: Rule(PEOPLE | _AGENT, does=Does.REMOVES),
+        Act.SKILL_UNDO: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_APPROVED),
         Act.SKILL_FETCH: Rule(_AGENT, does=Does.NOTHING),
         Act.SKILL_ATTACH: Rule(PEOPLE | _AGENT, ("attachments",), signs=_APPROVED),
         Act.SKILL_DETACH: Rule(PEOPLE | _AGENT, ("attachments",), signs=_APPROVED),
@@ -226,10 +198,22 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.CONVERSATION_RESOLVE: Rule(_ALL, ("status", "outcome"), stamps=("resolved_at",)),
         Act.CONVERSATION_ABANDON: Rule(_ALL, ("status",)),
         Act.MESSAGE_RECEIVE: Rule(_ALL, does=Does.NOTHING),
+        Act.PROPOSAL_SUBMIT: Rule(_ALL, does=Does.WRITES, stamps=_PROPOSED, reviewers=1),
+        Act.PROPOSAL_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_BOUND, *_EDITED, "tier")),
+        Act.PROPOSAL_APPLY: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_DECIDED, "replaced")),
+        Act.PROPOSAL_UNDO: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_WAITS_AGAIN, "replaced")),
         Act.PROPOSAL_REJECT: Rule(PEOPLE, stamps=_DECIDED),
-        Act.PROPOSAL_APPLY: Rule(PEOPLE, risk=Risk.HIGH, stamps=_DECIDED),
+        Act.PROPOSAL_REOPEN: Rule(PEOPLE, stamps=(*_WAITS_AGAIN, "expires_at")),
+        Act.PROPOSAL_SNOOZE: Rule(PEOPLE, stamps=("snoozed_until",)),
+        Act.PROPOSAL_CLAIM: Rule(PEOPLE, stamps=("claimed_by", "claimed_by_id", "claimed_at")),
+        Act.PROPOSAL_REQUEST_REVISION: Rule(PEOPLE, stamps=("revision_request",)),
+        Act.PROPOSAL_REBASE: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_BOUND, *_EDITED)),
+        Act.PROPOSAL_QUARANTINE: Rule(PEOPLE, stamps=(*_DECIDED, "quarantine_reason")),
+        Act.PROPOSAL_RELEASE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_WAITS_AGAIN),
+        Act.PROPOSAL_WITHDRAW: Rule(PEOPLE | _AGENT, does=Does.REMOVES),
+        Act.PROPOSAL_EXPIRE: Rule(_SYSTEM, stamps=_DECIDED),
         Act.TENANT_CREATE: Rule(_SYSTEM, does=Does.MAKES, on="settings"),
-        Act.SETTINGS_AMEND: Rule(_ADMIN, ("timezone", "ai_disclosure", "slot_order"), risk=Risk.HIGH),
+        Act.SETTINGS_AMEND: Rule(_ADMIN, ("timezone", "ai_disclosure", "slot_order", *_REVIEW_TERMS), risk=Risk.HIGH),
         Act.AGENT_CREATE: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
         Act.AGENT_AMEND: Rule(_ADMIN, _AGENT_RUNS),
         Act.INVOKABLE_ALLOW: Rule(PEOPLE, ("agent", "callee", "role_hint"), risk=Risk.HIGH, does=Does.MAKES),

@@ -1,19 +1,178 @@
-"""What a proposer hands in."""
+"""What a proposer hands in, what a reviewer says, and when neither is taken."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from apps.governance.models import Proposal
+from django.core.exceptions import ValidationError
+
+from apps.governance.actors import Actor
+from apps.governance.door import invalid
+from apps.governance.errors import (
+    AlreadyRejected,
+    Conflicting,
+    IllegalTransition,
+    NeedsAnotherReviewer,
+    QueueFull,
+    Unseen,
+)
+from apps.governance.models import Approval, Governed, Proposal, Taint
+from apps.governance.tiers import Panel, Terms, Tier, panel_for
+
+NAMED_IN_FULL_QUEUE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a change was read from: the target's version, the hash of what is bound, and its texts."""
+
+    version: int
+    sha256: str
+    content: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedChange:
-    """What would change if a person says yes, and the hash of what the proposer read."""
+    """What would change if a person says yes, and what the proposer read. `agent_id` is None for what belongs to no one agent."""
 
     kind: Proposal.Kind
-    agent_id: int
+    agent_id: int | None
     base_sha256: str
     content: Mapping[str, Any]
     rationale: str = ""
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    base_version: int = 0
+    base_content: Mapping[str, Any] = field(default_factory=dict)
+    tier: Tier = Tier.LOW
+    # Whose words they are, if not just those of whoever proposes.
+    proposed_by: str = ""
+    taint: Taint | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A reviewer's yes: to which bytes, edited how and over what, with which findings confirmed."""
+
+    seen_sha256: str
+    tier: Tier
+    edited: Mapping[str, Any] | None = None
+    base: Base | None = None
+    findings: tuple[str, ...] = ()
+    reason: str = ""
+
+    def edits(self, proposal: Proposal) -> bool:
+        """Whether the words are not those that stood there."""
+        return self.edited is not None and dict(self.edited) != proposal.words
+
+
+def panel_of(proposal: Proposal, terms: Terms) -> Panel:
+    """Who has to agree to it as it stands."""
+    return panel_for(Tier(proposal.tier), terms.high_risk_reviewers)
+
+
+def has_enough(proposal: Proposal, terms: Terms) -> bool:
+    """Whether everybody who has to agree has."""
+    return proposal.approval_count >= panel_of(proposal, terms).reviewers
+
+
+def authors_of(proposal: Proposal) -> set[int]:
+    """Who proposed the words or edited them."""
+    return {*proposal.proposers, *({proposal.edited_by_id} - {None})}
+
+
+def reviewers_of(proposal: Proposal) -> list[Approval]:
+    """Who agreed to the bytes that stand there now."""
+    return list(Approval.objects.filter(proposal=proposal, content_sha256=proposal.content_sha256))
+
+
+def refuse_unseen(proposal: Proposal, seen_sha256: str) -> None:
+    """Refuse a yes to other bytes than those that stand there."""
+    if proposal.content_sha256 != seen_sha256:
+        raise Unseen(
+            "The proposal is not what you read: somebody revised it, edited it or bound it to a newer text since."
+            " Read it again and decide on what stands there.",
+            proposal.version,
+            proposal.content_sha256,
+            proposal.words,
+        )
+
+
+def refuse_undecidable(proposal: Proposal) -> None:
+    """Refuse a decision on what does not wait."""
+    if proposal.state == Proposal.State.OPEN:
+        return
+    instead = {
+        Proposal.State.QUARANTINED: "Release it first; it says why it is held.",
+        Proposal.State.APPLIED: "What it changed is live.",
+    }.get(Proposal.State(proposal.state), "Reopen it first.")
+    raise IllegalTransition(f"Cannot decide on a proposal that is {proposal.state}. {instead}")
+
+
+def refuse_own_hand(proposal: Proposal, actor: Actor, panel: Panel, *, edits: bool) -> None:
+    """Refuse whoever would judge their own words where nobody may, and whoever said yes to these bytes already."""
+    if edits:
+        return
+    if actor.user_id in authors_of(proposal) and not panel.own_hand:
+        wrote = "edited" if actor.user_id == proposal.edited_by_id else "proposed"
+        raise NeedsAnotherReviewer(
+            f"{actor.label} {wrote} this, and at the tier {proposal.tier} nobody approves their own words."
+            f" Ask {panel.reviewers} other reviewers."
+        )
+    if any(one.user_id == actor.user_id for one in reviewers_of(proposal)):
+        raise Conflicting("You approved this already. It waits for another reviewer.")
+
+
+def refuse_too_few(proposal: Proposal, panel: Panel, terms: Terms) -> None:
+    """Refuse a first yes that could never be followed by enough others, and say the ways out."""
+    if panel.own_hand or terms.people is None:
+        return
+    able = terms.people - authors_of(proposal)
+    if len(able) < panel.reviewers:
+        raise NeedsAnotherReviewer(
+            f"The tier of this is {proposal.tier}: it needs {panel.reviewers} reviewers who neither proposed nor edited the"
+            f" words, and the tenant has {len(able)} of them. Invite somebody, or let an admin set “reviewers at the high"
+            " tier” to one in the settings."
+        )
+
+
+def refuse_full_queue(actor: Actor, terms: Terms) -> None:
+    """Refuse an agent one more proposal than its tenant wants to read, and say what it can do instead."""
+    if actor.is_person or actor.agent_id is None:
+        return
+    mine = Proposal.objects.visible_to(actor).open().filter(agent_id=actor.agent_id)
+    if mine.count() < terms.max_open_proposals:
+        return
+    some = "; ".join(f"{row.pk}: {row}" for row in mine.order_by("-updated_at")[:NAMED_IN_FULL_QUEUE])
+    raise QueueFull(
+        f"{terms.max_open_proposals} of your proposals wait for a person already, which is all that may. Revise one of them"
+        f" instead of adding another (the latest are {some}), or wait until some are decided."
+    )
+
+
+def refuse_rejected(target: Governed, actor: Actor, change: ProposedChange) -> None:
+    """Refuse an agent what a person has said no to, word for word, and say why they did."""
+    if actor.is_person:
+        return
+    said_no = Proposal.objects.visible_to(actor).about(target).filter(kind=change.kind, content=dict(change.content))
+    refused = said_no.filter(state=Proposal.State.REJECTED).first()
+    if refused is not None:
+        raise AlreadyRejected(
+            f"A person rejected exactly this as proposal {refused.pk} ({why(refused)})."
+            " Propose something that answers the reason, or ask an operator to reopen that one."
+        )
+
+
+def refuse_flaws(model: type[Governed], values: Mapping[str, Any]) -> None:
+    """Refuse to the proposer, not to the reviewer, what could never be applied."""
+    candidate = model(**values)
+    others = {field.name for field in model._meta.concrete_fields} - set(values)
+    try:
+        candidate.clean_fields(exclude=others)
+    except ValidationError as refusal:
+        raise invalid(refusal) from refusal
+
+
+def why(proposal: Proposal) -> str:
+    """The reason of a no as one reads it."""
+    label = proposal.get_reason_code_display() if proposal.reason_code else ""
+    return ": ".join(filter(None, [label, proposal.decision_reason])) or "no reason given"

@@ -1,17 +1,23 @@
 """Acts on what people write about an agent. An agent writes none of it; it proposes a persona patch (R015-R022, R029, R030)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apps.governance.acting import acting
-from apps.governance.actions import open_proposal, settle_proposal
+from apps.governance.actions import open_proposal
 from apps.governance.actors import Actor
-from apps.governance.door import governed, take_values
+from apps.governance.door import governed, refuse_foreign, take_values
 from apps.governance.errors import Invalid
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
-from apps.governance.proposals import ProposedChange
-from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.governance.proposals import ProposedChange, refuse_flaws
+from apps.governance.text import content_sha256
+from apps.governance.tiers import Touch, tier_of
+from apps.personas.models import SECTIONS, IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.personas.rules import touches
+from apps.tenants.models import Agent, TenantSettings
+from apps.tenants.terms import review_terms
+
+RULES_TIER = tier_of({Touch.RULES})
 
 
 def create_persona(agent_id: int, *, actor: Actor, values: Mapping[str, str]) -> Persona:
@@ -57,29 +63,46 @@ def propose_patch(
     """Put a free-form change before an operator; the live persona stays as it is until then (R030)."""
     if not text.strip():
         raise Invalid("Say what to change and why; the proposal is empty.", {"text": ["This may not be blank."]})
-    kind = Proposal.Kind.PERSONA_PATCH
-    change = ProposedChange(kind, persona.agent_id, persona.sha256, {"text": text}, evidence=evidence or {})
-    return open_proposal(persona, actor=actor, act=Act.PERSONA_PROPOSE, change=change)
+    change = _change(Proposal.Kind.PERSONA_PATCH, persona, {"text": text}, evidence or {})
+    return open_proposal(persona, actor=actor, act=Act.PERSONA_PROPOSE, change=change, terms=review_terms(actor))
 
 
-def apply_patch(
+def propose_sections(
     persona: Persona,
     *,
     actor: Actor,
-    proposal: Proposal,
     values: Mapping[str, str],
-    read_at: int,
-    proposal_read_at: int,
-) -> Persona:
-    """Edit the live sections as a proposal asks and close it, in one commit (R030).
+    rationale: str = "",
+    evidence: Mapping[str, object] | None = None,
+) -> Proposal:
+    """Put new texts of single sections before an operator, who sees them beside what is live."""
+    refuse_foreign(Act.PERSONA_AMEND, values)
+    refuse_flaws(Persona, values)
+    changed = {name: text for name, text in values.items() if getattr(persona, name) != text}
+    if not changed:
+        raise Invalid("These sections say that already; there is nothing to propose.", {})
+    change = _change(Proposal.Kind.PERSONA_FIELDS, persona, changed, evidence or {}, rationale)
+    return open_proposal(persona, actor=actor, act=Act.PERSONA_PROPOSE, change=change, terms=review_terms(actor))
 
-    Both versions are those the person had before them: an agent may revise an open proposal at any time.
-    """
-    with acting(actor):
-        reason, evidence = f"Applies proposal {proposal.pk}.", proposal.authorship
-        amend_persona(persona, actor=actor, values=values, read_at=read_at, reason=reason, evidence=evidence)
-        settle_proposal(proposal, actor=actor, read_at=proposal_read_at)
-    return persona
+
+def _change(
+    kind: Proposal.Kind,
+    persona: Persona,
+    content: Mapping[str, str],
+    evidence: Mapping[str, object],
+    rationale: str = "",
+) -> ProposedChange:
+    return ProposedChange(
+        kind,
+        persona.agent_id,
+        persona.sha256,
+        content,
+        rationale,
+        evidence,
+        base_version=persona.version,
+        base_content={name: getattr(persona, name) for name in SECTIONS},
+        tier=tier_of({Touch.PERSONA} | touches(set(content) & set(SECTIONS))),
+    )
 
 
 def create_overlay(agent_id: int, *, actor: Actor, text: str) -> PersonaOverlay:
@@ -110,10 +133,17 @@ def write_identity_card(
     return card
 
 
-def add_rule(agent_id: int | None, *, actor: Actor, text: str, position: int = 0) -> StandingRule:
+def add_rule(
+    agent_id: int | None,
+    *,
+    actor: Actor,
+    text: str,
+    position: int = 0,
+    evidence: Mapping[str, Any] | None = None,
+) -> StandingRule:
     """Lay down a rule for one agent, or with None for all of the organisation. Their next sessions keep to it."""
     rule = StandingRule(tenant_id=actor.tenant_id, agent_id=agent_id, text=text, position=position)
-    with governed(Act.RULE_ADD, rule, actor=actor):
+    with governed(Act.RULE_ADD, rule, actor=actor, evidence=evidence):
         pass
     return rule
 
@@ -125,9 +155,10 @@ def amend_rule(
     values: Mapping[str, Any],  # Any: a text and a number
     read_at: int | None = None,
     reason: str = "",
+    evidence: Mapping[str, Any] | None = None,
 ) -> StandingRule:
     """Reword a rule or move it. Whose rule it is never changes."""
-    with governed(Act.RULE_AMEND, rule, actor=actor, read_at=read_at, reason=reason) as row:
+    with governed(Act.RULE_AMEND, rule, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
         take_values(row, Act.RULE_AMEND, values)
     return rule
 
@@ -144,3 +175,48 @@ def restore_rule(rule: StandingRule, *, actor: Actor, read_at: int | None = None
     with governed(Act.RULE_RESTORE, rule, actor=actor, read_at=read_at, reason=reason) as row:
         row.restore()
     return rule
+
+
+def propose_rules(
+    holder: Agent | TenantSettings,
+    *,
+    actor: Actor,
+    lines: Sequence[str],
+    rationale: str = "",
+    evidence: Mapping[str, object] | None = None,
+) -> Proposal:
+    """Put new rules before an operator: for one agent, or for the organisation that these settings are of."""
+    agent_id = holder.pk if isinstance(holder, Agent) else actor.agent_id
+    if not lines:
+        raise Invalid("Write at least one rule, each on a line of its own.", {"lines": ["There is no rule here."]})
+    for line in lines:
+        refuse_flaws(StandingRule, {"text": line})
+    sha256 = content_sha256(f"{holder._meta.label_lower}:{holder.pk}")
+    change = ProposedChange(
+        Proposal.Kind.RULE_LINES, agent_id, sha256, {"lines": list(lines)}, rationale, evidence or {}, tier=RULES_TIER
+    )
+    return open_proposal(holder, actor=actor, act=Act.RULE_PROPOSE, change=change, terms=review_terms(actor))
+
+
+def propose_rule_change(
+    rule: StandingRule,
+    *,
+    actor: Actor,
+    text: str,
+    rationale: str = "",
+    evidence: Mapping[str, object] | None = None,
+) -> Proposal:
+    """Put another wording of a rule before an operator; the rule holds as it stands until then."""
+    refuse_flaws(StandingRule, {"text": text})
+    change = ProposedChange(
+        Proposal.Kind.RULE_CHANGE,
+        rule.agent_id or actor.agent_id,
+        rule.sha256,
+        {"text": text},
+        rationale,
+        evidence or {},
+        base_version=rule.version,
+        base_content={"text": rule.text},
+        tier=RULES_TIER,
+    )
+    return open_proposal(rule, actor=actor, act=Act.RULE_PROPOSE, change=change, terms=review_terms(actor))

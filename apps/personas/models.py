@@ -219,6 +219,11 @@ class StandingRule(Governed):
     def __str__(self) -> str:
         return f"Rule of agent {self.agent_id}" if self.agent_id else "Rule of the organisation"
 
+    @property
+    def sha256(self) -> str:
+        """The hash a proposal is bound to: it changes when the rule is reworded, retired or restored."""
+        return content_sha256(self.text, str(self.status))
+
     @transition(field=status, source=Status.ACTIVE, target=Status.RETIRED)
     def retire(self) -> None:
         """Future sessions go without it."""

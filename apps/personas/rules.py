@@ -1,7 +1,10 @@
 """What texts about an agent must look like, sayable without a database."""
 
 import unicodedata
+from collections.abc import Iterable
 from typing import Final
+
+from apps.governance.tiers import Touch
 
 RULE_CHARACTERS: Final = 2_000
 LINE_KEY_CHARACTERS: Final = 80
@@ -17,3 +20,13 @@ _BREAKING: Final = frozenset({"Cc", "Zl", "Zp"})
 def is_one_line(text: str) -> bool:
     """A name or a title has no line ends and no control characters, which would start a line of their own in a prompt."""
     return not any(unicodedata.category(character) in _BREAKING for character in text)
+
+
+def touches(sections: Iterable[str]) -> frozenset[Touch]:
+    """What a change of these sections reaches: hard don'ts weigh more than voice."""
+    return frozenset(Touch.AVOID if section == "avoid" else Touch.PERSONA for section in sections)
+
+
+def as_lines(text: str) -> list[str]:
+    """One rule to a line, without empty ones."""
+    return [line.strip() for line in text.splitlines() if line.strip()]

@@ -1,8 +1,11 @@
 """What a reviewer should look at before or after a text enters a prompt: the scanner's flags, with their slot and record."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from apps.prompt.scanner import scan
+from apps.prompt.suspicions import Suspicion
 from apps.prompt.values import PromptInput, Slot, Source
 from apps.prompt.written import passages
 
@@ -25,3 +28,28 @@ def review(given: PromptInput) -> tuple[Finding, ...]:
         for slot, passage in passages(given)
         for found in scan(passage.text)
     )
+
+
+# What no honest text for an agent needs: one of these is enough to ask the reviewer for a word.
+GRAVE: Final = frozenset(
+    {
+        Suspicion.OVERRIDE,
+        Suspicion.EXTRACTION,
+        Suspicion.EXFILTRATION,
+        Suspicion.FORGED_ROLE,
+        Suspicion.FORGED_SECTION,
+        Suspicion.FORGED_RESULT,
+        Suspicion.ENCODED_PAYLOAD,
+        Suspicion.HIDDEN_CHARACTERS,
+    }
+)
+# So many of the lesser ones ask for a word too.
+MANY: Final = 3
+
+
+def to_confirm(texts: Iterable[str]) -> tuple[str, ...]:
+    """What a reviewer has to confirm before these texts reach a prompt; empty if the flags only advise."""
+    found = [finding.rule for text in texts for finding in scan(text)]
+    if GRAVE.isdisjoint(found) and len(found) < MANY:
+        return ()
+    return tuple(sorted({rule.value for rule in found}))

@@ -21,6 +21,15 @@ from apps.personas.models import Persona
 from apps.prompt.budgets import SECTION_CHARACTERS
 from apps.prompt.framing import canonical_json, fence
 from apps.prompt.sanitizer import sanitize
+from apps.prompt.tool_names import (
+    DRAFT_SKILL,
+    GET_SKILL,
+    GET_SKILL_ATTACHMENT,
+    LIST_SKILLS,
+    PROPOSE_PERSONA_PATCH,
+    UPDATE_CUSTOMER_PROFILE,
+    UPDATE_MEMORY,
+)
 from apps.prompt.values import Rule
 from apps.skills.actions import count_use, draft_skill
 from apps.skills.files import content_of, refuse_fetch
@@ -199,7 +208,7 @@ def _draft_skill(context: Context, arguments: JsonObject) -> str:
 # The order is the prompt's: tools stand before the system prompt in the cached prefix (R058).
 HOUSE_TOOLS: tuple[HouseTool, ...] = (
     HouseTool(
-        "get_skill",
+        GET_SKILL,
         "Read the full runbook of a skill from the index before you follow it.",
         {"skill_id": "The id in the index line."},
         ("skill_id",),
@@ -207,7 +216,7 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         keeps=False,
     ),
     HouseTool(
-        "list_skills",
+        LIST_SKILLS,
         "List the approved skills, also those the index had no room for.",
         {},
         (),
@@ -215,7 +224,7 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         keeps=False,
     ),
     HouseTool(
-        "get_skill_attachment",
+        GET_SKILL_ATTACHMENT,
         "Read a file that a runbook you fetched mentions by name.",
         {"skill_id": "The id of the skill.", "file_name": "The file's name as get_skill lists it."},
         ("skill_id", "file_name"),
@@ -223,28 +232,28 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         keeps=False,
     ),
     HouseTool(
-        "update_memory",
+        UPDATE_MEMORY,
         "Replace what you remember about how this business works. Give the whole new text, old facts included.",
         {"body": "The full new memory, in markdown."},
         ("body",),
         _update_memory,
     ),
     HouseTool(
-        "update_customer_profile",
+        UPDATE_CUSTOMER_PROFILE,
         "Record what this customer prefers, or a note about them. What is known already stays.",
         {"preferences": "Preferences, one per line.", "notes": "Notes, one per line."},
         (),
         _update_customer_profile,
     ),
     HouseTool(
-        "propose_persona_patch",
+        PROPOSE_PERSONA_PATCH,
         "Suggest a change of your persona to the operators. It changes nothing by itself.",
         {"text": "What to change and why."},
         ("text",),
         _propose_persona_patch,
     ),
     HouseTool(
-        "draft_skill",
+        DRAFT_SKILL,
         "Write down a procedure that worked, for an operator to approve.",
         {
             "title": "A short title.",

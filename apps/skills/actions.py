@@ -5,22 +5,29 @@ from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.db.models import F
 from django.utils import timezone
 
 from apps.governance.acting import acting
-from apps.governance.actions import open_proposal, settle_proposal
+from apps.governance.actions import (
+    approve_proposal,
+    reject_proposal,
+    settle_proposal,
+    withdraw_proposal,
+)
 from apps.governance.actors import Actor
-from apps.governance.door import authorize, governed, invalid, refuse_foreign, take_values
-from apps.governance.errors import NotPermitted, NotVisible, Stale
+from apps.governance.door import authorize, governed, refuse_stale, take_values
+from apps.governance.errors import IllegalTransition, NotPermitted, NotVisible, Stale
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
-from apps.governance.proposals import ProposedChange
+from apps.governance.proposals import Verdict, has_enough
 from apps.governance.refusals import Subject, noting
+from apps.governance.tiers import tier_of
 from apps.skills.files import refuse_change, refused
 from apps.skills.models import Skill, SkillUse
-from apps.skills.rules import Attached, Refused, crowded, named, rearranged
+from apps.skills.proposing import submission_of, submit_draft
+from apps.skills.rules import Attached, Refused, crowded, named, rearranged, touches
+from apps.tenants.terms import review_terms
 
 Files = tuple[Attached, ...]
 
@@ -33,7 +40,7 @@ def draft_skill(
     evidence: Mapping[str, Any] | None = None,
     taint: Taint | None = None,
 ) -> Skill:
-    """Write a runbook down. Every skill is born a draft, whoever writes it and whatever was asked for (R093)."""
+    """Write a runbook down. Every skill is born a draft, whoever writes it, and waits for a reviewer at once (R093)."""
     naming = named(values.get("name", ""), values.get("title", ""))
     skill = Skill(
         tenant_id=actor.tenant_id,
@@ -46,8 +53,10 @@ def draft_skill(
         drafted_by=actor.label,
         taint=taint or (Taint.OPERATOR if actor.is_person else Taint.AGENT),
     )
-    with governed(Act.SKILL_DRAFT, skill, actor=actor, evidence=evidence):
-        pass
+    with acting(actor):
+        with governed(Act.SKILL_DRAFT, skill, actor=actor, evidence=evidence):
+            pass
+        submit_draft(skill, actor=actor, evidence=evidence)
     return skill
 
 
@@ -56,20 +65,63 @@ def amend_skill(
 ) -> Skill:
     """Edit a draft. An approved skill is revised or proposed instead, so that what customers get was always approved (Z-3)."""
     _refuse_another_author(skill, actor, Act.SKILL_AMEND)
-    with governed(Act.SKILL_AMEND, skill, actor=actor, read_at=read_at, reason=reason) as row:
-        _refuse_unless_draft(row)
-        take_values(row, Act.SKILL_AMEND, values)
+    with acting(actor):
+        with governed(Act.SKILL_AMEND, skill, actor=actor, read_at=read_at, reason=reason) as row:
+            _refuse_unless_draft(row)
+            take_values(row, Act.SKILL_AMEND, values)
+        submit_draft(skill, actor=actor)
     return skill
 
 
 def approve_skill(
-    skill: Skill, *, actor: Actor, reviewed_sha256: str, read_at: int | None = None, reason: str = ""
+    skill: Skill,
+    *,
+    actor: Actor,
+    reviewed_sha256: str,
+    read_at: int | None = None,
+    reason: str = "",
+    findings: tuple[str, ...] = (),
 ) -> Skill:
-    """Let a reviewed draft reach customers. Sessions already open keep the index they started with."""
-    with governed(Act.SKILL_APPROVE, skill, actor=actor, read_at=read_at, reason=reason) as row:
-        _refuse_other_bytes(row, reviewed_sha256)
-        row.approve()
-        _sign(row, actor)
+    """Agree that a reviewed draft reaches customers; it does when everybody has agreed whom its tier asks for.
+
+    Sessions already open keep the index they started with.
+    """
+    authorize(actor, Act.SKILL_APPROVE, skill.tenant_id, agent_id=skill.agent_id)
+    terms = review_terms(actor)
+    with acting(actor):
+        held = Skill.objects.visible_to(actor).select_for_update(no_key=True).filter(pk=skill.pk).first()
+        _refuse_unreviewed(held, reviewed_sha256, read_at)
+        proposal = submission_of(skill, actor) or submit_draft(skill, actor=actor)
+        verdict = Verdict(proposal.content_sha256, tier_of(touches(skill.texts.values())), None, None, findings, reason)
+        approve_proposal(proposal, actor=actor, verdict=verdict, terms=terms)
+        if has_enough(proposal, terms):
+            publish_skill(skill, actor=actor, proposal=proposal, reason=reason)
+            settle_proposal(proposal, actor=actor, reason=reason, replaced={"version": skill.version})
+    return skill
+
+
+def publish_skill(skill: Skill, *, actor: Actor, proposal: Proposal, reason: str = "") -> Skill:
+    """Let a draft reach customers in the words that enough reviewers approved; whoever calls closes the proposal."""
+    with acting(actor):
+        why = reason or f"Applies proposal {proposal.pk}."
+        if proposal.is_edited:
+            with governed(Act.SKILL_AMEND, skill, actor=actor, evidence=proposal.authorship, reason=why) as row:
+                take_values(row, Act.SKILL_AMEND, proposal.words)
+        with governed(Act.SKILL_APPROVE, skill, actor=actor, reason=why) as row:
+            row.approve()
+            _sign(row, actor)
+    return skill
+
+
+def unpublish_skill(skill: Skill, *, actor: Actor, proposal: Proposal) -> Skill:
+    """Make a skill the draft again that it was a moment ago; the database allows it for a minute."""
+    with acting(actor):
+        with governed(Act.SKILL_UNDO, skill, actor=actor, evidence=proposal.authorship, reason="Undone.") as row:
+            row.take_back()
+            row.approved_sha256, row.approved_by, row.approved_at = "", "", None
+        if proposal.is_edited:
+            with governed(Act.SKILL_AMEND, skill, actor=actor, evidence=proposal.authorship, reason="Undone.") as row:
+                take_values(row, Act.SKILL_AMEND, proposal.content)
     return skill
 
 
@@ -85,8 +137,7 @@ def revise_skill(
     """Change an approved skill as a person, who approves the new bytes; those of a proposal stay marked as its words."""
     evidence = proposal.authorship if proposal else None
     with governed(Act.SKILL_REVISE, skill, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
-        if row.status != Skill.Status.APPROVED:
-            raise NotPermitted(f"Only an approved skill is revised; this one is {row.status}.")
+        _refuse_unless_approved(row)
         take_values(row, Act.SKILL_REVISE, values)
         if proposal is not None:
             row.taint = Taint.joined(row.taint, proposal.taint)
@@ -94,67 +145,35 @@ def revise_skill(
     return skill
 
 
-def deprecate_skill(skill: Skill, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Skill:
-    """Retire a skill for good; the next session's index is without it."""
-    with governed(Act.SKILL_DEPRECATE, skill, actor=actor, read_at=read_at, reason=reason) as row:
-        row.deprecate()
+def deprecate_skill(
+    skill: Skill,
+    *,
+    actor: Actor,
+    read_at: int | None = None,
+    reason: str = "",
+    evidence: Mapping[str, Any] | None = None,
+) -> Skill:
+    """Retire a skill for good; the next session's index is without it. A draft is thereby rejected."""
+    with acting(actor):
+        with governed(
+            Act.SKILL_DEPRECATE, skill, actor=actor, read_at=read_at, evidence=evidence, reason=reason
+        ) as row:
+            row.deprecate()
+        waiting = submission_of(skill, actor)
+        if waiting is not None:
+            reject_proposal(waiting, actor=actor, reason=reason)
     return skill
 
 
 def discard_skill(skill: Skill, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
     """Remove a draft nobody reviewed; an agent only its own (Z-2). Its words stay in the change record."""
     _refuse_another_author(skill, actor, Act.SKILL_DISCARD)
-    with governed(Act.SKILL_DISCARD, skill, actor=actor, read_at=read_at, reason=reason, removes=True) as row:
-        _refuse_unless_draft(row)
-
-
-def propose_revision(
-    skill: Skill, *, actor: Actor, values: Mapping[str, str], evidence: Mapping[str, Any] | None = None
-) -> Proposal:
-    """Bring a next version of an approved skill before a person; the live one is untouched until then (Z-3)."""
-    refuse_foreign(Act.SKILL_PROPOSE, values)
-    _refuse_flaws(skill, values)
-    kind = Proposal.Kind.SKILL_REVISION
-    change = ProposedChange(kind, skill.agent_id, skill.content_sha256, values, evidence=evidence or {})
-    return open_proposal(skill, actor=actor, act=Act.SKILL_PROPOSE, change=change)
-
-
-def propose_deprecation(
-    skill: Skill, *, actor: Actor, rationale: str, evidence: Mapping[str, Any] | None = None
-) -> Proposal:
-    """Ask a person to retire a skill (R020, Z-2)."""
-    kind = Proposal.Kind.SKILL_DEPRECATION
-    change = ProposedChange(kind, skill.agent_id, skill.content_sha256, {}, rationale, evidence or {})
-    return open_proposal(skill, actor=actor, act=Act.SKILL_PROPOSE, change=change)
-
-
-def apply_revision(
-    skill: Skill,
-    *,
-    actor: Actor,
-    proposal: Proposal,
-    values: Mapping[str, str],
-    read_at: int,
-    proposal_read_at: int,
-) -> Skill:
-    """Make a proposed version the live one and close the proposal, in one commit. Both versions are those the person read."""
     with acting(actor):
-        # Not too early: the door compares the version of this very skill under its lock.
-        _refuse_other_bytes(skill, proposal.base_sha256)
-        reason = f"Applies proposal {proposal.pk}."
-        revise_skill(skill, actor=actor, values=values, read_at=read_at, reason=reason, proposal=proposal)
-        settle_proposal(proposal, actor=actor, read_at=proposal_read_at)
-    return skill
-
-
-def apply_deprecation(skill: Skill, *, actor: Actor, proposal: Proposal, read_at: int, proposal_read_at: int) -> Skill:
-    """Retire a skill as proposed and close the proposal, in one commit. Both versions are those the person read."""
-    with acting(actor):
-        # Not too early: the door compares the version of this very skill under its lock.
-        _refuse_other_bytes(skill, proposal.base_sha256)
-        deprecate_skill(skill, actor=actor, read_at=read_at, reason=f"Applies proposal {proposal.pk}.")
-        settle_proposal(proposal, actor=actor, read_at=proposal_read_at)
-    return skill
+        waiting = submission_of(skill, actor)
+        with governed(Act.SKILL_DISCARD, skill, actor=actor, read_at=read_at, reason=reason, removes=True) as row:
+            _refuse_unless_draft(row)
+        if waiting is not None:
+            withdraw_proposal(waiting, actor=actor, reason=reason)
 
 
 def attach_file(skill: Skill, *, actor: Actor, file: Attached, read_at: int | None = None, reason: str = "") -> Skill:
@@ -210,11 +229,14 @@ def _change_files(
     authorize(actor, act, skill.tenant_id, agent_id=skill.agent_id)
     # Said before the door, whose lock the database already refuses.
     refuse_change(skill, actor, act)
-    with governed(act, skill, actor=actor, read_at=read_at, reason=reason) as row:
-        refuse_change(row, actor, act)
-        row.attachments = [asdict(file) for file in change(row.files)]
-        if row.status == Skill.Status.APPROVED:
-            _sign(row, actor)
+    with acting(actor):
+        with governed(act, skill, actor=actor, read_at=read_at, reason=reason) as row:
+            refuse_change(row, actor, act)
+            row.attachments = [asdict(file) for file in change(row.files)]
+            if row.status == Skill.Status.APPROVED:
+                _sign(row, actor)
+        if skill.status == Skill.Status.DRAFT:
+            submit_draft(skill, actor=actor)
     return skill
 
 
@@ -224,9 +246,14 @@ def _sign(row: Skill, actor: Actor) -> None:
     row.approved_at = timezone.now()
 
 
-def _refuse_other_bytes(row: Skill, reviewed_sha256: str) -> None:
+def _refuse_unreviewed(row: Skill | None, reviewed_sha256: str, read_at: int | None) -> None:
+    if row is None:
+        raise NotVisible("There is no such skill.")
+    refuse_stale(row, read_at)
     if row.content_sha256 != reviewed_sha256:
         raise Stale("The skill changed since you read it. Read it again and decide on what stands there.", row.version)
+    if row.status != Skill.Status.DRAFT:
+        raise IllegalTransition(f"Cannot approve a skill that is {row.status}.")
 
 
 def _refuse_another_author(row: Skill, actor: Actor, act: Act) -> None:
@@ -239,18 +266,13 @@ def _refuse_another_author(row: Skill, actor: Actor, act: Act) -> None:
             )
 
 
-def _refuse_flaws(skill: Skill, values: Mapping[str, str]) -> None:
-    # What could never be applied is refused to the proposer, not to the reviewer.
-    candidate = Skill(tenant_id=skill.tenant_id, **values)
-    others = {field.name for field in Skill._meta.concrete_fields} - set(values)
-    try:
-        candidate.clean_fields(exclude=others)
-    except ValidationError as refusal:
-        raise invalid(refusal) from refusal
-
-
 def _refuse_unless_draft(row: Skill) -> None:
     if row.status != Skill.Status.DRAFT:
         raise NotPermitted(
             f"This skill is {row.status}; only a draft can be changed or discarded. Propose a revision instead."
         )
+
+
+def _refuse_unless_approved(row: Skill) -> None:
+    if row.status != Skill.Status.APPROVED:
+        raise NotPermitted(f"Only an approved skill is revised; this one is {row.status}.")

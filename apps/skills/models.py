@@ -19,6 +19,8 @@ from apps.skills.rules import (
     Attached,
 )
 
+TEXTS = ("name", "title", "description", "category", "body")
+
 
 class SkillQuerySet(GovernedQuerySet["Skill"]):
     """Adjectives for skills."""
@@ -110,9 +112,18 @@ class Skill(Governed):
         """The attachment of this name, in whatever case it is asked for."""
         return next((file for file in self.files if file.name.casefold() == name.casefold()), None)
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """What a reviewer reads."""
+        return {name: getattr(self, name) for name in TEXTS}
+
     @transition(field=status, source=Status.DRAFT, target=Status.APPROVED)
     def approve(self) -> None:
         """It enters the index of the next session."""
+
+    @transition(field=status, source=Status.APPROVED, target=Status.DRAFT)
+    def take_back(self) -> None:
+        """A yes is taken back within the minute; the database refuses it later."""
 
     @transition(field=status, source=[Status.DRAFT, Status.APPROVED], target=Status.DEPRECATED)
     def deprecate(self) -> None:

@@ -3,10 +3,12 @@
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from apps.governance.tiers import Touch
+from apps.prompt.tool_names import Effect, effects_in
 from apps.prompt.visible import visible
 
 NAME_CHARACTERS = 64
@@ -190,3 +192,12 @@ def _flaw_of_json(text: str) -> str:
 
 
 _KINDS: Final = f"Send one of: {', '.join(MEDIA_TYPES)}."
+
+
+_TOUCHES = {Effect.WRITES: Touch.WRITING_TOOL, Effect.PAYS: Touch.PAYING_TOOL}
+
+
+def touches(texts: Iterable[str]) -> frozenset[Touch]:
+    """What following a runbook of these texts can reach: the tools it names decide, not how it speaks of money."""
+    effects = frozenset[Effect]().union(*(effects_in(text) for text in texts))
+    return frozenset({Touch.SKILL_TEXT, *(_TOUCHES[effect] for effect in effects if effect in _TOUCHES)})

@@ -3,7 +3,6 @@
 from typing import ClassVar
 
 from django.contrib.auth.models import AbstractUser
-from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.utils.crypto import salted_hmac
@@ -13,16 +12,24 @@ from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.policy import permissions
 from apps.governance.text import plain_text
-from apps.prompt.values import DEFAULT_TIER, TIERS, Disclosure, Flavour, SkillIndex, SlotOrder
-from apps.tenants.grant_models import AgentGrants  # noqa: F401  # Django looks for an app's models here
-from apps.tenants.rules import TIME_ZONE_RULE, is_time_zone
+from apps.prompt.values import DEFAULT_TIER, TIERS, Flavour, SkillIndex
+from apps.tenants.grant_models import AgentGrants
+from apps.tenants.tenant_settings import TenantSettings, known_timezone
 
-
-def known_timezone(name: str) -> None:
-    """Refuse a zone that the zone database does not have."""
-    if not is_time_zone(name):
-        raise ValidationError(f"There is no time zone {name}. {TIME_ZONE_RULE}")
-
+# Django looks for an app's models here.
+__all__ = [
+    "Agent",
+    "AgentGrants",
+    "AgentToken",
+    "InvokableAgent",
+    "Membership",
+    "RoleTemplate",
+    "Tenant",
+    "TenantSettings",
+    "User",
+    "known_timezone",
+    "slug_rule",
+]
 
 slug_rule = RegexValidator(r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z", "Use lower-case letters, digits and single hyphens.")
 
@@ -73,48 +80,6 @@ class Tenant(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-
-class TenantSettings(Governed):
-    """What a tenant decides for all its agents."""
-
-    timezone = models.CharField(
-        "time zone",
-        max_length=60,
-        default="UTC",
-        validators=[known_timezone],
-        help_text="Such as Europe/Berlin. Agents are told the date and the time of this zone.",
-    )
-    ai_disclosure = models.CharField(
-        "AI disclosure",
-        max_length=20,
-        default=Disclosure.ON_REQUEST.value,
-        choices=[
-            (Disclosure.ALWAYS.value, "Always: the first reply says so"),
-            (Disclosure.ON_REQUEST.value, "On request: whoever asks is told"),
-            (Disclosure.NEVER_VOLUNTEER.value, "Never volunteered: not raised by itself, never denied"),
-        ],
-        help_text="When customers are told that they talk to an AI. Many places have a law about this.",
-    )
-    slot_order = models.CharField(
-        max_length=20,
-        default=SlotOrder.PERSONA_FIRST.value,
-        choices=[
-            (SlotOrder.PERSONA_FIRST.value, "Persona first"),
-            (SlotOrder.CONTRACT_FIRST.value, "Contract first: agents share its cache"),
-        ],
-        help_text="What the prompt begins with. Contract first costs less where several agents have one contract.",
-    )
-
-    noun = "settings"
-    objects = GovernedQuerySet["TenantSettings"].as_manager()
-
-    class Meta(Governed.Meta):
-        verbose_name_plural = "tenant settings"
-        constraints: ClassVar = [models.UniqueConstraint(fields=["tenant"], name="tenant_has_one_settings_row")]
-
-    def __str__(self) -> str:
-        return "Settings"
 
 
 class Membership(Governed):

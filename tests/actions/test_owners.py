@@ -9,11 +9,13 @@ from apps.prompt.segments import decode_segments
 from apps.prompt.values import Slot, Source
 from apps.prompt.wording import DISCLOSURES
 from apps.runtime.preview import told
-from apps.skills.actions import apply_revision, propose_revision, revise_skill
+from apps.skills.actions import revise_skill
+from apps.skills.proposing import propose_revision
 from apps.tenants.actions import amend_agent, amend_settings
 from tests.actions.conversing import CUSTOMER, prompt, take, tell, tool
 from tests.actions.test_prompt_choices import settings_of
 from tests.factories import World, make_block, make_invokable, make_memory, make_profile, make_skill, make_world
+from tests.reviewing import say_yes
 from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
@@ -43,14 +45,7 @@ def test_a_skill_is_by_who_changed_it_last_and_approved_by_who_let_it(world: Wor
 def test_an_applied_proposal_keeps_its_author_and_its_taint(world: World) -> None:
     skill = make_skill(world, "approved", actor=world.operator, description="The first words.")
     proposal = propose_revision(skill, actor=world.bot, values={"description": "What the agent proposed."})
-    apply_revision(
-        skill,
-        actor=world.admin,
-        proposal=proposal,
-        values=proposal.content,
-        read_at=skill.version,
-        proposal_read_at=proposal.version,
-    )
+    say_yes(proposal, world.admin)
     found = owner(world, "What the agent proposed.")
     assert (found.author, found.approver, found.taint) == (world.bot.label, world.admin.label, "agent")
 

@@ -9,7 +9,6 @@ from apps.governance.models import Proposal
 from apps.personas.actions import (
     activate_persona,
     amend_persona,
-    apply_patch,
     archive_persona,
     create_persona,
     propose_patch,
@@ -17,11 +16,9 @@ from apps.personas.actions import (
 from apps.personas.models import SECTION_CHARACTERS, Persona
 from tests.factories import World, make_persona, make_world
 from tests.governance.books import records
+from tests.reviewing import say_yes
 
 pytestmark = pytest.mark.django_db
-
-
-FIRST = {"read_at": 1, "proposal_read_at": 1}
 
 
 @pytest.fixture
@@ -63,7 +60,9 @@ def test_an_open_proposal_leaves_the_persona_until_a_person_applies_it(world: Wo
     persona = make_persona(world)
     proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
     assert (persona.version, proposal.base_sha256, proposal.taint) == (1, persona.sha256, "agent")
-    apply_patch(persona, actor=world.operator, proposal=proposal, values={"style": "Hello first."}, **FIRST)
+    say_yes(proposal, world.operator, {"style": "Hello first."}, read_at=1, target_read_at=1)
+    with acting(world.operator):
+        persona = Persona.objects.visible_to(world.operator).get()
     assert (persona.style, persona.version) == ("Hello first.", 2)
     assert (proposal.state, proposal.decided_by) == (Proposal.State.APPLIED, world.operator.label)
     assert proposal.decided_at is not None
@@ -77,7 +76,7 @@ def test_applying_on_a_persona_that_changed_meanwhile_is_refused(world: World) -
     proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
     amend_persona(persona, actor=world.operator, values={"style": "Brief."})
     with pytest.raises(Stale):
-        apply_patch(persona, actor=world.operator, proposal=proposal, values={"style": "Hello first."}, **FIRST)
+        say_yes(proposal, world.operator, {"style": "Hello first."}, read_at=1, target_read_at=1)
     assert waiting(world, persona) == ["Say hello first."]
 
 
@@ -87,7 +86,7 @@ def test_applying_a_proposal_its_agent_revised_meanwhile_is_refused(world: World
     proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
     propose_patch(persona, actor=world.bot, text="Promise refunds.")
     with pytest.raises(Stale):
-        apply_patch(persona, actor=world.operator, proposal=proposal, values={"style": "Hello first."}, **FIRST)
+        say_yes(proposal, world.operator, {"style": "Hello first."}, read_at=1, target_read_at=1)
     with acting(world.operator):
         assert Persona.objects.visible_to(world.operator).get().style == "Warm and concise."
 
@@ -113,7 +112,7 @@ def test_a_second_patch_revises_the_first(world: World) -> None:
     second = propose_patch(persona, actor=world.bot, text="Say goodbye last.")
     assert (second.pk, second.support_count) == (first.pk, 2)
     assert waiting(world, persona) == ["Say goodbye last."]
-    assert second.evidence == {"conversation_id": 1}
+    assert second.evidence == {"conversation_id": 1, "conversation_ids": [1], "asked_without_conversation": 1}
 
 
 def test_a_rejected_patch_keeps_its_reason_and_the_next_one_starts_anew(world: World) -> None:

@@ -3,25 +3,23 @@
 import pytest
 
 from apps.governance.acting import acting
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible, Stale
+from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NeedsRebase, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord, Proposal
 from apps.skills.actions import (
     amend_skill,
-    apply_deprecation,
-    apply_revision,
     approve_skill,
     count_use,
     deprecate_skill,
     discard_skill,
     draft_skill,
-    propose_deprecation,
-    propose_revision,
     revise_skill,
 )
 from apps.skills.models import Skill, SkillUse
+from apps.skills.proposing import propose_deprecation, propose_revision
 from apps.tenants.actions import create_agent
 from tests.factories import World, make_skill, make_world
 from tests.governance.books import records
+from tests.reviewing import say_yes
 
 pytestmark = pytest.mark.django_db
 
@@ -115,7 +113,7 @@ def test_agent_proposes_the_next_version_and_the_live_one_stays(world: World) ->
     proposal = propose_revision(skill, actor=world.bot, values={"body": "Better."})
     assert proposal.base_sha256 == skill.content_sha256
     assert revisit(world, skill).body == skill.body
-    apply_revision(skill, actor=world.operator, proposal=proposal, values=proposal.content, **read(skill, proposal))
+    say_yes(proposal, world.operator)
     live = revisit(world, skill)
     assert (live.body, live.status, live.approved_by) == ("Better.", Skill.Status.APPROVED, world.operator.label)
     assert live.approved_sha256 == live.content_sha256
@@ -129,7 +127,7 @@ def test_an_applied_revision_stays_marked_as_its_proposers_words(
     # R023, Z-3
     skill = make_skill(world, "approved", actor=getattr(world, drafter))
     proposal = propose_revision(skill, actor=getattr(world, proposer), values={"body": "Better."})
-    apply_revision(skill, actor=world.operator, proposal=proposal, values=proposal.content, **read(skill, proposal))
+    say_yes(proposal, world.operator)
     assert revisit(world, skill).taint == taint
     [record] = [record for record in records(world, skill) if record.act == "skill.revise"]
     assert (record.actor_label, record.taint) == (world.operator.label, taint)
@@ -168,7 +166,12 @@ def test_a_second_proposal_revises_the_open_one(world: World) -> None:
     second = propose_revision(skill, actor=world.bot, values={"body": "B."}, evidence={"message_id": 2})
     assert second.pk == first.pk
     assert (second.content, second.support_count) == ({"body": "B."}, 2)
-    assert second.evidence == {"conversation_id": 1, "message_id": 2}
+    assert second.evidence == {
+        "conversation_id": 1,
+        "message_id": 2,
+        "conversation_ids": [1],
+        "asked_without_conversation": 1,
+    }
 
 
 def test_a_proposal_on_older_bytes_is_not_applied(world: World) -> None:
@@ -176,11 +179,12 @@ def test_a_proposal_on_older_bytes_is_not_applied(world: World) -> None:
     skill = make_skill(world, "approved")
     proposal = propose_revision(skill, actor=world.bot, values={"body": "Better."})
     retirement = propose_deprecation(skill, actor=world.bot, rationale="Nobody uses it.")
+    skill_before = skill.body
     revise_skill(skill, actor=world.operator, values={"body": "Mine."})
-    with pytest.raises(Stale):
-        apply_revision(skill, actor=world.operator, proposal=proposal, values=proposal.content, **read(skill, proposal))
-    with pytest.raises(Stale):
-        apply_deprecation(skill, actor=world.operator, proposal=retirement, **read(skill, retirement))
+    for waiting in (proposal, retirement):
+        with pytest.raises(NeedsRebase, match="changed since the proposer read it") as refusal:
+            say_yes(waiting, world.operator)
+        assert (refusal.value.base["body"], refusal.value.live["body"]) == (skill_before, "Mine.")
     assert revisit(world, skill).body == "Mine."
 
 
@@ -189,7 +193,7 @@ def test_agent_asks_to_retire_a_skill_and_a_person_does(world: World) -> None:
     skill = make_skill(world, "approved")
     proposal = propose_deprecation(skill, actor=world.bot, rationale="Nobody uses it.")
     assert (proposal.rationale, revisit(world, skill).status) == ("Nobody uses it.", Skill.Status.APPROVED)
-    apply_deprecation(skill, actor=world.operator, proposal=proposal, **read(skill, proposal))
+    say_yes(proposal, world.operator)
     assert revisit(world, skill).status == Skill.Status.DEPRECATED
 
 

@@ -9,8 +9,12 @@ from django.db import connection
 
 from apps.conversations.actions import receive_message, resolve_conversation
 from apps.conversations.models import Conversation, InboundEvent
+from apps.governance.acting import acting
+from apps.governance.actions import approve_proposal
 from apps.governance.errors import NotPermitted
 from apps.governance.models import Proposal
+from apps.governance.proposals import Verdict
+from apps.governance.tiers import Tier
 from apps.learning.extraction import extract
 from apps.llm.backend import Backend
 from apps.memory.models import AgentMemory, CustomerProfile
@@ -63,6 +67,7 @@ def fill(backend: Backend) -> Filled:
     persona, memory, profile = make_persona(world), make_memory(world), make_profile(world)
     approved, draft = make_skill(world, "approved"), make_skill(world)
     count_use(approved, actor=world.bot)
+    agree(world, draft)
     write_about_agent(world)
     make_checkpoint("Before the sale", actor=world.operator, agent_id=world.agent.pk)
     proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
@@ -103,6 +108,13 @@ def write_about_rights(world: World) -> None:
     """What differs by agent and for one member, lifting nothing that the filling needs."""
     make_grants(world, "profile_amend__notes")
     make_limit(world, agents=[world.agent.pk])
+
+
+def agree(world: World, draft: Skill) -> None:
+    """One reviewer's yes to a draft, on paper: nothing of it is applied."""
+    with acting(world.operator):
+        proposal = Proposal.objects.visible_to(world.operator).about(draft).get()
+    approve_proposal(proposal, actor=world.operator, verdict=Verdict(proposal.content_sha256, Tier.LOW))
 
 
 def write_about_agent(world: World) -> None:

@@ -21,6 +21,7 @@ HOW_IT_RUNS = (
     *("model", "contract", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
     *("flavour", "context_tier", "skill_index"),
 )
+CHOICES = ("timezone", "ai_disclosure", "slot_order", "high_risk_reviewers", "proposal_days", "max_open_proposals")
 OF_AGENTS = "an agent does this; a person changes the row itself"
 
 
@@ -50,6 +51,11 @@ class Console:
         Act.PERSONA_PROPOSE: OF_AGENTS,
         Act.SKILL_PROPOSE: OF_AGENTS,
         Act.SKILL_FETCH: OF_AGENTS,
+        Act.RULE_PROPOSE: OF_AGENTS,
+        Act.PROPOSAL_SUBMIT: "a draft is submitted by being written",
+        Act.PROPOSAL_APPLY: "an approval applies what enough people agreed to",
+        Act.PROPOSAL_EXPIRE: "a sweep finds what ran out of time",
+        Act.SKILL_UNDO: "an approval is undone through its proposal",
         Act.BLOCK_AMEND: OF_AGENTS,
         Act.CONVERSATION_OPEN: "a message opens its conversation; nobody opens one empty",
         Act.CONVERSATION_IMPORT: "transcripts come in by a command",
@@ -57,7 +63,9 @@ class Console:
         Act.TENANT_CREATE: "tenants are made by a command",
         Act.MEMBER_ADD: "members are invited here; the bare act is the command's",
     }
-    not_for: Mapping[tuple[Act, Role], str] = {}
+    not_for: Mapping[tuple[Act, Role], str] = {
+        (Act.PROPOSAL_UNDO, Role.ADMIN): "whoever applied it undoes it; in the scene that is the operator",
+    }
 
     sent: ClassVar[Mapping[Act, Callable[[Scene, Any], Form]]] = {
         Act.PERSONA_CREATE: add("personas_persona", identity="You are Ada."),
@@ -89,10 +97,19 @@ class Console:
         Act.PROFILE_AMEND: edit("preferences", "notes", notes="New."),
         Act.CONVERSATION_RESOLVE: decision("resolve", outcome="solved"),
         Act.CONVERSATION_ABANDON: decision("abandon"),
-        Act.PROPOSAL_REJECT: decision("reject", reason="No."),
-        Act.PROPOSAL_APPLY: decision("apply", style="Hello first.", persona_version="1"),
+        Act.PROPOSAL_APPROVE: lambda _, row: (decision_of(row, "approve"), {"seen_sha256": row.content_sha256}),
+        Act.PROPOSAL_REJECT: decision("reject", reason_code="wrong", reason="No."),
+        Act.PROPOSAL_UNDO: decision("undo"),
+        Act.PROPOSAL_REOPEN: decision("reopen"),
+        Act.PROPOSAL_SNOOZE: decision("snooze", days="1"),
+        Act.PROPOSAL_CLAIM: decision("claim"),
+        Act.PROPOSAL_REQUEST_REVISION: decision("ask", reason="Shorter."),
+        Act.PROPOSAL_REBASE: decision("rebase"),
+        Act.PROPOSAL_QUARANTINE: decision("quarantine", reason="Odd."),
+        Act.PROPOSAL_RELEASE: decision("release", reason="Fine."),
+        Act.PROPOSAL_WITHDRAW: decision("withdraw"),
         Act.AGENT_CREATE: add("tenants_agent", key="sales", title="Sales", learns="on"),
-        Act.SETTINGS_AMEND: edit("timezone", "ai_disclosure", "slot_order", timezone="Europe/Berlin"),
+        Act.SETTINGS_AMEND: edit(*CHOICES, timezone="Europe/Berlin"),
         Act.AGENT_AMEND: edit(*HOW_IT_RUNS, title="Changed", learns="on", tells_time="on"),
         Act.INVOKABLE_ALLOW: lambda scene, callee: (
             reverse("admin:tenants_invokableagent_add"),

@@ -9,7 +9,6 @@ from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from apps.governance.actors import Role
-from apps.governance.models import Proposal
 from apps.governance.policy import Act
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
@@ -19,6 +18,10 @@ Request = tuple[str, str, dict[str, object] | bytes | None]
 FILE = encode_multipart(BOUNDARY, {"file": SimpleUploadedFile("terms.txt", b"Pay first.")})
 
 
+def on_proposal(verb: str, **body: object) -> Callable[[Scene, Any], Request]:
+    return lambda _, row: ("POST", f"proposals/{row.pk}/{verb}", body)
+
+
 class Rest:
     """`/api/v1/`: agents by their token, people by their session."""
 
@@ -26,6 +29,10 @@ class Rest:
     roles = (Role.OPERATOR, Role.ADMIN, Role.AGENT)
     not_offered: Mapping[Act, str] = {
         Act.GRANT_SYNC: SYNCS,
+        Act.PROPOSAL_SUBMIT: "a draft is submitted by being written",
+        Act.PROPOSAL_APPLY: "an approval applies what enough people agreed to",
+        Act.PROPOSAL_EXPIRE: "a sweep finds what ran out of time",
+        Act.SKILL_UNDO: "an approval is undone through its proposal",
         Act.CONVERSATION_OPEN: "a message opens its conversation; nobody opens one empty",
         Act.CONVERSATION_IMPORT: "transcripts come in by a command",
         Act.MEMORY_APPROVE: "a person vouches for an agent's words on the page that shows them",
@@ -59,6 +66,7 @@ class Rest:
         (Act.SKILL_FETCH, Role.ADMIN): "a person who reads a skill does not use it",
         (Act.BLOCK_AMEND, Role.OPERATOR): "a person who changes a block writes it",
         (Act.BLOCK_AMEND, Role.ADMIN): "a person who changes a block writes it",
+        (Act.PROPOSAL_UNDO, Role.ADMIN): "whoever applied it undoes it; in the scene that is the operator",
         (Act.SKILL_REVISE, Role.AGENT): "the same request of an agent proposes; SKILL_PROPOSE proves it",
     }
 
@@ -112,15 +120,25 @@ class Rest:
                 "idempotency_key": "matrix",
             },
         ),
-        Act.PROPOSAL_REJECT: lambda _, row: (
+        Act.PROPOSAL_APPROVE: lambda _, row: (
             "POST",
-            f"proposals/{row.pk}/transition",
-            {"to": "rejected", "reason": "No."},
+            f"proposals/{row.pk}/approve",
+            {"seen_sha256": row.content_sha256},
         ),
-        Act.PROPOSAL_APPLY: lambda _, row: (
+        Act.PROPOSAL_REJECT: on_proposal("reject", reason_code="wrong", reason="No."),
+        Act.PROPOSAL_UNDO: on_proposal("undo"),
+        Act.PROPOSAL_REOPEN: on_proposal("reopen"),
+        Act.PROPOSAL_SNOOZE: on_proposal("snooze", until="2999-01-01T00:00:00Z"),
+        Act.PROPOSAL_CLAIM: on_proposal("claim"),
+        Act.PROPOSAL_REQUEST_REVISION: on_proposal("request-revision", words="Shorter."),
+        Act.PROPOSAL_REBASE: on_proposal("rebase"),
+        Act.PROPOSAL_QUARANTINE: on_proposal("quarantine", reason="Odd."),
+        Act.PROPOSAL_RELEASE: on_proposal("release", reason="Fine."),
+        Act.PROPOSAL_WITHDRAW: lambda _, row: ("DELETE", f"proposals/{row.pk}", None),
+        Act.RULE_PROPOSE: lambda _, row: (
             "POST",
-            f"proposals/{row.pk}/transition",
-            {"to": Proposal.State.APPLIED.value, "style": "Hello first.", "version": row.version},
+            "proposals",
+            {"kind": "rule.change", "target_id": row.pk, "content": {"text": "Be brief."}},
         ),
     }
 

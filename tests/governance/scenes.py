@@ -4,11 +4,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import connection
+
 from apps.governance.acting import acting
+from apps.governance.actions import approve_proposal, quarantine_proposal, reject_proposal
 from apps.governance.actors import Actor, Role
 from apps.governance.policy import Act
+from apps.governance.proposals import Verdict
+from apps.governance.tiers import Tier
 from apps.memory.actions import amend_block
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
+from apps.skills.actions import revise_skill
+from apps.skills.models import Skill
+from apps.skills.proposing import propose_revision
 from apps.skills.uploads import upload_file
 from apps.tenants.actions import deactivate_member, issue_token
 from apps.tenants.identity import new_tenant_actor
@@ -35,6 +43,7 @@ from tests.factories import (
     make_user,
     make_world,
 )
+from tests.reviewing import say_yes
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,45 @@ def _proposal(world: World) -> Any:
     return propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
 
 
+def _revision(world: World) -> Any:
+    return propose_revision(make_skill(world, "approved"), actor=world.bot, values={"body": "Better."})
+
+
+def _agreed(world: World) -> Any:
+    row = _revision(world)
+    return approve_proposal(row, actor=world.operator, verdict=Verdict(row.content_sha256, Tier.LOW))
+
+
+def _applied(world: World) -> Any:
+    return say_yes(_revision(world), world.operator).proposal
+
+
+def _rejected(world: World) -> Any:
+    return reject_proposal(_revision(world), actor=world.operator, reason="No.")
+
+
+def _held(world: World) -> Any:
+    return quarantine_proposal(_revision(world), actor=world.operator, reason="Odd.")
+
+
+def _late(world: World) -> Any:
+    row = _revision(world)
+    with acting(world.system), connection.cursor() as cursor:
+        cursor.execute("UPDATE governance_proposal SET expires_at = now() - interval '1 day' WHERE id = %s", [row.pk])
+    return row
+
+
+def _moved(world: World) -> Any:
+    row = _revision(world)
+    with acting(world.operator):
+        revise_skill(Skill.objects.get(pk=row.target_id), actor=world.operator, values={"body": "Mine."})
+    return row
+
+
+def _published(world: World) -> Any:
+    return make_skill(world, "approved")
+
+
 def _block_of_agent(world: World) -> Any:
     return amend_block(make_block(world), actor=world.bot, body="By the agent.")
 
@@ -110,6 +158,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.RULE_ADD: _nothing,
     Act.RULE_AMEND: make_rule,
     Act.RULE_RETIRE: make_rule,
+    Act.RULE_PROPOSE: make_rule,
     Act.RULE_RESTORE: lambda world: retire_rule(make_rule(world), actor=world.operator),
     Act.SKILL_DRAFT: _nothing,
     Act.SKILL_AMEND: make_skill,
@@ -118,6 +167,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SKILL_REVISE: lambda world: make_skill(world, "approved"),
     Act.SKILL_PROPOSE: lambda world: make_skill(world, "approved"),
     Act.SKILL_DISCARD: make_skill,
+    Act.SKILL_UNDO: _published,
     Act.SKILL_FETCH: lambda world: make_skill(world, "approved"),
     Act.SKILL_ATTACH: make_skill,
     Act.SKILL_DETACH: make_skill_with_file,
@@ -133,8 +183,20 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.CONVERSATION_RESOLVE: make_conversation,
     Act.CONVERSATION_ABANDON: make_conversation,
     Act.MESSAGE_RECEIVE: lambda world: make_event(world).conversation,
+    Act.PROPOSAL_SUBMIT: make_skill,
+    Act.PROPOSAL_APPROVE: _revision,
+    Act.PROPOSAL_APPLY: _agreed,
+    Act.PROPOSAL_UNDO: _applied,
     Act.PROPOSAL_REJECT: _proposal,
-    Act.PROPOSAL_APPLY: _proposal,
+    Act.PROPOSAL_REOPEN: _rejected,
+    Act.PROPOSAL_SNOOZE: _proposal,
+    Act.PROPOSAL_CLAIM: _proposal,
+    Act.PROPOSAL_REQUEST_REVISION: _proposal,
+    Act.PROPOSAL_REBASE: _moved,
+    Act.PROPOSAL_QUARANTINE: _proposal,
+    Act.PROPOSAL_RELEASE: _held,
+    Act.PROPOSAL_WITHDRAW: _proposal,
+    Act.PROPOSAL_EXPIRE: _late,
     Act.TENANT_CREATE: _new_tenant,
     Act.SETTINGS_AMEND: _settings,
     Act.AGENT_CREATE: _nothing,

@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, ClassVar, Protocol
+
+from django.utils import timezone
 
 from apps.conversations.actions import (
     abandon_conversation,
@@ -13,10 +16,27 @@ from apps.conversations.actions import (
 )
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line
-from apps.governance.actions import reject_proposal, settle_proposal
+from apps.governance.actions import (
+    approve_proposal,
+    claim_proposal,
+    expire_proposal,
+    quarantine_proposal,
+    rebase_proposal,
+    reject_proposal,
+    release_proposal,
+    reopen_proposal,
+    request_revision,
+    settle_proposal,
+    snooze_proposal,
+    undo_proposal,
+    withdraw_proposal,
+)
 from apps.governance.actors import Actor, Role
 from apps.governance.errors import GovernanceError
+from apps.governance.models import Proposal
 from apps.governance.policy import Act
+from apps.governance.proposals import Base, Verdict
+from apps.governance.tiers import Tier
 from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
 from apps.personas.actions import (
     activate_persona,
@@ -26,6 +46,7 @@ from apps.personas.actions import (
     archive_persona,
     create_persona,
     propose_patch,
+    propose_rule_change,
     restore_rule,
     retire_rule,
     write_identity_card,
@@ -41,9 +62,10 @@ from apps.skills.actions import (
     detach_file,
     discard_skill,
     draft_skill,
-    propose_revision,
     revise_skill,
+    unpublish_skill,
 )
+from apps.skills.proposing import propose_revision, submit_draft
 from apps.skills.uploads import upload_file
 from apps.switches.actions import lift_switch, throw_switch
 from apps.switches.models import Switch
@@ -105,7 +127,9 @@ class Actions:
     name = "actions"
     roles = tuple(Role)
     not_offered: Mapping[Act, str] = {Act.GRANT_SYNC: SYNCS}
-    not_for: Mapping[tuple[Act, Role], str] = {}
+    not_for: Mapping[tuple[Act, Role], str] = {
+        (Act.PROPOSAL_UNDO, Role.ADMIN): "whoever applied it undoes it; in the scene that is the operator",
+    }
 
     performed: ClassVar[Mapping[Act, Callable[[Scene, Any, Actor], object]]] = {
         Act.PERSONA_CREATE: lambda scene, _, actor: create_persona(
@@ -158,6 +182,24 @@ class Actions:
             text="Hello?",
             idempotency_key="matrix",
         ),
+        Act.RULE_PROPOSE: lambda _, row, actor: propose_rule_change(row, actor=actor, text="Be brief."),
+        Act.SKILL_UNDO: lambda _, row, actor: unpublish_skill(row, actor=actor, proposal=Proposal()),
+        Act.PROPOSAL_SUBMIT: lambda _, row, actor: submit_draft(row, actor=actor),
+        Act.PROPOSAL_APPROVE: lambda _, row, actor: approve_proposal(
+            row, actor=actor, verdict=Verdict(row.content_sha256, Tier.LOW)
+        ),
+        Act.PROPOSAL_UNDO: lambda _, row, actor: undo_proposal(row, actor=actor),
+        Act.PROPOSAL_REOPEN: lambda _, row, actor: reopen_proposal(row, actor=actor),
+        Act.PROPOSAL_SNOOZE: lambda _, row, actor: snooze_proposal(
+            row, actor=actor, until=timezone.now() + timedelta(days=1)
+        ),
+        Act.PROPOSAL_CLAIM: lambda _, row, actor: claim_proposal(row, actor=actor),
+        Act.PROPOSAL_REQUEST_REVISION: lambda _, row, actor: request_revision(row, actor=actor, words="Shorter."),
+        Act.PROPOSAL_REBASE: lambda _, row, actor: rebase_proposal(row, actor=actor, base=Base(3, "0" * 64)),
+        Act.PROPOSAL_QUARANTINE: lambda _, row, actor: quarantine_proposal(row, actor=actor, reason="Odd."),
+        Act.PROPOSAL_RELEASE: lambda _, row, actor: release_proposal(row, actor=actor, reason="Fine."),
+        Act.PROPOSAL_WITHDRAW: lambda _, row, actor: withdraw_proposal(row, actor=actor),
+        Act.PROPOSAL_EXPIRE: lambda _, row, actor: expire_proposal(row, actor=actor),
         Act.PROPOSAL_REJECT: lambda _, row, actor: reject_proposal(row, actor=actor, reason="No."),
         Act.PROPOSAL_APPLY: lambda _, row, actor: settle_proposal(row, actor=actor),
         Act.TENANT_CREATE: lambda _, new, actor: create_tenant(

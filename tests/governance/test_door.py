@@ -20,7 +20,7 @@ from apps.governance.errors import (
 )
 from apps.governance.models import Proposal
 from apps.governance.policy import POLICY, Act, codename, default_grants
-from apps.personas.actions import amend_persona, apply_patch, archive_persona, create_persona, propose_patch
+from apps.personas.actions import amend_persona, archive_persona, create_persona, propose_patch
 from apps.personas.models import Persona
 from apps.skills.actions import amend_skill, approve_skill, discard_skill, draft_skill
 from apps.skills.models import Skill
@@ -28,6 +28,7 @@ from apps.tenants.actions import create_agent
 from apps.tenants.models import Agent
 from tests.factories import World, make_persona, make_skill, make_world
 from tests.governance.books import records
+from tests.reviewing import say_yes
 
 pytestmark = pytest.mark.django_db
 
@@ -193,19 +194,13 @@ def test_an_act_decides_on_the_state_that_stands_in_the_database(world: World) -
     assert read_earlier.status == Skill.Status.APPROVED
 
 
-def versions(persona: Persona, proposal: Proposal) -> dict[str, int]:
-    return {"read_at": persona.version, "proposal_read_at": proposal.version}
-
-
 def test_a_refusal_inside_an_act_of_two_undoes_both(world: World) -> None:
     # R030
     persona = make_persona(world)
     proposal = propose_patch(persona, actor=world.bot, text="Say hello.")
     narrowed = replace(world.operator, grants=world.operator.grants - {codename(Act.PROPOSAL_APPLY)})
     with pytest.raises(NotPermitted):
-        apply_patch(
-            persona, actor=narrowed, proposal=proposal, values={"style": "Hello."}, **versions(persona, proposal)
-        )
+        say_yes(proposal, narrowed, {"style": "Hello."})
     with acting(world.operator):
         assert Persona.objects.visible_to(world.operator).get().style == "Warm and concise."
         assert Proposal.objects.visible_to(world.operator).open().count() == 1

@@ -4,12 +4,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
+from django.db import connection
 from django_fsm import FSMFieldMixin
 
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
-from apps.governance.actions import reject_proposal, settle_proposal
+from apps.governance.acting import acting
+from apps.governance.actions import approve_proposal, expire_proposal, quarantine_proposal, reject_proposal
 from apps.governance.models import Governed, Proposal
+from apps.governance.proposals import Verdict
+from apps.governance.tiers import Tier
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
 from apps.personas.models import Persona, StandingRule
 from apps.skills.models import Skill
@@ -17,6 +21,7 @@ from apps.switches.actions import lift_switch
 from apps.switches.models import Switch
 from tests.factories import World, make_conversation, make_persona, make_rule, make_skill, make_switch, make_world
 from tests.governance.attempts import BROKEN_RULE, attempt
+from tests.reviewing import say_yes
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +37,16 @@ class Machine:
 
 
 def skill_in(world: World, state: str) -> Skill:
-    return make_skill(world, state)
+    skill = make_skill(world, state)
+    if state == Skill.Status.DRAFT:
+        with acting(world.operator):
+            approved(Proposal.objects.visible_to(world.operator).about(skill).get(), world)
+    return skill
+
+
+def approved(proposal: Proposal, world: World) -> Proposal:
+    """With all the approvals that its tier asks for, and not yet applied."""
+    return approve_proposal(proposal, actor=world.operator, verdict=Verdict(proposal.content_sha256, Tier.LOW))
 
 
 def persona_in(world: World, state: str) -> Persona:
@@ -55,8 +69,18 @@ def conversation_in(world: World, state: str) -> Conversation:
 def proposal_in(world: World, state: str) -> Proposal:
     proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
     if state == Proposal.State.APPLIED:
-        return settle_proposal(proposal, actor=world.operator)
-    return reject_proposal(proposal, actor=world.operator, reason="No.") if state == "rejected" else proposal
+        return say_yes(proposal, world.operator, {"style": "Hello first."}).proposal
+    if state == Proposal.State.QUARANTINED:
+        return quarantine_proposal(proposal, actor=world.operator, reason="Odd.")
+    if state == Proposal.State.EXPIRED:
+        with acting(world.system), connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE governance_proposal SET expires_at = now() - interval '1 day' WHERE id = %s", [proposal.pk]
+            )
+        return expire_proposal(proposal, actor=world.system)
+    if state == Proposal.State.REJECTED:
+        return reject_proposal(proposal, actor=world.operator, reason="No.")
+    return approved(proposal, world)
 
 
 def switch_in(world: World, state: str) -> Switch:
@@ -76,7 +100,13 @@ MACHINES = {
         {"open": "resolved_at = NULL", "abandoned": "resolved_at = NULL"},
     ),
     "proposal": Machine(
-        Proposal, "state", proposal_in, {"applied": "decided_by = 'x'", "rejected": "decided_by = 'x'"}
+        Proposal,
+        "state",
+        proposal_in,
+        {
+            **dict.fromkeys(("applied", "rejected", "expired"), "decided_by = 'x'"),
+            "quarantined": "decided_by = 'x', quarantine_reason = 'x'",
+        },
     ),
 }
 
@@ -122,7 +152,11 @@ def test_database_lets_no_row_be_born_in_a_later_state(noun: str, state: str) ->
     machine, world = MACHINES[noun], make_world()
     row = machine.make(world, states(machine)[0])
     table = row._meta.db_table
-    changes = {"skill": '"name": "twin"', "conversation": '"conversation_key": "twin"', "proposal": '"kind": "x"'}
+    changes = {
+        "skill": '"name": "twin"',
+        "conversation": '"conversation_key": "twin"',
+        "proposal": '"kind": "x", "approval_count": 0',
+    }
     more = f", {changes[noun]}" if noun in changes else ""
     born = (
         f"INSERT INTO {table} SELECT (jsonb_populate_record(row,"  # noqa: S608  # constants above

@@ -28,15 +28,16 @@ def test_only_people_and_seeding_write_a_persona() -> None:
 def test_only_people_write_overlays_identity_cards_and_rules() -> None:
     # R035, R052, R053, R186, R188, R189
     nouns = {"overlay", "identity_card", "rule"}
-    acts = {act for act in Act if act.value.partition(".")[0] in nouns}
+    acts = {act for act in Act if act.value.partition(".")[0] in nouns} - {Act.RULE_PROPOSE}
     assert len(acts) == 6
+    assert POLICY[Act.RULE_PROPOSE].proposes == {Role.AGENT}
     assert all(POLICY[act].allowed == PEOPLE and POLICY[act].risk is Risk.HIGH for act in acts)
 
 
 def test_only_people_move_a_skill() -> None:
     # R018, R094
     moving = {act for act, rule in POLICY.items() if act.value.startswith("skill.") and "status" in rule.fields}
-    assert moving == {Act.SKILL_APPROVE, Act.SKILL_DEPRECATE}
+    assert moving == {Act.SKILL_APPROVE, Act.SKILL_DEPRECATE, Act.SKILL_UNDO}
     assert all(POLICY[act].allowed == PEOPLE for act in (*moving, Act.SKILL_REVISE))
 
 

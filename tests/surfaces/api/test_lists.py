@@ -16,7 +16,7 @@ from apps.governance.door import authorize
 from apps.governance.errors import NotPermitted
 from apps.governance.policy import Act
 from apps.learning.models import Extraction
-from apps.skills.actions import propose_revision
+from apps.skills.proposing import propose_revision
 from apps.tenants.actions import create_agent
 from tests.factories import (
     World,

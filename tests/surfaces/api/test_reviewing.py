@@ -6,7 +6,7 @@ import pytest
 
 from apps.governance.acting import acting
 from apps.learning.models import Extraction
-from apps.skills.actions import propose_deprecation
+from apps.skills.proposing import propose_deprecation
 from tests.factories import World, make_conversation, make_event, make_persona, make_skill
 from tests.surfaces.api.asking import Answer, Asker, answer_event
 
@@ -53,11 +53,11 @@ def test_agent_sees_its_proposal_and_cannot_decide_it(bot: Asker, patch_id: int,
 def test_person_applies_a_patch_as_sections(operator: Asker, patch_id: int) -> None:
     proposal = operator.get(f"proposals/{patch_id}/").body
     answer = decide(
-        operator, patch_id, "applied", avoid="Never name a carrier.", version=proposal["version"], target_version=1
+        operator, patch_id, "applied", goals="Never name a carrier.", version=proposal["version"], target_version=1
     )
     assert (answer.status, answer.body["state"]) == (200, "applied")
     persona = operator.get(f"personas/{proposal['target_id']}/").body
-    assert (persona["avoid"], persona["proposed_patch"]) == ("Never name a carrier.", None)
+    assert (persona["goals"], persona["proposed_patch"]) == ("Never name a carrier.", None)
 
 
 def test_patch_is_not_applied_to_a_persona_that_moved_on(operator: Asker, patch_id: int) -> None:
@@ -69,7 +69,7 @@ def test_patch_is_not_applied_to_a_persona_that_moved_on(operator: Asker, patch_
 
 
 def test_patch_without_sections_applies_nothing(operator: Asker, patch_id: int) -> None:
-    assert list(read_and_apply(operator, patch_id).body["errors"]) == ["body"]
+    assert list(read_and_apply(operator, patch_id).body["errors"]) == ["content"]
 
 
 @pytest.mark.parametrize("to", ["applied", "rejected"])
@@ -88,7 +88,7 @@ def test_proposal_nobody_says_they_read_is_not_applied(
 ) -> None:
     # R030, Z-2, Z-3
     proposal_id: int = request.getfixturevalue(kind)
-    sections = {"avoid": "x"} if kind == "patch_id" else {}
+    sections = {"style": "x"} if kind == "patch_id" else {}
     answer = decide(operator, proposal_id, "applied", **sections)
     assert (answer.status, answer.code, list(answer.body["errors"])) == (400, "invalid", ["version"])
     assert "send the version of the proposal" in answer.body["detail"]
@@ -107,7 +107,7 @@ def test_person_applies_a_revision(world: World, operator: Asker, revision_id: i
 def test_revision_of_bytes_that_changed_is_stale(operator: Asker, revision_id: int) -> None:
     target = operator.get(f"proposals/{revision_id}/").body["target_id"]
     operator.patch(f"skills/{target}/", {"body": "By hand."})
-    assert read_and_apply(operator, revision_id).code == "stale"
+    assert read_and_apply(operator, revision_id).code == "needs_rebase"
     assert operator.get(f"skills/{target}/").body["body"] == "By hand."
 
 
@@ -135,8 +135,8 @@ def test_proposals_are_filtered(operator: Asker, patch_id: int, revision_id: int
 
     assert ids("kind=persona.patch") == [patch_id]
     assert ids("kind=skill.revision&state=open&agent_key=support") == [revision_id]
-    assert ids("target_type=skills.skill") == [revision_id]
-    assert ids("state=applied") == []
+    assert ids("target_type=skills.skill&state=open") == [revision_id]
+    assert ids("state=applied&kind=skill.revision") == []
 
 
 @pytest.mark.parametrize("who", ["bot", "operator"])

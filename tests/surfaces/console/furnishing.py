@@ -9,8 +9,8 @@ from apps.governance.models import AuditCheck, Refusal
 from apps.learning.models import Extraction
 from apps.personas.actions import propose_patch
 from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn
-from apps.skills.actions import propose_deprecation, propose_revision
 from apps.skills.models import Skill
+from apps.skills.proposing import propose_deprecation, propose_revision
 from apps.switches.actions import lift_switch
 from tests.factories import (
     World,

@@ -10,8 +10,9 @@ from apps.governance.models import ChangeRecord, Proposal
 from apps.governance.policy import Act
 from apps.personas.actions import amend_persona, propose_patch
 from apps.personas.models import Persona
-from apps.skills.actions import amend_skill, approve_skill, propose_deprecation, propose_revision
+from apps.skills.actions import amend_skill, approve_skill
 from apps.skills.models import Skill
+from apps.skills.proposing import propose_deprecation, propose_revision
 from tests.factories import World, make_conversation, make_persona, make_skill
 from tests.surfaces.console.browsing import decide, decision_of, form_values, page_of, text_of, words_of
 
@@ -163,7 +164,7 @@ def test_patch_on_a_persona_that_moved_warns_and_is_refused(world: World, operat
 def test_proposal_revised_by_the_agent_meanwhile_is_not_applied_unseen(world: World, operator: Client) -> None:
     skill = make_skill(world, "approved")
     proposal = propose_revision(skill, actor=world.bot, values={"body": "Seen."})
-    path = decision_of(proposal, "revise")
+    path = decision_of(proposal, "approve")
     read = form_values(operator.get(page_of(proposal)).content.decode(), path)
     propose_revision(skill, actor=world.bot, values={"body": "Unseen."})
     response = operator.post(path, read)
@@ -179,7 +180,7 @@ def test_revision_stands_beside_the_live_text_and_is_applied(world: World, opera
     page = text_of(operator.get(page_of(proposal)))
     assert "removed" in page
     assert "<ins>Ask first.</ins>" in page or "<ins>Ask</ins>" in page
-    assert decide(operator, proposal, "revise").status_code == 303
+    assert decide(operator, proposal, "approve", seen_sha256=proposal.content_sha256).status_code == 303
     with acting(world.operator):
         live = Skill.objects.get(pk=skill.pk)
     assert (live.body, live.status) == ("Ask first.", Skill.Status.APPROVED)
@@ -189,14 +190,14 @@ def test_deprecation_is_applied(world: World, operator: Client) -> None:
     skill = make_skill(world, "approved")
     proposal = propose_deprecation(skill, actor=world.bot, rationale="Nobody asks for it.")
     assert "Nobody asks for it." in text_of(operator.get(page_of(proposal)))
-    assert decide(operator, proposal, "deprecate").status_code == 303
+    assert decide(operator, proposal, "approve", seen_sha256=proposal.content_sha256).status_code == 303
     assert status_of(world, skill) == Skill.Status.DEPRECATED
 
 
 def test_rejected_proposal_leaves_the_target_as_it_is(world: World, operator: Client) -> None:
     persona = make_persona(world)
     proposal = propose_patch(persona, actor=world.bot, text="Say sorry first.")
-    assert decide(operator, proposal, "reject", reason="We never grovel.").status_code == 303
+    assert decide(operator, proposal, "reject", reason="We never grovel.", reason_code="wrong_tone").status_code == 303
     with acting(world.operator):
         assert Persona.objects.get(pk=persona.pk).version == persona.version
     assert "We never grovel." in text_of(operator.get(page_of(proposal)))

@@ -1,0 +1,152 @@
+"""What a person sends to decide on a proposal, and how the names of states to reach become decisions."""
+
+from typing import ClassVar
+
+from rest_framework.exceptions import ValidationError
+from rest_framework.serializers import ChoiceField, DateTimeField, DictField
+
+from apps.api.bodies import Body, Number, Sent, Text, YesNo
+from apps.api.moves import refuse_unreachable
+from apps.governance.actions import reject_proposal
+from apps.governance.actors import Actor
+from apps.governance.models import Proposal
+from apps.personas.models import SECTIONS
+from apps.review.decisions import Yes, approve
+
+READ = "The proposal's version that was read."
+
+
+class ProposalMove(Body):
+    """What a person decided. A persona's patch is free text: the sections it comes to are sent along."""
+
+    to = ChoiceField([Proposal.State.APPLIED.value, Proposal.State.REJECTED.value])
+    identity = Text(required=False)
+    style = Text(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
+    avoid = Text(required=False)
+    defaults = Text(required=False)
+    goals = Text(required=False)
+    target_version = Number(required=False, help_text="The persona's version that stood beside the proposal.")
+    version = Number(required=False, help_text="The proposal's version that was read; applied needs it.")
+    reason_code = ChoiceField(Proposal.Reason.choices, required=False)
+    confirm_findings = YesNo(required=False)
+    reason = Text(required=False)
+
+
+class NewProposal(Body):
+    """A change that its author may not make, or wants others to look at first."""
+
+    kind = ChoiceField(Proposal.Kind.choices)
+    target_id = Number(
+        required=False, allow_null=True, help_text="What it is about; for rule.lines an agent, or null for everybody."
+    )
+    content = DictField(required=False)
+    rationale = Text(required=False, max_length=4_000)
+
+
+class Asking(Body):
+    """A decision that needs no words."""
+
+    bare: ClassVar[bool] = True
+
+    version = Number(required=False, help_text=READ)
+
+
+class Reopening(Asking):
+    """Why it is taken up again, if that needs saying."""
+
+    reason = Text(required=False)
+
+
+class YesBody(Body):
+    """A yes to exactly the bytes that were read."""
+
+    seen_sha256 = Text(help_text="The `content_sha256` that was read.")
+    content = DictField(required=False, help_text="The words as the reviewer changed them; left out, they stay.")
+    confirm_findings = YesNo(required=False, help_text="True, with a reason: what the scanner points at may stand.")
+    target_version = Number(required=False, help_text="The target's version that stood beside the proposal.")
+    version = Number(required=False, help_text=READ)
+    reason = Text(required=False)
+
+
+class Rejection(Body):
+    """A no, and why in a word; other words are welcome."""
+
+    about = Body.about - {"reason"}
+
+    reason_code = ChoiceField(Proposal.Reason.choices)
+    reason = Text(required=False)
+    version = Number(required=False, help_text=READ)
+
+
+class Why(Body):
+    """A decision that is worth nothing without its reason."""
+
+    about = Body.about - {"reason"}
+
+    reason = Text()
+    version = Number(required=False, help_text=READ)
+
+
+class Asked(Body):
+    """What the agent should say otherwise."""
+
+    words = Text()
+    version = Number(required=False, help_text=READ)
+
+
+class Moment(Body):
+    """Until when it is put off."""
+
+    until = DateTimeField(allow_null=True)
+    version = Number(required=False, help_text=READ)
+
+
+class Rebasing(Asking):
+    """The words over what is live now; left out, they stay."""
+
+    content = DictField(required=False)
+
+
+def yes_of(sent: Sent) -> Yes:
+    """The body as a reviewer's yes."""
+    values = sent.values
+    return Yes(
+        values["seen_sha256"],
+        values.get("content"),
+        values.get("confirm_findings", False),
+        values.get("reason", ""),
+        sent.read_at,
+        values.get("target_version"),
+    )
+
+
+def decide(proposal: Proposal, sent: Sent, *, actor: Actor) -> bool:
+    """Carry out what a person decided; whether it is done, or others have to agree."""
+    refuse_unreachable(proposal, "state", sent.values["to"])
+    reason = sent.values.get("reason", "")
+    if sent.values["to"] == Proposal.State.APPLIED:
+        return approve(proposal, _yes(proposal, sent), actor=actor).applied
+    if not reason.strip():
+        raise ValidationError({"reason": ["Say why; the reason stays with the proposal."]})
+    code = sent.values.get("reason_code", "")
+    reject_proposal(proposal, actor=actor, reason=reason, reason_code=code, read_at=sent.read_at)
+    return True
+
+
+def _yes(proposal: Proposal, sent: Sent) -> Yes:
+    if sent.read_at is None:
+        raise ValidationError({"version": ["Say which text you read: send the version of the proposal you decide on."]})
+    sections = sent.only(*SECTIONS)
+    target_version = sent.values.get("target_version")
+    if proposal.kind not in {Proposal.Kind.PERSONA_PATCH, Proposal.Kind.PERSONA_FIELDS}:
+        _refuse_foreign(sent)
+    confirmed, reason = sent.values.get("confirm_findings", False), sent.values.get("reason", "")
+    # The version that was read stands for the bytes; it is compared once more under the lock.
+    return Yes(proposal.content_sha256, sections or None, confirmed, reason, sent.read_at, target_version)
+
+
+def _refuse_foreign(sent: Sent) -> None:
+    if foreign := sent.only(*SECTIONS, "target_version"):
+        raise ValidationError(
+            {name: ["This belongs to a persona; this proposal is about something else."] for name in foreign}
+        )

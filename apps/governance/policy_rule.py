@@ -1,0 +1,68 @@
+"""What one row of the policy says."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from apps.governance.actors import Role
+
+
+class Risk(StrEnum):
+    """What a mistaken yes would cost."""
+
+    LOW = "low"
+    HIGH = "high"
+
+
+class Does(StrEnum):
+    """What becomes of the governed row an act is about."""
+
+    MAKES = "makes"
+    CHANGES = "changes"
+    WRITES = "makes or changes"
+    REMOVES = "removes"
+    # A journal or a counter is written instead.
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the policy. `on` names the noun it writes, where that is not the act's own.
+
+    `signs` are columns that it stamps for people alone, because an agent's signature is none.
+    `reviewers` is how many people must agree before what was brought takes effect; a proposal's tier may ask for more.
+    """
+
+    direct: frozenset[Role]
+    fields: tuple[str, ...] = ()
+    proposes: frozenset[Role] = frozenset()
+    risk: Risk = Risk.LOW
+    settled: frozenset[str] = frozenset()
+    does: Does = Does.CHANGES
+    stamps: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()
+    on: str = ""
+    reviewers: int = 0
+
+    def writes(self, *, adding: bool) -> frozenset[str]:
+        """The governed fields of a row that the act makes, or of one that stands already."""
+        return frozenset(self.fields) if adding else frozenset(self.fields) - self.settled
+
+    @property
+    def allowed(self) -> frozenset[Role]:
+        """Every role that may come to the door with this act at all."""
+        return self.direct | self.proposes
+
+    @property
+    def makes(self) -> bool:
+        """Whether it may bring a row into being."""
+        return self.does in {Does.MAKES, Does.WRITES}
+
+    @property
+    def changes(self) -> bool:
+        """Whether it may write a row that stands already."""
+        return self.does in {Does.CHANGES, Does.WRITES}
+
+    @property
+    def removes(self) -> bool:
+        """Whether it may take a row away."""
+        return self.does is Does.REMOVES

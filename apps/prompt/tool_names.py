@@ -1,0 +1,70 @@
+"""What tools a text names, and what they do: the one home of the house tools' names."""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+GET_SKILL: Final = "get_skill"
+GET_SKILL_ATTACHMENT: Final = "get_skill_attachment"
+LIST_SKILLS: Final = "list_skills"
+UPDATE_MEMORY: Final = "update_memory"
+UPDATE_CUSTOMER_PROFILE: Final = "update_customer_profile"
+PROPOSE_PERSONA_PATCH: Final = "propose_persona_patch"
+DRAFT_SKILL: Final = "draft_skill"
+
+
+class Effect(StrEnum):
+    """What calling a tool leaves behind."""
+
+    READS = "reads"
+    WRITES = "writes"
+    PAYS = "pays"
+
+
+HOUSE: Mapping[str, Effect] = MappingProxyType(
+    {
+        GET_SKILL: Effect.READS,
+        GET_SKILL_ATTACHMENT: Effect.READS,
+        LIST_SKILLS: Effect.READS,
+        UPDATE_MEMORY: Effect.WRITES,
+        UPDATE_CUSTOMER_PROFILE: Effect.WRITES,
+        PROPOSE_PERSONA_PATCH: Effect.WRITES,
+        DRAFT_SKILL: Effect.WRITES,
+    }
+)
+# Parts of the names that operators give to their own tools.
+_PAYING: Final = frozenset(
+    {"charge", "credit", "invoice", "pay", "payment", "payout", "purchase", "refund", "refunds", "transfer", "withdraw"}
+)
+_READING: Final = frozenset({"check", "count", "fetch", "find", "get", "list", "lookup", "read", "search", "show"})
+_WRITING: Final = frozenset(
+    {"add", "approve", "book", "cancel", "close", "create", "delete", "draft", "edit", "escalate", "grant", "issue"}
+    | {"move", "open", "order", "post", "propose", "reject", "remove", "reset", "revoke", "save", "schedule", "send"}
+    | {"set", "submit", "update", "upload", "write"}
+)
+# Long runs are no names; the bound keeps the search linear.
+_NAME: Final = re.compile(r"(?<![A-Za-z0-9_])[a-z][a-z0-9]{0,40}(?:_[a-z0-9]{1,40}){1,8}(?![A-Za-z0-9_])")
+
+
+def tools_named(text: str) -> frozenset[str]:
+    """Every word of a text that is written as tools are."""
+    return frozenset(_NAME.findall(text))
+
+
+def effect_of(name: str) -> Effect | None:
+    """What a tool of this name does; None where the name says nothing, as that of a plain variable."""
+    if name in HOUSE:
+        return HOUSE[name]
+    verb, *rest = name.split("_")
+    if verb in _READING:
+        return Effect.READS
+    if verb in _PAYING or (verb in _WRITING and _PAYING & set(rest)):
+        return Effect.PAYS
+    return Effect.WRITES if verb in _WRITING else None
+
+
+def effects_in(text: str) -> frozenset[Effect]:
+    """What the tools that a text names can do."""
+    return frozenset(effect for name in tools_named(text) if (effect := effect_of(name)) is not None)

@@ -1,0 +1,52 @@
+"""How one kind of proposal is read, shown, applied and undone: what a noun declares, so that no surface asks about kinds."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apps.governance.actors import Actor
+from apps.governance.models import Governed, Proposal
+from apps.governance.proposals import Base
+from apps.governance.tiers import Touch
+
+# Field by field; Any, for a field may be a text, a number or lines.
+Values = Mapping[str, Any]
+# A target is a row of the noun the applier is declared for.
+Target = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Applier:
+    """One kind of proposal.
+
+    `live` is what stands now, field by field, and `after` what would stand once the words are applied to it. `check` refuses
+    words that could not be applied. `apply` makes the change and returns what an undo needs; `undo` puts it back. A kind
+    that `appends` never needs a rebase. One whose words are `free_text` is applied in the words of a reviewer alone.
+    """
+
+    model: type[Governed]
+    live: Callable[[Target], Values]
+    sha256: Callable[[Target], str]
+    after: Callable[[Values, Values], Values]
+    touches: Callable[[Values, Values], frozenset[Touch]]
+    check: Callable[[Values], Values]
+    apply: Callable[[Target, Actor, Proposal], Values]
+    undo: Callable[[Target, Actor, Proposal], object] | None = None
+    cannot_undo: str = ""
+    appends: bool = False
+    free_text: bool = False
+    consequence: str = "The next session of the agent carries it; sessions already open keep what they started with."
+
+    def base(self, target: Target) -> Base:
+        """What a reader of the target is bound to."""
+        return Base(target.version, self.sha256(target), self.live(target))
+
+
+def over(live: Values, words: Values) -> Values:
+    """The live fields with those that the words name replaced."""
+    return {**live, **words}
+
+
+def changed(live: Values, after: Values) -> frozenset[str]:
+    """The fields that would be others."""
+    return frozenset(name for name in after if after[name] != live.get(name))

@@ -1,0 +1,175 @@
+"""A person's decision about a proposal, and its effect, in one commit."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apps.governance.acting import acting
+from apps.governance.actions import approve_proposal, rebase_proposal, settle_proposal, undo_proposal
+from apps.governance.actors import Actor
+from apps.governance.door import authorize, refuse_stale
+from apps.governance.errors import FindingsUnconfirmed, IllegalTransition, Invalid, NeedsRebase, NotVisible
+from apps.governance.models import Governed, Proposal
+from apps.governance.policy import Act
+from apps.governance.proposals import Verdict, has_enough, panel_of, refuse_undecidable, refuse_unseen
+from apps.governance.tiers import tier_of
+from apps.prompt.findings import to_confirm
+from apps.review.applier import Applier, Target, Values, changed
+from apps.review.registry import applier_of, held_target
+from apps.tenants.terms import review_terms
+
+
+@dataclass(frozen=True, slots=True)
+class Yes:
+    """What a reviewer sends with a yes.
+
+    `content` is what they made of the words, None for as they stand; `target_read_at` the version of the target that stood
+    beside them.
+    """
+
+    seen_sha256: str
+    content: Mapping[str, Any] | None = None
+    confirm_findings: bool = False
+    reason: str = ""
+    read_at: int | None = None
+    target_read_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a yes came to: the change is live, or more people have to agree."""
+
+    proposal: Proposal
+    target: Governed
+    applied: bool
+    approvals: int
+    reviewers: int
+
+    @property
+    def sentence(self) -> str:
+        """What to tell the reviewer."""
+        if self.applied:
+            return "Applied."
+        missing = self.reviewers - self.approvals
+        who = "one more reviewer" if missing == 1 else f"{missing} more reviewers"
+        edited = " Your edit is kept with it." if self.proposal.is_edited else ""
+        tier = self.proposal.tier
+        return (
+            f"Noted; nothing is live yet. At the tier {tier} it takes {who} who neither proposed nor edited it.{edited}"
+        )
+
+
+def approve(proposal: Proposal, yes: Yes, *, actor: Actor) -> Decided:
+    """Say yes to exactly what was read. The change is made once everybody has agreed whom its tier asks for."""
+    authorize(actor, Act.PROPOSAL_APPROVE, proposal.tenant_id, agent_id=proposal.agent_id)
+    terms = review_terms(actor)
+    with acting(actor):
+        # The target first: whoever changes it revises its proposal afterwards, and two orders would wait for each other.
+        target = held_target(proposal, actor)
+        row = _held(proposal, actor)
+        refuse_stale(row, yes.read_at)
+        refuse_undecidable(row)
+        refuse_unseen(row, yes.seen_sha256)
+        refuse_stale(target, yes.target_read_at)
+        verdict = _verdict(row, target, yes)
+        approve_proposal(proposal, actor=actor, verdict=verdict, terms=terms)
+        applied = has_enough(proposal, terms)
+        if applied:
+            replaced = applier_of(proposal).apply(target, actor, proposal)
+            settle_proposal(proposal, actor=actor, reason=yes.reason, replaced=replaced)
+    return Decided(proposal, target, applied, proposal.approval_count, panel_of(proposal, terms).reviewers)
+
+
+def undo(proposal: Proposal, *, actor: Actor, read_at: int | None = None) -> Proposal:
+    """Take one's yes back within a minute: what was there before is live again, as a new version, and the proposal waits."""
+    applier = applier_of(proposal)
+    authorize(actor, Act.PROPOSAL_UNDO, proposal.tenant_id, agent_id=proposal.agent_id)
+    if applier.undo is None:
+        raise IllegalTransition(applier.cannot_undo)
+    with acting(actor):
+        target, applied = held_target(proposal, actor), _held(proposal, actor)
+        undo_proposal(proposal, actor=actor, read_at=read_at)
+        _refuse_changed_since(applied, target)
+        applier.undo(target, actor, applied)
+    return proposal
+
+
+def rebase(
+    proposal: Proposal, *, actor: Actor, content: Mapping[str, Any] | None = None, read_at: int | None = None
+) -> Proposal:
+    """Bind a proposal to what is live now, after a look at both texts; with `content`, in other words."""
+    authorize(actor, Act.PROPOSAL_REBASE, proposal.tenant_id, agent_id=proposal.agent_id)
+    applier = applier_of(proposal)
+    with acting(actor):
+        target = held_target(proposal, actor)
+        words = None if content is None else applier.check(content)
+        return rebase_proposal(
+            _held(proposal, actor), actor=actor, base=applier.base(target), words=words, read_at=read_at
+        )
+
+
+def needs_rebase(proposal: Proposal, target: Target, applier: Applier) -> bool:
+    """Whether what it would change is not what its words were written over."""
+    unbound = applier.appends or (applier.free_text and not proposal.is_edited)
+    return not unbound and bool(applier.sha256(target) != proposal.base_sha256)
+
+
+def _held(proposal: Proposal, actor: Actor) -> Proposal:
+    rows = Proposal.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
+    row = rows.filter(pk=proposal.pk).first()
+    if row is None:
+        raise NotVisible("There is no such proposal.")
+    return row
+
+
+def _verdict(row: Proposal, target: Target, yes: Yes) -> Verdict:
+    applier = applier_of(row)
+    edits = yes.content is not None and dict(yes.content) != row.words
+    words = _words(row, applier, yes)
+    live = applier.live(target)
+    if needs_rebase(row, target, applier) and not (edits and applier.free_text):
+        raise NeedsRebase(
+            f"{row.target_label} changed since the proposer read it (version {row.base_version}; it is now at"
+            f" {target.version}). Compare both and rebase the proposal, as it is or in other words.",
+            row.base_content,
+            live,
+        )
+    after = applier.after(live, words)
+    findings = _confirmed(live, after, yes)
+    tier = tier_of(applier.touches(live, after))
+    edited, base = (words, applier.base(target)) if edits else (None, None)
+    return Verdict(yes.seen_sha256, tier, edited, base, findings, yes.reason)
+
+
+def _words(row: Proposal, applier: Applier, yes: Yes) -> Values:
+    if yes.content is not None:
+        return applier.check(yes.content)
+    if applier.free_text and not row.is_edited:
+        raise Invalid(
+            "This proposal is free text. Send what it comes to, field by field.",
+            {"content": ["Say how the fields shall read."]},
+        )
+    words: Values = row.words
+    return words
+
+
+def _confirmed(live: Values, after: Values, yes: Yes) -> tuple[str, ...]:
+    findings = to_confirm(text for name in sorted(changed(live, after)) for text in _texts(after[name]))
+    if findings and not (yes.confirm_findings and yes.reason.strip()):
+        raise FindingsUnconfirmed(
+            f"The scanner points at something in these words ({', '.join(findings)}). Read them once more; if they may stand,"
+            " confirm the findings and say why.",
+            findings,
+        )
+    return findings
+
+
+def _texts(value: object) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else [str(value)]
+
+
+def _refuse_changed_since(applied: Proposal, target: Target) -> None:
+    if "version" in applied.replaced and target.version != applied.replaced["version"]:
+        raise IllegalTransition(
+            f"{applied.target_label} changed again since, so nothing is undone. Change it by hand, or restore a version."
+        )

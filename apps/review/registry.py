@@ -1,0 +1,35 @@
+"""Every kind of proposal and what it is about. A kind without an entry cannot be decided on, and a test fails for it."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import cast
+
+from apps.governance.actors import Actor
+from apps.governance.errors import NotVisible
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed, Proposal
+from apps.review import of_personas, of_skills
+from apps.review.applier import Applier, Target
+
+APPLIERS: Mapping[tuple[Proposal.Kind, str], Applier] = MappingProxyType({**of_personas.APPLIERS, **of_skills.APPLIERS})
+
+
+def applier_of(proposal: Proposal) -> Applier:
+    """How this proposal is read, applied and undone."""
+    return APPLIERS[Proposal.Kind(proposal.kind), proposal.target_type]
+
+
+def target_of(proposal: Proposal, actor: Actor, *, held: bool = False) -> Target | None:
+    """The row it would change, if it is there; `held` keeps others from changing it until the commit."""
+    rows = cast("GovernedQuerySet[Governed]", applier_of(proposal).model._default_manager.all()).visible_to(actor)
+    if held:
+        rows = rows.select_for_update(no_key=True, of=("self",))
+    return rows.filter(pk=proposal.target_id).first()
+
+
+def held_target(proposal: Proposal, actor: Actor) -> Target:
+    """The row it would change, kept as it is until the commit."""
+    target = target_of(proposal, actor, held=True)
+    if target is None:
+        raise NotVisible(f"What this proposal is about ({proposal.target_label}) is not there any more. Reject it.")
+    return target

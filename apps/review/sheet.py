@@ -1,0 +1,95 @@
+"""What a reviewer reads: each field as it was, as it is and as it would be, and what the decision asks for."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.models import Approval, Governed, Proposal
+from apps.governance.proposals import authors_of, panel_of, reviewers_of
+from apps.governance.tiers import Panel, Touch
+from apps.prompt.findings import to_confirm
+from apps.review.applier import Applier, changed
+from apps.review.decisions import needs_rebase
+from apps.review.registry import applier_of, target_of
+from apps.tenants.terms import review_terms
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field of the target: what the proposer read, what is live, what would be."""
+
+    name: str
+    base: Any  # Any: a text, or a list of lines
+    live: Any
+    after: Any
+
+    @property
+    def moved(self) -> bool:
+        """Whether somebody changed it since the proposer read it."""
+        return bool(self.base != self.live)
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A proposal as one decides on it. Without a target there is nothing left to apply."""
+
+    proposal: Proposal
+    applier: Applier
+    target: Governed | None
+    fields: tuple[FieldChange, ...]
+    touches: frozenset[Touch]
+    findings: tuple[str, ...]
+    needs_rebase: bool
+    panel: Panel
+    approvals: tuple[Approval, ...]
+    is_author: bool
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether the reviewer has to say what the free text comes to."""
+        return self.applier.free_text and not self.proposal.is_edited
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether a yes to it can be taken back for a minute."""
+        return self.applier.undo is not None
+
+
+def sheet_of(proposal: Proposal, *, actor: Actor) -> Sheet:
+    """Read a proposal beside its target as both stand now."""
+    applier = applier_of(proposal)
+    terms = review_terms(actor)
+    with acting(actor):
+        target = target_of(proposal, actor)
+        fields, touches = _changes(proposal, applier, target)
+        approvals = tuple(reviewers_of(proposal))
+    return Sheet(
+        proposal,
+        applier,
+        target,
+        fields,
+        touches,
+        to_confirm(text for field in fields for text in _texts(field.after)),
+        target is not None and needs_rebase(proposal, target, applier),
+        panel_of(proposal, terms),
+        approvals,
+        actor.user_id in authors_of(proposal),
+    )
+
+
+def _changes(
+    proposal: Proposal, applier: Applier, target: Governed | None
+) -> tuple[tuple[FieldChange, ...], frozenset[Touch]]:
+    if target is None or (applier.free_text and not proposal.is_edited):
+        return (), frozenset()
+    live = applier.live(target)
+    after = applier.after(live, proposal.words)
+    base = proposal.base_content
+    fields = (FieldChange(name, base.get(name, live.get(name)), live.get(name), after[name]) for name in after)
+    shown = changed(live, after)
+    return tuple(field for field in fields if field.name in shown or field.moved), applier.touches(live, after)
+
+
+def _texts(value: object) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else [str(value)]

@@ -1,0 +1,97 @@
+"""What is asked of the reviewers of skills: a draft, a next version of a live one, or that one be retired (R020, Z-2, Z-3)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from apps.governance.acting import acting
+from apps.governance.actions import open_proposal
+from apps.governance.actors import Actor
+from apps.governance.door import refuse_foreign
+from apps.governance.errors import NotPermitted
+from apps.governance.models import Proposal, ProposalQuerySet, Taint
+from apps.governance.policy import Act
+from apps.governance.proposals import ProposedChange, refuse_flaws
+from apps.governance.tiers import Tier, Touch, tier_of
+from apps.skills.models import Skill
+from apps.skills.rules import touches
+from apps.tenants.terms import review_terms
+
+
+def submit_draft(skill: Skill, *, actor: Actor, evidence: Mapping[str, Any] | None = None) -> Proposal:
+    """Put a draft before the reviewers as it stands; what they approve are exactly these bytes."""
+    _refuse_held(skill, actor)
+    texts = skill.texts
+    change = ProposedChange(
+        Proposal.Kind.SKILL_NEW,
+        skill.agent_id,
+        skill.content_sha256,
+        texts,
+        evidence=evidence or {},
+        base_version=skill.version,
+        tier=tier_of(touches(texts.values())),
+        taint=Taint(skill.taint),
+    )
+    return open_proposal(skill, actor=actor, act=Act.PROPOSAL_SUBMIT, change=change, terms=review_terms(actor))
+
+
+def propose_revision(
+    skill: Skill,
+    *,
+    actor: Actor,
+    values: Mapping[str, str],
+    rationale: str = "",
+    evidence: Mapping[str, Any] | None = None,
+) -> Proposal:
+    """Bring a next version of an approved skill before a person; the live one is untouched until then (Z-3)."""
+    refuse_foreign(Act.SKILL_PROPOSE, values)
+    refuse_flaws(Skill, values)
+    tier = tier_of(touches({**skill.texts, **values}.values()))
+    change = _change(Proposal.Kind.SKILL_REVISION, skill, values, rationale, evidence, tier=tier)
+    return open_proposal(skill, actor=actor, act=Act.SKILL_PROPOSE, change=change, terms=review_terms(actor))
+
+
+def propose_deprecation(
+    skill: Skill, *, actor: Actor, rationale: str, evidence: Mapping[str, Any] | None = None
+) -> Proposal:
+    """Ask a person to retire a skill (R020, Z-2)."""
+    tier = tier_of({Touch.RETIREMENT})
+    change = _change(Proposal.Kind.SKILL_DEPRECATION, skill, {}, rationale, evidence, tier=tier)
+    return open_proposal(skill, actor=actor, act=Act.SKILL_PROPOSE, change=change, terms=review_terms(actor))
+
+
+def submission_of(skill: Skill, actor: Actor) -> Proposal | None:
+    """The open proposal by which a draft waits for its reviewers."""
+    return _submissions(skill, actor).open().first()
+
+
+def _submissions(skill: Skill, actor: Actor) -> ProposalQuerySet:
+    return Proposal.objects.visible_to(actor).about(skill).filter(kind=Proposal.Kind.SKILL_NEW)
+
+
+def _change(
+    kind: Proposal.Kind,
+    skill: Skill,
+    content: Mapping[str, str],
+    rationale: str,
+    evidence: Mapping[str, Any] | None,
+    *,
+    tier: Tier,
+) -> ProposedChange:
+    return ProposedChange(
+        kind,
+        skill.agent_id,
+        skill.content_sha256,
+        content,
+        rationale,
+        evidence or {},
+        base_version=skill.version,
+        base_content=skill.texts,
+        tier=tier,
+    )
+
+
+def _refuse_held(skill: Skill, actor: Actor) -> None:
+    with acting(actor):
+        held = _submissions(skill, actor).filter(state=Proposal.State.QUARANTINED).first()
+    if held is not None:
+        raise NotPermitted(f"Proposal {held.pk} holds this draft apart. A person has to release it first.")

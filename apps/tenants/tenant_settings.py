@@ -1,0 +1,78 @@
+"""What a tenant decides for all its agents; one row."""
+
+from typing import ClassVar
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+from apps.prompt.values import Disclosure, SlotOrder
+from apps.tenants.rules import TIME_ZONE_RULE, is_time_zone
+
+
+def known_timezone(name: str) -> None:
+    """Refuse a zone that the zone database does not have."""
+    if not is_time_zone(name):
+        raise ValidationError(f"There is no time zone {name}. {TIME_ZONE_RULE}")
+
+
+class TenantSettings(Governed):
+    """What a tenant decides for all its agents."""
+
+    timezone = models.CharField(
+        "time zone",
+        max_length=60,
+        default="UTC",
+        validators=[known_timezone],
+        help_text="Such as Europe/Berlin. Agents are told the date and the time of this zone.",
+    )
+    ai_disclosure = models.CharField(
+        "AI disclosure",
+        max_length=20,
+        default=Disclosure.ON_REQUEST.value,
+        choices=[
+            (Disclosure.ALWAYS.value, "Always: the first reply says so"),
+            (Disclosure.ON_REQUEST.value, "On request: whoever asks is told"),
+            (Disclosure.NEVER_VOLUNTEER.value, "Never volunteered: not raised by itself, never denied"),
+        ],
+        help_text="When customers are told that they talk to an AI. Many places have a law about this.",
+    )
+    slot_order = models.CharField(
+        max_length=20,
+        default=SlotOrder.PERSONA_FIRST.value,
+        choices=[
+            (SlotOrder.PERSONA_FIRST.value, "Persona first"),
+            (SlotOrder.CONTRACT_FIRST.value, "Contract first: agents share its cache"),
+        ],
+        help_text="What the prompt begins with. Contract first costs less where several agents have one contract.",
+    )
+    high_risk_reviewers = models.PositiveSmallIntegerField(
+        "reviewers at the high tier",
+        default=2,
+        choices=[(1, "One, who may have written the words"), (2, "Two, who neither proposed nor edited the words")],
+        help_text="Who has to agree to what touches hard don'ts, the contract, autonomous sending or tools that pay.",
+    )
+    proposal_days = models.PositiveSmallIntegerField(
+        "days a proposal waits",
+        default=30,
+        validators=[MinValueValidator(1), MaxValueValidator(365)],
+        help_text="After so many days without a decision a proposal expires. It can be reopened.",
+    )
+    max_open_proposals = models.PositiveSmallIntegerField(
+        "open proposals of an agent",
+        default=50,
+        validators=[MinValueValidator(1), MaxValueValidator(1000)],
+        help_text="An agent with so many open proposals has to revise one of them, or wait.",
+    )
+
+    noun = "settings"
+    objects = GovernedQuerySet["TenantSettings"].as_manager()
+
+    class Meta(Governed.Meta):
+        verbose_name_plural = "tenant settings"
+        constraints: ClassVar = [models.UniqueConstraint(fields=["tenant"], name="tenant_has_one_settings_row")]
+
+    def __str__(self) -> str:
+        return "Settings"

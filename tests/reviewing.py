@@ -1,0 +1,22 @@
+"""Decisions on proposals as a reviewer takes them: on what stands there."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from apps.governance.actors import Actor
+from apps.governance.models import Proposal
+from apps.review.decisions import Decided, Yes, approve
+
+
+def say_yes(
+    proposal: Proposal,
+    actor: Actor,
+    content: Mapping[str, Any] | None = None,
+    *,
+    confirmed: str = "",
+    read_at: int | None = None,
+    target_read_at: int | None = None,
+) -> Decided:
+    """Approve what stands there, or what `content` makes of it; `confirmed` is why the scanner's findings may stand."""
+    yes = Yes(proposal.content_sha256, content, bool(confirmed), confirmed, read_at, target_read_at)
+    return approve(proposal, yes, actor=actor)
