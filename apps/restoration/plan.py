@@ -12,7 +12,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import may
+from apps.governance.authority import may
 from apps.governance.errors import Erased, Invalid, NotPermitted
 from apps.governance.history import records_at
 from apps.governance.models import Governed
@@ -208,10 +208,10 @@ def _label(row: Any, keys: Mapping[int, str]) -> str:
 
 def _lacking(steps: Iterable[Step], actor: Actor) -> Iterator[str]:
     """Each right that some step needs and the actor does not hold, once."""
-    needed = {(step.act, name) for step in steps for name in ("", *sorted(step.fields))}
-    for act, name in sorted(needed):
-        if not may(actor, act, name):
-            yield f"{act.value}, field {name}" if name else act.value
+    needed = [(step.act, name, step.row) for step in steps for name in ("", *sorted(step.fields))]
+    lacking = {(act, name) for act, name, row in needed if not may(actor, act, name, row)}
+    for act, name in sorted(lacking):
+        yield f"{act.value}, field {name}" if name else act.value
 
 
 def _sha256(target: Target, steps: Iterable[Step]) -> str:

@@ -69,6 +69,7 @@ class Step:
     after: Mapping[str, Any]
     restores: Mapping[str, Any]
     reason: str
+    row: Governed = field(compare=False, repr=False)
     carry: Carry = field(compare=False, repr=False)
 
     @property
@@ -114,6 +115,7 @@ def step(pair: Pair[Any], act: Act, values: Mapping[str, Any], carry: Callable[.
         after=dict(values),
         restores={"record_id": then.record_id, "version": then.version} if then else {},
         reason=f"Restores {then.said}." if then else "",
+        row=now or row,
         carry=carry,
     )
 

@@ -48,6 +48,7 @@ ABOUT = {
     "kind",
     "origin",
     "verdict",
+    "act",
 }
 IN_BODY = ("tenant", "tenant_id", "agent", "agent_id", "conversation_id", "target_id", "skill_id")
 
