@@ -15,7 +15,7 @@ LINT := "ruff format --check ." "ruff check ." lint-imports mypy \
 	$(if $(TEMPLATES),"djlint --check --lint --quiet $(TEMPLATES)" "djade --target-version 5.2 --check $(TEMPLATES)")
 
 # The long proofs, and the same with short seeds.
-PROOFS := benchmarks.assembly benchmarks.audit benchmarks.sanitizer benchmarks.prompt_cache tests.proof_containment tests.proof_pools
+PROOFS := benchmarks.assembly benchmarks.audit benchmarks.sanitizer benchmarks.prompt_cache tests.proof_containment tests.proof_pools tests.proof_mutants
 
 .PHONY: help demo test lint browser-test live-test proof proof-quick manage clean
 
@@ -42,7 +42,7 @@ live-test: $(DEV) ## the story against a real model endpoint; costs money and ne
 	@test -n "$$ANTHROPIC_API_KEY" || { echo "Set ANTHROPIC_API_KEY: these tests talk to a real model."; exit 1; }
 	$(PY) -m pytest -m live $(ARGS)
 
-proof: $(DEV) ## the long proofs and benchmarks, whole (about half an hour); fails where a promise is broken
+proof: $(DEV) ## the long proofs and benchmarks, whole (about an hour); fails where a promise is broken
 	@status=0; for each in $(PROOFS); do echo "== $$each"; $(PY) -m $$each || status=1; done; exit $$status
 
 proof-quick: $(DEV) ## the same with short seeds, as .ci/run does it

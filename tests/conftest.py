@@ -1,5 +1,6 @@
 """What every test stands on: a real PostgreSQL, with its roles and walls, cloned for tests that commit."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -18,10 +19,19 @@ from apps.launcher.postgres import Postgres
 from apps.tenants.roles import forbid_leavings
 from tests.settings import PREFIX
 
+STANDING_HOME = os.environ.get("STANDING_HOME", "")
+STANDING_TEMPLATE = os.environ.get("STANDING_TEMPLATE", "")
+
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    """A throwaway server of this test process alone."""
+    """A throwaway server of this test process alone, or the one that `tests.proof_mutants` lets stand."""
+    if STANDING_HOME:
+        standing = Postgres(Path(STANDING_HOME), throwaway=True)
+        standing.start()
+        yield standing
+        close_connections()
+        return
     with throwaway_server() as server:
         yield server
 
@@ -45,6 +55,10 @@ def throwaway_server() -> Iterator[Postgres]:
 @pytest.fixture(scope="session")
 def template_database(postgres: Postgres, django_db_blocker: DjangoDbBlocker) -> str:
     """The migrated database that others are cloned from."""
+    if STANDING_TEMPLATE:
+        point_to(postgres, STANDING_TEMPLATE)
+        settings.DATABASE_OWNER_URL = postgres.url_for("postgres", database=STANDING_TEMPLATE)
+        return STANDING_TEMPLATE
     with django_db_blocker.unblock():
         return make_template(postgres)
 
@@ -70,6 +84,7 @@ def make_template(server: Postgres) -> str:
 def clone_database(server: Postgres, template: str, name: str) -> None:
     """Make a database like the template and let Django's connections go there."""
     close_connections()
+    run_as_superuser(server, sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
     run_as_superuser(
         server, sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
     )
