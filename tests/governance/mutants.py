@@ -67,7 +67,7 @@ CODE = (
         *("customer", "a turn does not say whom it serves", "apps/governance/acting.py"),
         'return "" if actor.customer_key is None else f"={actor.customer_key}"',
         'return ""',
-        ("tests/governance/test_agent_role.py", "tests/governance/test_acting.py", "tests/actions/test_tools.py"),
+        ("tests/governance/test_isolation_of_customers.py",),
     ),
     CodeMutant(
         *("guard", "writes outside an act pass", "apps/governance/guard.py"),
