@@ -18,6 +18,7 @@ from apps.api.refusals import TooLarge
 from apps.api.views import ActorView
 from apps.governance.acting import acting
 from apps.governance.errors import NotVisible
+from apps.governance.policy import Act
 from apps.skills.actions import arrange_files, detach_file
 from apps.skills.files import refuse_fetch
 from apps.skills.links import link_to
@@ -115,6 +116,8 @@ class OfSkill(ActorView):
 class AttachmentsView(OfSkill):
     """The files of a skill together."""
 
+    acts: ClassVar = {"post": (Act.SKILL_ATTACH,), "patch": (Act.SKILL_ARRANGE,)}
+
     parser_classes = (MultipartBody, JsonBody)
     # The file is stored before the skill is locked.
     waiting: ClassVar = frozenset({"post"})
@@ -150,6 +153,8 @@ class AttachmentsView(OfSkill):
 
 class AttachmentView(OfSkill):
     """One file of a skill."""
+
+    acts: ClassVar = {"delete": (Act.SKILL_DETACH,)}
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, skill_id: str, name: str) -> Response:

@@ -1,6 +1,5 @@
 """Memory blocks: made by people, their bodies kept up to date by the agent unless they are read-only (R159, Z-1)."""
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from django.db.models import QuerySet
@@ -38,6 +37,7 @@ class NewBlock(Body):
     """A block for an agent."""
 
     shown = SHOWN
+    acts = (Act.BLOCK_WRITE,)
 
     agent_key = Text(required=False)
     label = Text()  # type: ignore[assignment]  # REST framework takes it off the class
@@ -50,7 +50,10 @@ class BlockChange(Body):
     """What of a block shall read otherwise; an agent changes the body alone."""
 
     shown = SHOWN
-    gates: ClassVar[Mapping[str, tuple[Act, ...]]] = dict.fromkeys(("label", "read_only", "pinned"), (Act.BLOCK_WRITE,))
+    acts = (
+        Act.BLOCK_WRITE,
+        Act.BLOCK_AMEND,
+    )
     whole = VALUES
 
     label = Text(required=False)  # type: ignore[assignment]  # REST framework takes it off the class
@@ -69,6 +72,13 @@ class BlockFilters(AgentFilters):
 class BlockView(Versioned[MemoryBlock]):
     """Blocks of the tenant's agents; an agent sees its own."""
 
+    acts: ClassVar = {
+        "create": (Act.BLOCK_WRITE,),
+        "partial_update": (
+            Act.BLOCK_WRITE,
+            Act.BLOCK_AMEND,
+        ),
+    }
     queryset = MemoryBlock.objects.none()
     serializer_class = BlockRow
     filterset_class = BlockFilters

@@ -15,7 +15,7 @@ from apps.governance.actors import Actor
 from apps.governance.door import may
 from apps.governance.errors import NothingPermitted
 from apps.governance.models import Governed
-from apps.governance.policy import Act
+from apps.governance.policy import POLICY, Act
 
 BODY_BYTES = 1_000_000
 
@@ -95,8 +95,8 @@ class Body(serializers.Serializer[Any]):
 
     # What an answer shows besides; sent back, it is stripped and said.
     shown: ClassVar[frozenset[str]] = frozenset()
-    # Fields that only some may write, with the acts any one of which lets them.
-    gates: ClassVar[Mapping[str, tuple[Act, ...]]] = {}
+    # What it is for: a field that one of these acts governs is gated by those that do.
+    acts: ClassVar[tuple[Act, ...]] = ()
     # What a PUT has to bring whole.
     whole: ClassVar[tuple[str, ...]] = ()
     # Whether a body without any value asks for something already.
@@ -128,10 +128,19 @@ class Body(serializers.Serializer[Any]):
             raise ValidationError({name: [f"There is no such field. You may send: {known}."] for name in unknown})
         return data
 
+    @classmethod
+    def gates(cls, name: str) -> tuple[Act, ...]:
+        """The acts any one of which lets the field be written."""
+        return tuple(act for act in cls.acts if name in POLICY[act].fields)
+
     def _may_write(self, name: str, actor: Actor, row: Governed | None) -> bool:
         if name not in self.fields:
             return False
-        return name not in self.gates or any(may(actor, act, name, row) for act in self.gates[name])
+        gates = self.gates(name)
+        if not gates or any(may(actor, act, name, row) for act in gates):
+            return True
+        # Whoever may do none of the acts is refused by the act itself, with its own sentence.
+        return not any(may(actor, act, row=row) for act in self.acts)
 
     def _refuse_missing(self, request: Request, actor: Actor, data: Mapping[str, Any], row: Governed | None) -> None:
         if request.method != "PUT":

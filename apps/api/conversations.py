@@ -1,5 +1,7 @@
 """Conversations: opened by messages, settled or abandoned by agent or person, for good (R024, R108, R109)."""
 
+from typing import ClassVar
+
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
@@ -16,6 +18,7 @@ from apps.api.versions import Versioned
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
+from apps.governance.policy import Act
 
 
 class ConversationRow(Shown[Conversation]):
@@ -51,6 +54,10 @@ class ConversationChange(Body):
     """How the conversation ended."""
 
     shown = SHOWN
+    acts = (
+        Act.CONVERSATION_RESOLVE,
+        Act.CONVERSATION_ABANDON,
+    )
     whole = ("status",)
 
     status = ChoiceField(Conversation.Status.choices)
@@ -60,6 +67,11 @@ class ConversationChange(Body):
 
 class ConversationMove(Body):
     """The state to reach, and how it ended for the customer."""
+
+    acts = (
+        Act.CONVERSATION_RESOLVE,
+        Act.CONVERSATION_ABANDON,
+    )
 
     to = ChoiceField(Conversation.Status.choices)
     outcome = ChoiceField(Conversation.Outcome.choices, required=False)
@@ -79,6 +91,16 @@ class ConversationFilters(AgentFilters):
 class ConversationView(Versioned[Conversation]):
     """Conversations of the tenant; an agent sees its own."""
 
+    acts: ClassVar = {
+        "partial_update": (
+            Act.CONVERSATION_RESOLVE,
+            Act.CONVERSATION_ABANDON,
+        ),
+        "transition": (
+            Act.CONVERSATION_RESOLVE,
+            Act.CONVERSATION_ABANDON,
+        ),
+    }
     queryset = Conversation.objects.none()
     serializer_class = ConversationRow
     filterset_class = ConversationFilters

@@ -1,5 +1,7 @@
 """Identity cards: whom an agent represents, always or on one line (R186, R187)."""
 
+from typing import ClassVar
+
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -37,6 +39,7 @@ class _Card(Body):
     """What people may write on a card."""
 
     shown = SHOWN
+    acts = (Act.IDENTITY_CARD_WRITE,)
 
     line_key = Text(required=False)
     business_name = Text(required=False)
@@ -72,6 +75,10 @@ class IdentityCardFilters(AgentFilters):
 class IdentityCardView(Versioned[IdentityCard]):
     """Cards of the tenant's agents; an agent sees its own and writes none."""
 
+    acts: ClassVar = {
+        "create": (Act.IDENTITY_CARD_WRITE,),
+        "partial_update": (Act.IDENTITY_CARD_WRITE,),
+    }
     queryset = IdentityCard.objects.none()
     serializer_class = IdentityCardRow
     filterset_class = IdentityCardFilters

@@ -1,5 +1,7 @@
 """An agent's memory, one row per agent, written by the agent or a person (R078-R081)."""
 
+from typing import ClassVar
+
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -10,6 +12,7 @@ from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
+from apps.governance.policy import Act
 from apps.memory.actions import amend_memory, create_memory
 from apps.memory.models import AgentMemory
 
@@ -32,6 +35,7 @@ class NewMemory(Body):
     """The first memory of an agent."""
 
     shown = SHOWN
+    acts = (Act.MEMORY_AMEND,)
 
     agent_key = Text(required=False)
     body = Text()
@@ -41,6 +45,7 @@ class MemoryChange(Body):
     """The full new body."""
 
     shown = SHOWN
+    acts = (Act.MEMORY_AMEND,)
     whole = ("body",)
 
     body = Text(required=False)
@@ -50,6 +55,10 @@ class MemoryChange(Body):
 class MemoryView(Versioned[AgentMemory]):
     """Memories of the tenant's agents; an agent sees its own."""
 
+    acts: ClassVar = {
+        "create": (Act.MEMORY_AMEND,),
+        "partial_update": (Act.MEMORY_AMEND,),
+    }
     queryset = AgentMemory.objects.none()
     serializer_class = MemoryRow
     filterset_class = AgentFilters

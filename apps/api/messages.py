@@ -23,6 +23,7 @@ from apps.conversations.models import InboundEvent, Message
 from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.policy import Act
 from apps.runtime.kick import kick_turn
 from apps.runtime.models import Turn
 
@@ -45,6 +46,8 @@ class MessageRow(Shown[Message]):
 
 class NewMessage(Body):
     """What somebody wrote, on which thread, and a key that makes sending it twice harmless."""
+
+    acts = (Act.MESSAGE_RECEIVE,)
 
     agent_key = Text(required=False, help_text="Which agent it is for; an agent's token says that by itself.")
     channel = Text(default="http")
@@ -75,6 +78,9 @@ class MessageFilters(FilterSet):
 class MessageView(Rows[Message]):
     """Transcripts, and the way in for what customers write."""
 
+    acts: ClassVar = {
+        "create": (Act.MESSAGE_RECEIVE,),
+    }
     queryset = Message.objects.none()
     serializer_class = MessageRow
     filterset_class = MessageFilters

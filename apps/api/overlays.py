@@ -1,5 +1,7 @@
 """Overlays: what a person adds to an agent's persona, one row per agent (R035)."""
 
+from typing import ClassVar
+
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -35,6 +37,7 @@ class NewOverlay(Body):
     """The first overlay of an agent."""
 
     shown = SHOWN
+    acts = (Act.OVERLAY_WRITE,)
 
     agent_key = Text()
     text = Text()
@@ -44,6 +47,7 @@ class OverlayChange(Body):
     """The full new text; empty, the overlay is cleared."""
 
     shown = SHOWN
+    acts = (Act.OVERLAY_WRITE,)
     whole = ("text",)
 
     text = Text(required=False)
@@ -54,6 +58,10 @@ class OverlayChange(Body):
 class OverlayView(Versioned[PersonaOverlay]):
     """Overlays of the tenant's agents; an agent sees its own and writes none."""
 
+    acts: ClassVar = {
+        "create": (Act.OVERLAY_WRITE,),
+        "partial_update": (Act.OVERLAY_WRITE,),
+    }
     queryset = PersonaOverlay.objects.none()
     serializer_class = OverlayRow
     filterset_class = AgentFilters

@@ -1,6 +1,5 @@
 """Personas: people write them, the agent proposes a patch, a person applies or declines it (R017-R022, R029, R030)."""
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -76,6 +75,7 @@ class NewPersona(Body):
     """The first persona of an agent."""
 
     shown = SHOWN
+    acts = (Act.PERSONA_CREATE,)
 
     agent_key = Text()
     identity = Text(required=False)
@@ -89,11 +89,12 @@ class PersonaChange(Body):
     """New text for sections, a proposed patch, or a status."""
 
     shown = SHOWN
-    gates: ClassVar[Mapping[str, tuple[Act, ...]]] = {
-        **dict.fromkeys(SECTIONS, (Act.PERSONA_AMEND,)),
-        "proposed_patch": (Act.PERSONA_PROPOSE,),
-        "status": (Act.PERSONA_ARCHIVE, Act.PERSONA_ACTIVATE),
-    }
+    acts = (
+        Act.PERSONA_AMEND,
+        Act.PERSONA_PROPOSE,
+        Act.PERSONA_ARCHIVE,
+        Act.PERSONA_ACTIVATE,
+    )
     whole = SECTIONS
     about = Body.about | {*READ_PROPOSAL, "confirm_findings"}
 
@@ -116,6 +117,16 @@ class PersonaChange(Body):
 class PersonaView(Versioned[Persona]):
     """Personas of the tenant; an agent sees its own."""
 
+    acts: ClassVar = {
+        "create": (Act.PERSONA_CREATE,),
+        "partial_update": (
+            Act.PERSONA_AMEND,
+            Act.PERSONA_PROPOSE,
+            Act.PERSONA_ARCHIVE,
+            Act.PERSONA_ACTIVATE,
+        ),
+        "destroy": (Act.PERSONA_ARCHIVE,),
+    }
     queryset = Persona.objects.none()
     serializer_class = PersonaRow
     filterset_class = AgentFilters

@@ -1,5 +1,7 @@
 """What the tenant's agents know of one end user, shared among them (R084-R087)."""
 
+from typing import ClassVar
+
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -9,6 +11,7 @@ from apps.api.bodies import Body, Number, Text
 from apps.api.filters import CharFilter, FilterSet
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
+from apps.governance.policy import Act
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.models import CustomerProfile
 
@@ -31,6 +34,7 @@ class NewProfile(Body):
     """The first that is known of an end user."""
 
     shown = SHOWN
+    acts = (Act.PROFILE_AMEND,)
 
     end_user_key = Text()
     preferences = Text(required=False)
@@ -41,6 +45,7 @@ class ProfileChange(Body):
     """New preferences, new notes, or both."""
 
     shown = SHOWN
+    acts = (Act.PROFILE_AMEND,)
     whole = TEXTS
 
     preferences = Text(required=False)
@@ -57,6 +62,10 @@ class ProfileFilters(FilterSet):
 class ProfileView(Versioned[CustomerProfile]):
     """Profiles of the tenant's end users."""
 
+    acts: ClassVar = {
+        "create": (Act.PROFILE_AMEND,),
+        "partial_update": (Act.PROFILE_AMEND,),
+    }
     queryset = CustomerProfile.objects.none()
     serializer_class = ProfileRow
     filterset_class = ProfileFilters

@@ -1,6 +1,7 @@
 """Proposals: what agents may not do themselves, waiting for people who apply, reject, put off or hold it apart."""
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
@@ -63,6 +64,21 @@ class ProposalFilters(AgentFilters):
 class ProposalView(Versioned[Proposal]):
     """Proposals of the tenant's agents; an agent sees its own, with what people said to them."""
 
+    acts: ClassVar = {
+        "create": (Act.PROPOSAL_SUBMIT, Act.PERSONA_PROPOSE, Act.RULE_PROPOSE, Act.SKILL_PROPOSE),
+        "destroy": (Act.PROPOSAL_WITHDRAW,),
+        "transition": (Act.PROPOSAL_APPLY, Act.PROPOSAL_REJECT),
+        "approve": (Act.PROPOSAL_APPROVE, Act.PROPOSAL_APPLY),
+        "reject": (Act.PROPOSAL_REJECT,),
+        "undo": (Act.PROPOSAL_UNDO,),
+        "rebase": (Act.PROPOSAL_REBASE,),
+        "reopen": (Act.PROPOSAL_REOPEN,),
+        "snooze": (Act.PROPOSAL_SNOOZE,),
+        "claim": (Act.PROPOSAL_CLAIM,),
+        "request-revision": (Act.PROPOSAL_REQUEST_REVISION,),
+        "quarantine": (Act.PROPOSAL_QUARANTINE,),
+        "release": (Act.PROPOSAL_RELEASE,),
+    }
     queryset = Proposal.objects.none()
     serializer_class = ProposalRow
     filterset_class = ProposalFilters

@@ -1,6 +1,5 @@
 """Skills: born drafts, approved byte for byte by a person, changed afterwards only through one (R018, R092-R096, Z-2, Z-3)."""
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.db.models import F, Q, QuerySet, Value
@@ -82,6 +81,7 @@ class NewSkill(Body):
     """A runbook as its author writes it down. One of name and title gives the other (Z-4)."""
 
     shown = SHOWN
+    acts = (Act.SKILL_DRAFT,)
 
     agent_key = Text(required=False)
     name = Text(required=False, max_length=NAME_CHARACTERS)
@@ -95,7 +95,13 @@ class SkillChange(Body):
     """New text, or for people a new status."""
 
     shown = SHOWN
-    gates: ClassVar[Mapping[str, tuple[Act, ...]]] = {"status": (Act.SKILL_APPROVE, Act.SKILL_DEPRECATE)}
+    acts = (
+        Act.SKILL_AMEND,
+        Act.SKILL_REVISE,
+        Act.SKILL_PROPOSE,
+        Act.SKILL_APPROVE,
+        Act.SKILL_DEPRECATE,
+    )
     whole = TEXTS
     about = Body.about | {"reviewed_sha256"}
 
@@ -112,6 +118,11 @@ class SkillChange(Body):
 
 class SkillMove(Body):
     """The state a skill shall reach; an approval says which bytes were read."""
+
+    acts = (
+        Act.SKILL_APPROVE,
+        Act.SKILL_DEPRECATE,
+    )
 
     about = Body.about | {"reviewed_sha256"}
 
@@ -146,6 +157,22 @@ class SkillFilters(AgentFilters):
 class SkillView(Versioned[Skill]):
     """Skills of the tenant; an agent sees its own."""
 
+    acts: ClassVar = {
+        "create": (Act.SKILL_DRAFT,),
+        "retrieve": (Act.SKILL_FETCH,),
+        "partial_update": (
+            Act.SKILL_AMEND,
+            Act.SKILL_REVISE,
+            Act.SKILL_PROPOSE,
+            Act.SKILL_APPROVE,
+            Act.SKILL_DEPRECATE,
+        ),
+        "destroy": (Act.SKILL_DISCARD,),
+        "transition": (
+            Act.SKILL_APPROVE,
+            Act.SKILL_DEPRECATE,
+        ),
+    }
     queryset = Skill.objects.none()
     serializer_class = SkillRow
     line_class = SkillLine

@@ -1,6 +1,5 @@
 """Rules: what every agent of the organisation keeps to, or one agent does (R052, R053, R188)."""
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from django.db.models import QuerySet
@@ -43,6 +42,7 @@ class NewRule(Body):
     """A rule of an agent, or of the organisation."""
 
     shown = SHOWN
+    acts = (Act.RULE_ADD,)
 
     agent_key = Text(required=False, allow_null=True, help_text="Left out or null, the rule is the organisation's.")
     text = Text()
@@ -53,10 +53,11 @@ class RuleChange(Body):
     """New words, another place, or a status."""
 
     shown = SHOWN
-    gates: ClassVar[Mapping[str, tuple[Act, ...]]] = {
-        **dict.fromkeys(WORDED, (Act.RULE_AMEND,)),
-        "status": (Act.RULE_RETIRE, Act.RULE_RESTORE),
-    }
+    acts = (
+        Act.RULE_AMEND,
+        Act.RULE_RETIRE,
+        Act.RULE_RESTORE,
+    )
     whole = ("text",)
 
     text = Text(required=False)
@@ -75,6 +76,15 @@ class RuleFilters(AgentFilters):
 class RuleView(Versioned[StandingRule]):
     """Rules of the tenant; an agent sees the organisation's and its own, and writes none."""
 
+    acts: ClassVar = {
+        "create": (Act.RULE_ADD,),
+        "partial_update": (
+            Act.RULE_AMEND,
+            Act.RULE_RETIRE,
+            Act.RULE_RESTORE,
+        ),
+        "destroy": (Act.RULE_RETIRE,),
+    }
     queryset = StandingRule.objects.none()
     serializer_class = RuleRow
     filterset_class = RuleFilters

@@ -1,5 +1,7 @@
 """Switches: what people stopped for now. Agents have no business with them; their writes say what is frozen."""
 
+from typing import ClassVar
+
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
@@ -46,6 +48,7 @@ class SwitchRow(Shown[Switch]):
 class NewSwitch(Body):
     """What to stop, where, and why."""
 
+    acts = (Act.SWITCH_THROW,)
     about = frozenset[str]()
     shown = frozenset(SwitchRow.Meta.fields)
 
@@ -74,6 +77,7 @@ class SwitchFilters(AgentFilters):
 class SwitchView(Rows[Switch]):
     """Switches of the tenant; people only."""
 
+    acts: ClassVar = {"create": (Act.SWITCH_THROW,), "lift": (Act.SWITCH_LIFT,)}
     queryset = Switch.objects.none()
     serializer_class = SwitchRow
     filterset_class = SwitchFilters

@@ -1,6 +1,6 @@
 """The two bases of every view: a request runs as its actor, in one transaction, and lists are pages of visible rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar, cast
 
 from django.db.models import Model
@@ -19,6 +19,7 @@ from apps.api.schema import ProblemSchema
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
+from apps.governance.policy import Act
 
 Row = TypeVar("Row", bound=Model)
 Handler = Callable[..., Response]
@@ -31,6 +32,8 @@ class ActorView(APIView):
     schema = ProblemSchema()
     # Methods that may wait, and therefore open their own short transactions.
     waiting: ClassVar[frozenset[str]] = frozenset()
+    # Which acts each handler performs; the policy's page and its check read them.
+    acts: ClassVar[Mapping[str, tuple[Act, ...]]] = {}
 
     @property
     def actor(self) -> Actor:

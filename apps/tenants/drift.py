@@ -1,13 +1,23 @@
 """Everything that could differ from the policy, asked in one place."""
 
+from apps.governance.agreements import departures
 from apps.governance.rights import rights_drift
 from apps.governance.walls import walls_drift
+from apps.tenants.floor import grants_beyond_floor
 from apps.tenants.grants import template_drift
+from apps.tenants.policy_page import page_drift
 
 
 def drift(using: str = "default") -> list[str]:
     """One sentence for each difference; empty when the installation is what the policy says."""
-    return [*_grants(using), *rights_drift(using), *walls_drift(using)]
+    return [
+        *_grants(using),
+        *grants_beyond_floor(),
+        *rights_drift(using),
+        *walls_drift(using),
+        *departures(),
+        *page_drift(),
+    ]
 
 
 def _grants(using: str) -> list[str]:

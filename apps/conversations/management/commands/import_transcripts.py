@@ -14,6 +14,7 @@ from apps.conversations.models import Conversation
 from apps.conversations.transcripts import LINE_BYTES, Malformed, Transcript, parse_line
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, GovernanceError, Invalid
+from apps.governance.policy import Act
 
 IMPORTED, HERE, MALFORMED = "imported", "here already", "malformed"
 
@@ -21,6 +22,10 @@ IMPORTED, HERE, MALFORMED = "imported", "here already", "malformed"
 class Command(BaseCommand):
     """One commit for each transcript: an interrupted import is finished by running it again."""
 
+    acts = (
+        Act.CONVERSATION_IMPORT,
+        Act.CONVERSATION_RESOLVE,
+    )
     help = (
         "Read chat transcripts, OpenAI or Anthropic style, one JSON object a line, as resolved conversations of an agent."
         " A transcript that is here already is left alone. Exits 1 if a line is malformed; the others are taken."

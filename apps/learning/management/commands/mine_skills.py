@@ -10,6 +10,7 @@ from apps.conversations.management.progress import Progress
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.policy import Act
 from apps.learning.extraction import extract, learning_backend
 from apps.learning.models import Extraction
 from apps.llm.backend import BackendError
@@ -21,6 +22,7 @@ FAILURES_IN_A_ROW = 3
 class Command(BaseCommand):
     """One verdict for each conversation, once: a second run looks only at what the first one left."""
 
+    acts = (Act.SKILL_DRAFT,)
     help = (
         "Look at imported, resolved conversations that have no verdict yet and draft skills from them. Drafts wait for a"
         " person. Exits 1 if the model could not be reached for some; running it again finishes them."

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
+from apps.governance.policy import Act
 from apps.personas.actions import create_persona
 from apps.personas.models import Persona
 from apps.personas.templates import PersonaTemplate, UnknownTemplate, persona_templates, template_named
@@ -18,6 +19,11 @@ from apps.tenants.models import Agent, Tenant
 class Command(BaseCommand):
     """Creates what is missing and leaves alone what is there, so that it may run again at any time (R010, R038, R132)."""
 
+    acts = (
+        Act.TENANT_CREATE,
+        Act.AGENT_CREATE,
+        Act.PERSONA_CREATE,
+    )
     help = "Create the agents and personas that ship as templates. What a tenant has already is left as it is."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
+from apps.governance.policy import Act
 from apps.tenants.actions import add_member
 from apps.tenants.identity import tenant_named
 from apps.tenants.people import person_named
@@ -16,6 +17,7 @@ from apps.tenants.people import person_named
 class Command(BaseCommand):
     """Makes the person where there is none yet; they sign in by a one-time link first."""
 
+    acts = (Act.MEMBER_ADD,)
     help = "Add a person to a tenant as operator or admin."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.errors import GovernanceError
+from apps.governance.policy import Act
 from apps.tenants.actions import create_tenant
 from apps.tenants.identity import new_tenant_actor
 
@@ -12,6 +13,7 @@ from apps.tenants.identity import new_tenant_actor
 class Command(BaseCommand):
     """The first step after `setup_database` in production."""
 
+    acts = (Act.TENANT_CREATE,)
     help = "Open a tenant under a key, such as acme."
 
     def add_arguments(self, parser: CommandParser) -> None:

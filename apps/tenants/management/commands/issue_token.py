@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.acting import acting
+from apps.governance.policy import Act
 from apps.tenants.actions import issue_token
 from apps.tenants.identity import tenant_named
 from apps.tenants.models import Agent
@@ -13,6 +14,7 @@ from apps.tenants.models import Agent
 class Command(BaseCommand):
     """Prints the secret once; only its digest is kept."""
 
+    acts = (Act.TOKEN_ISSUE,)
     help = "Issue a bearer token for an agent and print it, once."
 
     def add_arguments(self, parser: CommandParser) -> None:

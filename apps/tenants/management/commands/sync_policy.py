@@ -5,25 +5,34 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from apps.governance.policy import Act
 from apps.governance.rights import sync_rights
 from apps.tenants.drift import drift
 from apps.tenants.grants import sync_templates
+from apps.tenants.policy_page import page, path
 
 
 class Command(BaseCommand):
     """`--check` writes nothing and fails on drift."""
 
+    acts = (Act.GRANT_SYNC,)
+
     help = "Write grants and database rights from the policy table, or with --check say what differs from it."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """One flag."""
-        parser.add_argument("--check", action="store_true", help="Change nothing; exit 1 if anything drifted.")
+        """Check and pages exclude each other."""
+        flags = parser.add_mutually_exclusive_group()
+        flags.add_argument("--check", action="store_true", help="Change nothing; exit 1 if anything drifted.")
+        flags.add_argument("--write-docs", action="store_true", help="Write docs/policy.md; touch no database.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print what changed or drifted."""
         del args
         if options["check"]:
             self._check()
+        elif options["write_docs"]:
+            path().write_text(page(), encoding="utf-8")
+            self.stdout.write(f"Written: {path().name}.")
         elif "owner" not in settings.DATABASES:
             raise CommandError(
                 "Set DATABASE_OWNER_URL, or run it through `make manage`: the product's login may not write it."
@@ -41,4 +50,4 @@ class Command(BaseCommand):
                 f"The installation drifted from the policy in {len(found)} places. `manage.py sync_policy` mends grants and"
                 " database rights; for the rest each line says where to look."
             )
-        self.stdout.write("Grants, database rights and walls agree with the policy.")
+        self.stdout.write("Grants, database rights, walls, surfaces and docs/policy.md agree with the policy.")

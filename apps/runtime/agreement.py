@@ -1,0 +1,48 @@
+"""Whether the house tools ask the model for what their acts take, and which tool is which act."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from apps.governance.actors import Role
+from apps.governance.agreements import Surface, join
+from apps.governance.policy import POLICY, Act
+from apps.governance.schemas import schema_of
+from apps.runtime.house_tools import HOUSE_TOOLS, HouseTool
+
+# The acts behind the tools. Where a tool calls a field otherwise, its parameter stands beside the field.
+ACTS: Final[Mapping[str, Act]] = {
+    "get_skill": Act.SKILL_FETCH,
+    "update_memory": Act.MEMORY_AMEND,
+    "update_customer_profile": Act.PROFILE_AMEND,
+    "propose_persona_patch": Act.PERSONA_PROPOSE,
+    "draft_skill": Act.SKILL_DRAFT,
+}
+CALLED: Final[Mapping[str, Mapping[str, str]]] = {"propose_persona_patch": {"text": "proposed_patch"}}
+
+
+def offers() -> dict[Act, list[str]]:
+    """Each act with the tools that perform it."""
+    return {act: [name] for name, act in ACTS.items()}
+
+
+def departures() -> Iterator[str]:
+    """Tools that leave something behind by no act, that agents may not do, or that ask for what the act does not take."""
+    for tool in HOUSE_TOOLS:
+        act = ACTS.get(tool.name)
+        if act is None and tool.keeps:
+            yield f"the tool {tool.name} keeps something and names no act in {__name__}.ACTS."
+        elif act is not None and POLICY[act].fields:
+            yield from _departures(tool, act)
+
+
+def _departures(tool: HouseTool, act: Act) -> Iterator[str]:
+    if Role.AGENT not in POLICY[act].allowed:
+        yield f"the tool {tool.name} is {act.value}, which the policy gives no agent."
+    properties = schema_of(act)["properties"]
+    called = CALLED.get(tool.name, {})
+    for name in tool.parameters:
+        if properties.get(called.get(name, name), {}).get("type") != "string":
+            yield f"the tool {tool.name} asks for {name}, which {act.value} takes no text for."
+
+
+join(Surface("agent's tools", offers, departures))
