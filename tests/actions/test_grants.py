@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.actors import ANYWHERE, Actor, Role
@@ -14,7 +15,8 @@ from apps.governance.door import authorize, may
 from apps.governance.errors import Conflicting, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
 from apps.governance.policy import Act, codename, default_grants
-from apps.memory.actions import amend_profile
+from apps.memory.actions import amend_memory, amend_profile
+from apps.restoration.plan import MomentTarget, plan
 from apps.skills.actions import approve_skill, draft_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import limit_member, unlimit_member, withdraw_grants, write_grants
@@ -24,6 +26,7 @@ from tests.factories import (
     World,
     make_grants,
     make_limit,
+    make_memory,
     make_neighbour,
     make_profile,
     make_skill,
@@ -203,3 +206,14 @@ def test_what_an_actor_holds_is_resolved_by_one_statement(world: World) -> None:
         ]
         assert len(reads) == 1
         assert all("resolve_token" in sql for sql in others)
+
+
+def test_a_limited_member_restores_where_the_act_remains_to_them(world: World) -> None:
+    memory = make_memory(world, "Lunch is at noon.")
+    moment = timezone.now()
+    amend_memory(memory, actor=world.operator, body="Lunch is over.")
+    limit = make_limit(world, Act.MEMORY_AMEND, [make_neighbour(world).pk])
+    target = MomentTarget(moment, world.agent)
+    assert "memory.amend" in plan(target, actor=operator(world)).lacking
+    limit_member(limit, actor=world.admin, agents=[world.agent.pk])
+    assert plan(target, actor=operator(world)).lacking == ()

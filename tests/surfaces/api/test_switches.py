@@ -1,0 +1,20 @@
+"""Switches by REST: whoever is limited to an agent stops that one."""
+
+from apps.governance.policy import Act
+from tests.factories import World, make_limit, make_neighbour
+from tests.surfaces.api.asking import Asker
+
+STOP = {"kind": "pause-agent", "reason": "It raves."}
+
+
+def test_a_member_limited_to_one_agent_throws_its_switch_and_no_other(world: World, operator: Asker) -> None:
+    make_limit(world, Act.SWITCH_THROW, [world.agent.pk])
+    make_neighbour(world)
+    assert operator.post("switches/", STOP | {"agent_key": world.agent.key}).status == 201
+    assert operator.post("switches/", STOP | {"agent_key": "billing"}).status == 403
+    assert operator.post("switches/", STOP).status == 403
+
+
+def test_a_member_limited_to_nowhere_throws_none(world: World, operator: Asker) -> None:
+    make_limit(world, Act.SWITCH_THROW)
+    assert operator.post("switches/", STOP | {"agent_key": world.agent.key}).status == 403
