@@ -246,6 +246,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": ENV.sweep_interval_seconds * 2},
     },
     "sweep stored files": {"task": "apps.skills.tasks.sweep", "schedule": 86_400.0, "options": {"expires": 3600.0}},
+    "sweep expired proposals": {"task": "apps.review.tasks.sweep", "schedule": 3600.0, "options": {"expires": 3600.0}},
     "sweep resolved conversations": {
         "task": "apps.learning.tasks.sweep",
         "schedule": ENV.sweep_interval_seconds,

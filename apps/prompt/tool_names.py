@@ -41,8 +41,24 @@ _PAYING: Final = frozenset(
 _READING: Final = frozenset({"check", "count", "fetch", "find", "get", "list", "lookup", "read", "search", "show"})
 _WRITING: Final = frozenset(
     {"add", "approve", "book", "cancel", "close", "create", "delete", "draft", "edit", "escalate", "grant", "issue"}
-    | {"move", "open", "order", "post", "propose", "reject", "remove", "reset", "revoke", "save", "schedule", "send"}
+    | {"move", "open", "post", "propose", "reject", "remove", "reset", "revoke", "save", "schedule", "send"}
     | {"set", "submit", "update", "upload", "write"}
+)
+# Verbs that are no nouns: a name that begins so is a tool, whatever it ends in.
+_ACTING: Final = (_READING | _WRITING | {"pay", "withdraw"}) - {
+    "book",
+    "check",
+    "count",
+    "issue",
+    "open",
+    "order",
+    "post",
+    "set",
+}
+# What ends so is a value somebody writes down, such as refund_policy or order_id, and no tool.
+_VALUES: Final = frozenset(
+    {"address", "amount", "card", "code", "count", "date", "email", "hours", "id", "key", "limit", "link", "method"}
+    | {"name", "note", "number", "policy", "reason", "status", "time", "title", "total", "type", "url", "version"}
 )
 # Long runs are no names; the bound keeps the search linear.
 _NAME: Final = re.compile(r"(?<![A-Za-z0-9_])[a-z][a-z0-9]{0,40}(?:_[a-z0-9]{1,40}){1,8}(?![A-Za-z0-9_])")
@@ -58,6 +74,8 @@ def effect_of(name: str) -> Effect | None:
     if name in HOUSE:
         return HOUSE[name]
     verb, *rest = name.split("_")
+    if rest and rest[-1] in _VALUES and verb not in _ACTING:
+        return None
     if verb in _READING:
         return Effect.READS
     if verb in _PAYING or (verb in _WRITING and _PAYING & set(rest)):

@@ -103,9 +103,7 @@ def rebase(
     with acting(actor):
         target = held_target(proposal, actor)
         words = None if content is None else applier.check(content)
-        return rebase_proposal(
-            _held(proposal, actor), actor=actor, base=applier.base(target), words=words, read_at=read_at
-        )
+        return rebase_proposal(proposal, actor=actor, base=applier.base(target), words=words, read_at=read_at)
 
 
 def needs_rebase(proposal: Proposal, target: Target, applier: Applier) -> bool:

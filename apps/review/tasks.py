@@ -1,0 +1,19 @@
+"""Alarm clocks of reviews: ids in, one call."""
+
+from celery import shared_task
+
+from apps.review.expiry import expire
+from apps.tenants.due import due_work
+
+
+@shared_task
+def expire_proposal(tenant_id: int, proposal_id: int) -> None:
+    """Close one proposal that ran out of time."""
+    expire(tenant_id, proposal_id)
+
+
+@shared_task
+def sweep() -> None:
+    """Close every proposal whose time is over."""
+    for tenant_id, proposal_id in due_work("expiry"):
+        expire_proposal.delay(tenant_id, proposal_id)
