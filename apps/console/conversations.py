@@ -10,7 +10,9 @@ from django.http import HttpRequest
 from apps.console.deeds import Button, Tabs, Values
 from apps.console.forms import Resolution
 from apps.console.governed_admin import GovernedAdmin
+from apps.console.lineage import lineage_of, reached
 from apps.console.panels import Panels
+from apps.console.requests import actor_of
 from apps.console.transcripts import transcript
 from apps.console.usage import Usage, total
 from apps.conversations.actions import abandon_conversation, resolve_conversation
@@ -32,7 +34,7 @@ class TakenTurn:
 
 def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, Any]:
     """All that belongs to the conversation."""
-    del request
+    lineage = lineage_of(conversation, actor_of(request))
     turns = list(_turns(conversation.turns.select_related("session").prefetch_related("calls")[:TURNS_SHOWN]))
     return {
         "lines": transcript(conversation),
@@ -42,6 +44,8 @@ def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, An
         "stand_in": any(taken.usage.stand_in for taken in turns),
         "extraction": getattr(conversation, "extraction", None),
         "is_open": _is_open(conversation),
+        "lineage": lineage,
+        "reached": reached(lineage),
     }
 
 

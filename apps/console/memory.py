@@ -10,6 +10,8 @@ from apps.console.flags import flags
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.markup import rendered
 from apps.console.panels import Panels
+from apps.console.requests import actor_of
+from apps.console.whose import words_panel
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.memory.actions import amend_memory, approve_memory, create_memory
@@ -19,8 +21,8 @@ from apps.prompt.budgets import SECTION_CHARACTERS
 
 def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:
     """The body as it reads."""
-    del request
     return {
+        **words_panel(memory, [memory.body], actor_of(request)),
         "body_html": rendered(memory.body),
         "author": memory.people[memory.updated_by],
         "flags": flags({"body": memory.body}),

@@ -11,6 +11,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.requests import actor_of
 from apps.console.titles import moment
+from apps.console.whose import words_panel
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
@@ -26,6 +27,7 @@ def customer_panels(profile: Any, request: HttpRequest) -> dict[str, Any]:
     """The customer's latest conversations."""
     theirs = Conversation.objects.visible_to(actor_of(request)).filter(end_user_key=profile.end_user_key)
     return {
+        **words_panel(profile, [getattr(profile, name) for name in TEXTS], actor_of(request)),
         "conversations": theirs.select_related("agent")[:CONVERSATIONS_SHOWN],
         "author": profile.people[profile.updated_by],
         "flags": flags({name: getattr(profile, name) for name in TEXTS}),

@@ -18,6 +18,7 @@ from apps.console.markup import rendered
 from apps.console.panels import Panels
 from apps.console.requests import actor_of, people_of
 from apps.console.transcripts import Spoken, transcript
+from apps.console.whose import words_panel
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord, Proposal
@@ -51,6 +52,7 @@ def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
     """What a reviewer needs beside the text: where it came from, and what is suspicious about it."""
     record = _drafting(skill)
     return {
+        **words_panel(skill, [getattr(skill, name) for name in FLAGGED], actor_of(request)),
         **files_panel(skill, request),
         "body_html": rendered(skill.body),
         "flags": flags({name: getattr(skill, name) for name in FLAGGED}),

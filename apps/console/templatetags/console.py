@@ -43,6 +43,22 @@ def badge(value: str) -> SafeString:
     return format_html('<span class="pc-badge pc-{}">{}</span>', TONES.get(str(value), "plain"), value)
 
 
+WHOSE = {
+    "operator": ("good", "a person's"),
+    "agent": ("plain", "the agent's"),
+    "tool-derived": ("waits", "from a tool"),
+    "customer-derived": ("waits", "from a customer"),
+    "imported": ("waits", "from a transcript"),
+}
+
+
+@register.filter
+def whose(taint: str) -> SafeString:
+    """Whose words something carries, as a pill; its word says what its colour says."""
+    tone, words = WHOSE[str(taint)]
+    return format_html('<span class="pc-badge pc-{}" title="{}">{}</span>', tone, taint, words)
+
+
 @register.filter
 def short(digest: str) -> SafeString:
     """The beginning of a hash, the whole of it on demand."""

@@ -1,0 +1,76 @@
+"""Whose words a page shows: a sentence for each taint, and the lines that repeat a customer or a tool."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from apps.console.history import url_of_subject
+from apps.conversations.models import Conversation, Message
+from apps.governance.actors import Actor
+from apps.governance.models import ChangeRecord, Governed, Taint
+from apps.prompt.derived import Heard, Whose, derived
+from apps.prompt.lines import lines_of
+from apps.runtime.house_tools import HOUSE_TOOLS
+
+CONVERSATIONS_COMPARED: Final = 10
+MESSAGES_COMPARED: Final = 200
+# What our own tools give back is nobody else's words.
+OURS: Final = frozenset(tool.name for tool in HOUSE_TOOLS)
+
+SENTENCES: Final = {
+    Taint.OPERATOR: "A person wrote or approved these very words.",
+    Taint.AGENT: "The agent's words, as far as anybody can tell. A paraphrase of a customer is not seen.",
+    Taint.TOOL_DERIVED: "Some of these words were given back by a tool.",
+    Taint.CUSTOMER_DERIVED: "Some of these words a customer wrote. Do not take them for the agent's judgement.",
+    Taint.IMPORTED: "Made from transcripts that were brought in from elsewhere.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A line that repeats somebody, cut where the repeated stretch begins and ends."""
+
+    before: str
+    repeated: str
+    after: str
+    whose: Whose
+
+
+def words_panel(row: Any, texts: Iterable[str], actor: Actor, conversation_ids: Iterable[int] = ()) -> dict[str, Any]:
+    """Whose words a row carries, its lines that repeat somebody, and the conversations it names."""
+    ids = sorted({*conversation_ids, *_named(row)})[-CONVERSATIONS_COMPARED:]
+    known = list(Conversation.objects.visible_to(actor).filter(pk__in=ids).order_by("-id"))
+    lines = [line for text in texts for line in lines_of(text)]
+    return {
+        "taint_sentence": SENTENCES[Taint(row.taint)],
+        "marked": marked(lines, known),
+        "come_from": [(each, url_of_subject(each._meta.label_lower, each.pk)) for each in known],
+    }
+
+
+def marked(lines: list[str], conversations: Iterable[Conversation]) -> list[Marked]:
+    """The lines that repeat what these conversations said."""
+    found = derived(lines, _said_in(conversations))
+    return [
+        Marked(
+            lines[each.number][: each.start],
+            lines[each.number][each.start : each.end],
+            lines[each.number][each.end :],
+            each.whose,
+        )
+        for each in found
+    ]
+
+
+def _named(row: Governed) -> set[int]:
+    records = ChangeRecord.objects.filter(subject_type=row._meta.label_lower, subject_id=row.pk)
+    evidence = records.order_by("-id").values_list("evidence", flat=True)[:MESSAGES_COMPARED]
+    return {pk for each in evidence for pk in (each.get("conversation_id"), *each.get("conversation_ids", ())) if pk}
+
+
+def _said_in(conversations: Iterable[Conversation]) -> Heard:
+    messages = Message.objects.filter(conversation__in=list(conversations)).order_by("-id")
+    customers = messages.filter(sender=Message.Sender.CUSTOMER).values_list("text", flat=True)[:MESSAGES_COMPARED]
+    calls = messages.exclude(tool_calls=[]).values_list("tool_calls", flat=True)[:MESSAGES_COMPARED]
+    results = [str(call["result"]) for made in calls for call in made if call["name"] not in OURS]
+    return Heard(tuple(customers), tuple(results))

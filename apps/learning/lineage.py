@@ -1,0 +1,121 @@
+"""What came of one conversation: everything whose record names it, what those changed, and what of it still stands."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from django.apps import apps
+from django.db.models import Q
+
+from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.models import ChangeRecord, Governed, Proposal
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.prompt.lines import bare, known, lines_of
+from apps.skills.models import Skill
+
+# The texts that are told line by line.
+_TEXTS: Final[Mapping[type[Governed], tuple[str, ...]]] = {
+    AgentMemory: ("body",),
+    MemoryBlock: ("body",),
+    CustomerProfile: ("preferences", "notes"),
+}
+_PROPOSAL: Final = Proposal._meta.label_lower
+
+
+@dataclass(frozen=True, slots=True)
+class Descendant:
+    """One row that carries something of the conversation: since which version, by which records, and what stands of it."""
+
+    record_type: str
+    record_id: int
+    label: str
+    taint: str
+    since_version: int
+    acts: tuple[str, ...]
+    records: tuple[int, ...]
+    row: Governed | None
+    lines: tuple[str, ...] = ()
+    standing: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """Where it is now, in a word."""
+        match self.row:
+            case None:
+                return "gone"
+            case Skill():
+                return str(self.row.status)
+            case Proposal():
+                return str(self.row.state)
+        if type(self.row) not in _TEXTS:
+            return "live"
+        return "live" if self.standing else "taken out"
+
+
+def descendants(conversation: Conversation, *, actor: Actor) -> list[Descendant]:
+    """Every row that one conversation reached, oldest first: by the evidence of its records, and through proposals."""
+    with acting(actor):
+        direct = ChangeRecord.objects.filter(tenant_id=actor.tenant_id).filter(
+            Q(evidence__conversation_id=conversation.pk) | Q(evidence__conversation_ids__contains=[conversation.pk])
+        )
+        found = list(direct.exclude(subject_type=Conversation._meta.label_lower).select_related("text").order_by("id"))
+        proposed = {record.subject_id for record in found if record.subject_type == _PROPOSAL}
+        applied = ChangeRecord.objects.filter(tenant_id=actor.tenant_id, evidence__proposal_id__in=sorted(proposed))
+        found += list(applied.exclude(pk__in=[record.pk for record in found]).select_related("text").order_by("id"))
+        found += _revisions(found, actor)
+        return list(_by_row(sorted(found, key=lambda record: record.pk)))
+
+
+def _revisions(found: Iterable[ChangeRecord], actor: Actor) -> list[ChangeRecord]:
+    """Later changes of the skills it reached: each version is based on the one before."""
+    skill = Skill._meta.label_lower
+    first: dict[int, int] = {}
+    for record in found:
+        if record.subject_type == skill:
+            first.setdefault(record.subject_id, record.pk)
+    seen = {record.pk for record in found}
+    later = ChangeRecord.objects.filter(tenant_id=actor.tenant_id, subject_type=skill, subject_id__in=sorted(first))
+    return [
+        record
+        for record in later.select_related("text")
+        if record.pk not in seen and record.pk > first[record.subject_id]
+    ]
+
+
+def _by_row(records: Iterable[ChangeRecord]) -> Iterator[Descendant]:
+    together: dict[tuple[str, int], list[ChangeRecord]] = {}
+    for record in records:
+        together.setdefault((record.subject_type, record.subject_id), []).append(record)
+    for (kind, pk), of_row in together.items():
+        yield _descendant(kind, pk, of_row)
+
+
+def _descendant(kind: str, pk: int, records: list[ChangeRecord]) -> Descendant:
+    model = cast("type[Governed]", apps.get_model(kind))
+    row = model._base_manager.filter(pk=pk).first()
+    texts = _TEXTS.get(model, ())
+    lines = tuple(dict.fromkeys(line for record in records for line in _added(record, texts)))
+    live = known("\n".join(str(getattr(row, name)) for name in texts)) if row is not None else frozenset()
+    return Descendant(
+        kind,
+        pk,
+        str(row) if row is not None else records[-1].subject_label,
+        row.taint if row is not None else records[-1].taint,
+        records[0].version_after,
+        tuple(dict.fromkeys(record.act for record in records)),
+        tuple(record.pk for record in records),
+        row,
+        lines,
+        tuple(line for line in lines if line in live),
+    )
+
+
+def _added(record: ChangeRecord, texts: tuple[str, ...]) -> Iterator[str]:
+    """The lines a change brought in; where its text was erased, none are known."""
+    text: Any = getattr(record, "text", None)
+    for name in texts if text is not None else ():
+        before = known(str(text.before.get(name, "")))
+        after = [bare(line) for line in lines_of(str(text.after.get(name, "")))]
+        yield from (line for line in after if line and line not in before)

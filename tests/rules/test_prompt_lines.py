@@ -1,0 +1,8 @@
+"""What a line is."""
+
+from apps.prompt.lines import known, lines_of
+
+
+def test_lines_end_where_people_see_them_end() -> None:
+    assert lines_of("a\r\nb\rc\nd\u2028e") == ["a", "b", "c", "d\u2028e"]
+    assert known(" a \n\n\tb\t\na") == {"a", "b"}

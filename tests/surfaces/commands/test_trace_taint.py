@@ -1,0 +1,39 @@
+"""trace_taint, as somebody runs it who wants to know what one conversation left behind."""
+
+import json
+
+import pytest
+
+from tests.actions.test_lineage import reach
+from tests.factories import World, make_conversation, make_world
+from tests.surfaces.commands.run import Seen, run
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def trace(world: World, conversation_id: int, *words: str) -> Seen:
+    return run("trace_taint", str(conversation_id), "--tenant", world.tenant.key, *words)
+
+
+def test_it_lists_every_descendant_by_line(world: World) -> None:
+    conversation = make_conversation(world)
+    reach(world, conversation)
+    said = trace(world, conversation.pk).out
+    assert "skills.skill" in said
+    assert "  stands: Parcels arrive broken." in said
+    assert "Sessions that carried any of it: 0 (none)." in said
+    rows = json.loads(trace(world, conversation.pk, "--json").out)["rows"]
+    assert {row["type"] for row in rows} >= {"skills.skill", "memory.agentmemory", "memory.customerprofile"}
+    assert "Nothing names this conversation" in trace(world, make_conversation(world).pk).out
+
+
+def test_it_refuses_what_is_not_there(world: World) -> None:
+    conversation = make_conversation(world)
+    assert "There is no conversation 0" in trace(world, 0).failure
+    assert "There is no tenant" in run("trace_taint", "1", "--tenant", "nowhere").failure
+    assert "There is no conversation" in trace(make_world(), conversation.pk).failure
