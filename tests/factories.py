@@ -14,6 +14,8 @@ from apps.memory.actions import create_block, create_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.actions import add_rule, create_identity_card, create_overlay, create_persona
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.prompt.derived import NOTHING_HEARD
+from apps.prompt.holding import MemoryReview
 from apps.skills.actions import approve_skill, deprecate_skill, draft_skill
 from apps.skills.models import Skill
 from apps.skills.uploads import upload_file
@@ -52,12 +54,12 @@ class World:
     bot: Actor
 
 
-def make_world(key: str = "", agent_key: str = "support") -> World:
-    """A tenant that differs from every other made before."""
+def make_world(key: str = "", agent_key: str = "support", memory_review: MemoryReview = MemoryReview.OFF) -> World:
+    """A tenant that differs from every other made before. Its agents' memory is free unless a test is about its review."""
     key = key or f"tenant-{next(_numbers)}"
     system = new_tenant_actor()
     people = [make_user(f"{role}@{key}.example") for role in ("operator", "admin")]
-    tenant = create_tenant(key, key.title(), actor=system)
+    tenant = create_tenant(key, key.title(), actor=system, memory_review=memory_review)
     for user, role in zip(people, (Role.OPERATOR, Role.ADMIN), strict=True):
         add_member(user, actor=system, role=role)
     agent = create_agent(agent_key, agent_key.title(), actor=system)
@@ -147,7 +149,7 @@ def make_skill_with_file(
 
 def make_memory(world: World, body: str = "Most customers are in the EU.") -> AgentMemory:
     """The agent's memory, written by itself."""
-    return create_memory(world.agent.pk, actor=world.bot, body=body)
+    return create_memory(world.agent.pk, actor=world.bot, body=body, heard=NOTHING_HEARD)
 
 
 def make_switch(world: World) -> Switch:

@@ -14,7 +14,9 @@ from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.governance.policy import Act
 from apps.memory.actions import amend_block, create_block, write_block
+from apps.memory.holding import told
 from apps.memory.models import MemoryBlock
+from apps.runtime.hearing import heard_by
 
 VALUES = ("label", "body", "read_only", "pinned")
 
@@ -26,7 +28,7 @@ class BlockRow(Shown[MemoryBlock]):
 
     class Meta:
         model = MemoryBlock
-        fields = ("id", "agent_key", *VALUES, "updated_by", *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", *VALUES, "updated_by", *STAMPS, "ignored_fields", "notice")
         read_only_fields = fields
 
 
@@ -103,9 +105,10 @@ class BlockView(Versioned[MemoryBlock]):
         sent = BlockChange.read(request, self.actor, block)
         if self.actor.is_person:
             write_block(block, actor=self.actor, values=sent.only(*VALUES), read_at=sent.read_at)
-        else:
-            amend_block(block, actor=self.actor, body=sent.values["body"], read_at=sent.read_at)
-        return self.answer(block.pk, sent.ignored)
+            return self.answer(block.pk, sent.ignored)
+        body, heard = sent.values["body"], heard_by(self.actor, block.agent_id)
+        amend_block(block, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
+        return self.answer(block.pk, sent.ignored, notice=told(block, body, self.actor))
 
     @extend_schema(request=BlockChange, responses=BlockRow)
     def update(self, request: Request, pk: str) -> Response:

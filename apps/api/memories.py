@@ -14,7 +14,9 @@ from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.governance.policy import Act
 from apps.memory.actions import amend_memory, create_memory
+from apps.memory.holding import told
 from apps.memory.models import AgentMemory
+from apps.runtime.hearing import heard_by
 
 
 class MemoryRow(Shown[AgentMemory]):
@@ -24,7 +26,7 @@ class MemoryRow(Shown[AgentMemory]):
 
     class Meta:
         model = AgentMemory
-        fields = ("id", "agent_key", "body", "updated_by", *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", "body", "updated_by", *STAMPS, "ignored_fields", "notice")
         read_only_fields = fields
 
 
@@ -72,8 +74,9 @@ class MemoryView(Versioned[AgentMemory]):
         """Start an agent's memory. Its next session carries it."""
         sent = NewMemory.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
-        memory = create_memory(agent_id, actor=self.actor, body=sent.values["body"])
-        return self.answer(memory.pk, sent.ignored, 201)
+        body, heard = sent.values["body"], heard_by(self.actor, agent_id)
+        memory = create_memory(agent_id, actor=self.actor, body=body, heard=heard)
+        return self.answer(memory.pk, sent.ignored, 201, told(memory, body, self.actor))
 
     @extend_schema(request=MemoryChange, responses=MemoryRow)
     def partial_update(self, request: Request, pk: str) -> Response:
@@ -81,8 +84,9 @@ class MemoryView(Versioned[AgentMemory]):
         del pk
         memory = self.get_object()
         sent = MemoryChange.read(request, self.actor, memory)
-        amend_memory(memory, actor=self.actor, body=sent.values["body"], read_at=sent.read_at)
-        return self.answer(memory.pk, sent.ignored)
+        body, heard = sent.values["body"], heard_by(self.actor, memory.agent_id)
+        amend_memory(memory, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
+        return self.answer(memory.pk, sent.ignored, notice=told(memory, body, self.actor))
 
     @extend_schema(request=MemoryChange, responses=MemoryRow)
     def update(self, request: Request, pk: str) -> Response:

@@ -31,6 +31,7 @@ from apps.personas.actions import (
 )
 from apps.personas.models import SECTION_CHARACTERS, SECTIONS, Persona
 from apps.review.decisions import Yes, approve
+from apps.runtime.hearing import heard_by, whose_words
 
 
 class WaitingProposal(Serializer[Any]):
@@ -183,7 +184,9 @@ def change_persona(persona: Persona, sent: Sent, *, actor: Actor) -> None:
     elif sections:
         amend_persona(persona, actor=actor, values=sections, read_at=sent.read_at, reason=sent.values.get("reason", ""))
     if sent.values.get("proposed_patch"):
-        propose_patch(persona, actor=actor, text=sent.values["proposed_patch"])
+        text = sent.values["proposed_patch"]
+        taint = whose_words(text, heard_by(actor, persona.agent_id))
+        propose_patch(persona, actor=actor, text=text, taint=taint)
     status = sent.values.get("status", persona.status)
     if status != persona.status:
         act = archive_persona if status == Persona.Status.ARCHIVED else activate_persona

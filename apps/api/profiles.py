@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.bodies import Body, Number, Text
+from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import CharFilter, FilterSet
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
@@ -23,7 +23,7 @@ class ProfileRow(Shown[CustomerProfile]):
 
     class Meta:
         model = CustomerProfile
-        fields = ("id", "end_user_key", *TEXTS, "last_seen_at", "updated_by", *STAMPS, "ignored_fields")
+        fields = ("id", "end_user_key", *TEXTS, "last_seen_at", "updated_by", *STAMPS, "ignored_fields", "notice")
         read_only_fields = fields
 
 
@@ -53,6 +53,12 @@ class ProfileChange(Body):
     version = Number(required=False)
 
 
+def _waits(profile: CustomerProfile, sent: Sent) -> str:
+    """Where all memory is reviewed, an agent's words are not there yet."""
+    held = [name for name, text in sent.only(*TEXTS).items() if getattr(profile, name) != text]
+    return f"What you sent for {' and '.join(held)} waits for a person to approve." if held else ""
+
+
 class ProfileFilters(FilterSet):
     """By the end user's key."""
 
@@ -79,7 +85,7 @@ class ProfileView(Versioned[CustomerProfile]):
         """Start a profile. Every agent of the tenant sees it from its next session."""
         sent = NewProfile.read(request, self.actor)
         profile = create_profile(sent.values["end_user_key"], actor=self.actor, values=sent.only(*TEXTS))
-        return self.answer(profile.pk, sent.ignored, 201)
+        return self.answer(profile.pk, sent.ignored, 201, _waits(profile, sent))
 
     @extend_schema(request=ProfileChange, responses=ProfileRow)
     def partial_update(self, request: Request, pk: str) -> Response:
@@ -88,7 +94,7 @@ class ProfileView(Versioned[CustomerProfile]):
         profile = self.get_object()
         sent = ProfileChange.read(request, self.actor, profile)
         amend_profile(profile, actor=self.actor, values=sent.only(*TEXTS), read_at=sent.read_at)
-        return self.answer(profile.pk, sent.ignored)
+        return self.answer(profile.pk, sent.ignored, notice=_waits(profile, sent))
 
     @extend_schema(request=ProfileChange, responses=ProfileRow)
     def update(self, request: Request, pk: str) -> Response:

@@ -19,11 +19,18 @@ class Shown(serializers.ModelSerializer[Row]):
         help_text="Only in answers to writes: fields that were sent, known and stripped.",
     )
 
+    notice = serializers.CharField(
+        required=False,
+        help_text="Only in answers to an agent's writes to memory: what waits for a person, and what stays.",
+    )
+
     def to_representation(self, instance: Any) -> Any:
         """After a write, with what of the body was stripped."""
         shown = super().to_representation(instance)
         if "ignored_fields" in self.context:
             shown["ignored_fields"] = self.context["ignored_fields"]
+        if self.context.get("notice"):
+            shown["notice"] = self.context["notice"]
         return shown
 
 

@@ -1,5 +1,6 @@
 """Skills: born drafts, approved byte for byte by a person, changed afterwards only through one (R018, R092-R096, Z-2, Z-3)."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.db.models import F, Q, QuerySet, Value
@@ -23,8 +24,9 @@ from apps.api.versions import Versioned
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, may, refuse_stale
 from apps.governance.errors import Conflicting, NotPermitted
-from apps.governance.models import Proposal
+from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
+from apps.runtime.hearing import heard_by, whose_words
 from apps.skills.actions import (
     amend_skill,
     approve_skill,
@@ -199,7 +201,8 @@ class SkillView(Versioned[Skill]):
         """Write a runbook down. It is born a draft, whoever sends it."""
         sent = NewSkill.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
-        skill = draft_skill(agent_id, actor=self.actor, values=sent.only(*TEXTS))
+        texts = sent.only(*TEXTS)
+        skill = draft_skill(agent_id, actor=self.actor, values=texts, taint=_whose(texts, agent_id, self.actor))
         return self.answer(skill.pk, sent.ignored, 201)
 
     @extend_schema(
@@ -257,14 +260,19 @@ def change_skill(skill: Skill, sent: Sent, *, actor: Actor) -> Proposal | None:
     if texts and skill.status == Skill.Status.DEPRECATED:
         raise Conflicting("A deprecated skill stays as it is. Draft a fresh one.")
     if texts and skill.status == Skill.Status.DRAFT:
-        amend_skill(skill, actor=actor, values=texts, read_at=sent.read_at, reason=reason)
+        taint = _whose(texts, skill.agent_id, actor)
+        amend_skill(skill, actor=actor, values=texts, read_at=sent.read_at, reason=reason, taint=taint)
     elif texts and not may(actor, Act.SKILL_REVISE, row=skill):
-        return propose_revision(skill, actor=actor, values=texts)
+        return propose_revision(skill, actor=actor, values=texts, taint=_whose(texts, skill.agent_id, actor))
     elif texts:
         revise_skill(skill, actor=actor, values=texts, read_at=sent.read_at, reason=reason)
     if sent.values.get("status", skill.status) != skill.status:
         move_skill(skill, sent.values["status"], sent, actor=actor, read_at=None if texts else sent.read_at)
     return None
+
+
+def _whose(texts: Mapping[str, str], agent_id: int, actor: Actor) -> Taint:
+    return whose_words("\n".join(texts.values()), heard_by(actor, agent_id))
 
 
 def move_skill(skill: Skill, to: str, sent: Sent, *, actor: Actor, read_at: int | None) -> None:

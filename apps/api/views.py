@@ -103,10 +103,10 @@ class Rows(ActorView, GenericViewSet[Row]):
         del request, pk
         return Response(self.get_serializer(self.get_object()).data)
 
-    def answer(self, row_id: int, ignored: Sequence[str] = (), status: int = 200) -> Response:
+    def answer(self, row_id: int, ignored: Sequence[str] = (), status: int = 200, notice: str = "") -> Response:
         """A written row as it now stands, with what of the body was stripped."""
         row = self.get_queryset().get(pk=row_id)
-        context = {**self.get_serializer_context(), "ignored_fields": list(ignored)}
+        context = {**self.get_serializer_context(), "ignored_fields": list(ignored), "notice": notice}
         return Response(self.serializer_class(row, context=context).data, status=status)  # type: ignore[misc]
 
     def _refuse_unknown_parameters(self, request: Request) -> None:

@@ -44,7 +44,7 @@ def departures() -> Iterator[str]:
             yield from (f"{named} {line}" for line in _of_amendment(page, amendment))
         for button in page.buttons:
             rule = POLICY[button.act]
-            if not rule.makes and subject_of(button.act, Role.OPERATOR) != _noun(page):
+            if not (rule.makes or button.on_others) and subject_of(button.act, Role.OPERATOR) != _noun(page):
                 yield f"{named}: the button {button.label} is {button.act.value}, an act on other rows."
 
 

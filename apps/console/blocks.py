@@ -11,7 +11,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.markup import rendered
 from apps.console.panels import Panels
 from apps.console.requests import actor_of
-from apps.console.whose import words_panel
+from apps.console.whose import review_now, words_panel
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.memory.actions import approve_block, create_block, write_block
@@ -21,8 +21,10 @@ from apps.prompt.budgets import SECTION_CHARACTERS
 
 def block_panels(block: Any, request: HttpRequest) -> dict[str, Any]:
     """The body as it reads."""
+    actor = actor_of(request)
     return {
-        **words_panel(block, [block.body], actor_of(request)),
+        **words_panel(block, [block.body], actor),
+        "review": review_now(actor),
         "body_html": rendered(block.body),
         "author": block.people[block.updated_by],
         "flags": flags({"body": block.body}),

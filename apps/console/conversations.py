@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.deeds import Button, Tabs, Values
-from apps.console.forms import Resolution
+from apps.console.forms import ReasonedDecision, Resolution
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.lineage import lineage_of, reached
 from apps.console.panels import Panels
@@ -17,8 +17,10 @@ from apps.console.transcripts import transcript
 from apps.console.usage import Usage, total
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
+from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
+from apps.learning.lineage import descendants, quarantine_descendants
 from apps.runtime.models import Turn
 
 TURNS_SHOWN = 50
@@ -61,6 +63,15 @@ def _resolve(conversation: Conversation, actor: Actor, said: Values) -> Conversa
 
 def _abandon(conversation: Conversation, actor: Actor, said: Values) -> Conversation:
     return abandon_conversation(conversation, actor=actor, read_at=said["read_at"])
+
+
+def _quarantine(conversation: Conversation, actor: Actor, said: Values) -> None:
+    quarantine_descendants(conversation, actor=actor, reason=said["reason"])
+
+
+def _has_come_of_it(conversation: Conversation) -> bool:
+    acting_as = acting_actor()
+    return acting_as is not None and any(row.can_be_quarantined for row in descendants(conversation, actor=acting_as))
 
 
 def _solved(conversation: Conversation) -> dict[str, str]:
@@ -107,6 +118,19 @@ class ConversationAdmin(GovernedAdmin):
             done="Abandoned. Nothing is learned from it.",
             consequence="The conversation ends, and nothing is learned from it. A later message opens a new one.",
             when=_is_open,
+        ),
+        Button(
+            "quarantine",
+            "Quarantine all of it",
+            Act.PROPOSAL_QUARANTINE,
+            _quarantine,
+            done="In quarantine. Each of them can be released by itself.",
+            consequence="Skills that came of this conversation are found by no agent any more, proposals wait for nobody, and"
+            " the lines it left in memory and profiles are taken out, until somebody releases them.",
+            form=ReasonedDecision,
+            when=_has_come_of_it,
+            tone="danger",
+            on_others=True,
         ),
     )
 

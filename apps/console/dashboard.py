@@ -8,10 +8,12 @@ from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import TruncHour
 
 from apps.console.usage import Usage
+from apps.console.whose import review_now
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.learning.models import Extraction
+from apps.prompt.holding import MemoryReview
 from apps.runtime.models import ModelCall
 from apps.skills.models import Skill
 from apps.tenants.models import Agent
@@ -65,6 +67,7 @@ class Overview:
     usage: Usage
     hours: Sequence[Hour]
     has_agents: bool
+    review: MemoryReview
 
 
 def overview(actor: Actor, now: datetime) -> Overview:
@@ -84,6 +87,7 @@ def overview(actor: Actor, now: datetime) -> Overview:
         usage=_usage(calls),
         hours=_hours(calls, now),
         has_agents=Agent.objects.visible_to(actor).exists(),
+        review=review_now(actor),
     )
 
 

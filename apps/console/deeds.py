@@ -85,6 +85,8 @@ class Button:
     folded: bool = True
     leads_to: Callable[[Any], str] | None = None
     answer_template: str = ""
+    # Its act is done to rows that came of this one.
+    on_others: bool = False
 
     def is_open_to(self, actor: Actor, row: Governed) -> bool:
         return may(actor, self.act, row=row)

@@ -27,6 +27,11 @@ class Lineage:
         """The latest of the sessions."""
         return self.sessions[:SESSIONS_NAMED]
 
+    @property
+    def can_be_quarantined(self) -> bool:
+        """Whether anything is left to take away."""
+        return any(row.can_be_quarantined for row in self.rows)
+
     def as_json(self) -> Mapping[str, Any]:
         """The same for a program."""
         return {

@@ -14,6 +14,7 @@ from apps.console.panels import Panels
 from apps.console.proposal_buttons import BUTTONS
 from apps.console.requests import actor_of
 from apps.console.titles import title_of
+from apps.console.whose import words_panel
 from apps.governance.models import Proposal
 from apps.review.sheet import sheet_of
 
@@ -23,7 +24,11 @@ def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
     sheet = sheet_of(proposal, actor=actor_of(request))
     live = {field.name: _shown(field.live) for field in sheet.fields}
     after = {field.name: _shown(field.after) for field in sheet.fields}
+    evidence = proposal.evidence
+    named = (*evidence.get("conversation_ids", ()), *filter(None, [evidence.get("conversation_id")]))
+    words = [_shown(text) for text in proposal.words.values()]
     return {
+        **words_panel(proposal, words, actor_of(request), named),
         "sheet": sheet,
         "target": sheet.target,
         "target_url": url_of_subject(proposal.target_type, proposal.target_id),

@@ -16,12 +16,12 @@ class SettingsAdmin(GovernedAdmin):
     """The settings of the tenant: read by every member, changed by admins."""
 
     has_one_row = True
-    list_display = ("timezone", "ai_disclosure", "slot_order", "updated")
+    list_display = ("timezone", "ai_disclosure", "slot_order", "memory_review", "updated")
     fields = (
-        *("timezone", "ai_disclosure", "slot_order"),
+        *("timezone", "ai_disclosure", "slot_order", "memory_review"),
         *("high_risk_reviewers", "proposal_days", "max_open_proposals"),
     )
     change_form_template = "console/settings.html"
     edit_label = "Change the settings"
-    saved = "Saved. The time zone holds from the next message on, the rest from the next session on."
+    saved = "Saved. The time zone and the review of memory hold from the next message on, the rest from the next session on."
     amends = (Amendment(Act.SETTINGS_AMEND, _amend),)

@@ -33,6 +33,7 @@ from apps.skills.actions import (
     revise_skill,
 )
 from apps.skills.models import Skill
+from apps.skills.quarantine import quarantine_skill, release_skill
 
 FIELDS = ("title", "name", "description", "category", "body")
 FLAGGED = ("title", "description", "body")
@@ -114,12 +115,28 @@ def _reviewed(skill: Skill) -> dict[str, Any]:
     return {"reviewed_sha256": skill.content_sha256}
 
 
+def _quarantine(skill: Skill, actor: Actor, said: Values) -> Skill:
+    return quarantine_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _release(skill: Skill, actor: Actor, said: Values) -> Skill:
+    return release_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
 def _is_draft(skill: Skill) -> bool:
-    return bool(skill.status == Skill.Status.DRAFT)
+    return bool(skill.status == Skill.Status.DRAFT) and not skill.is_quarantined
 
 
 def _is_approved(skill: Skill) -> bool:
-    return bool(skill.status == Skill.Status.APPROVED)
+    return bool(skill.status == Skill.Status.APPROVED) and not skill.is_quarantined
+
+
+def _is_free(skill: Skill) -> bool:
+    return skill.status != Skill.Status.DEPRECATED and not skill.is_quarantined
+
+
+def _is_quarantined(skill: Skill) -> bool:
+    return skill.is_quarantined
 
 
 def _beside_its_file(skill: Skill) -> bool:
@@ -222,6 +239,28 @@ class SkillAdmin(GovernedAdmin):
             done="Moved. The first file is the one that clients see who know one attachment.",
             form=FileDecision,
             when=_beside_its_file,
+        ),
+        Button(
+            "quarantine",
+            "Quarantine",
+            Act.SKILL_QUARANTINE,
+            _quarantine,
+            done="In quarantine. From the next look-up on no agent finds it, in running sessions too.",
+            consequence="No agent finds this skill any more, in running sessions too, until somebody releases it."
+            " Nothing is decided about it meanwhile.",
+            form=ReasonedDecision,
+            when=_is_free,
+            tone="danger",
+        ),
+        Button(
+            "release",
+            "Release",
+            Act.SKILL_RELEASE,
+            _release,
+            done="Released, in the status it had.",
+            consequence="The skill is back in the status it had; an approved one serves agent {agent} again at once.",
+            form=ReasonedDecision,
+            when=_is_quarantined,
         ),
     )
 

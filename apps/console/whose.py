@@ -9,13 +9,13 @@ from apps.conversations.models import Conversation, Message
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord, Governed, Taint
 from apps.prompt.derived import Heard, Whose, derived
+from apps.prompt.holding import MemoryReview
 from apps.prompt.lines import lines_of
-from apps.runtime.house_tools import HOUSE_TOOLS
+from apps.prompt.tool_names import HOUSE
+from apps.tenants.models import TenantSettings
 
 CONVERSATIONS_COMPARED: Final = 10
 MESSAGES_COMPARED: Final = 200
-# What our own tools give back is nobody else's words.
-OURS: Final = frozenset(tool.name for tool in HOUSE_TOOLS)
 
 SENTENCES: Final = {
     Taint.OPERATOR: "A person wrote or approved these very words.",
@@ -62,6 +62,11 @@ def marked(lines: list[str], conversations: Iterable[Conversation]) -> list[Mark
     ]
 
 
+def review_now(actor: Actor) -> MemoryReview:
+    """What of memory the tenant has reviewed."""
+    return MemoryReview(TenantSettings.objects.visible_to(actor).get().memory_review)
+
+
 def _named(row: Governed) -> set[int]:
     records = ChangeRecord.objects.filter(subject_type=row._meta.label_lower, subject_id=row.pk)
     evidence = records.order_by("-id").values_list("evidence", flat=True)[:MESSAGES_COMPARED]
@@ -72,5 +77,5 @@ def _said_in(conversations: Iterable[Conversation]) -> Heard:
     messages = Message.objects.filter(conversation__in=list(conversations)).order_by("-id")
     customers = messages.filter(sender=Message.Sender.CUSTOMER).values_list("text", flat=True)[:MESSAGES_COMPARED]
     calls = messages.exclude(tool_calls=[]).values_list("tool_calls", flat=True)[:MESSAGES_COMPARED]
-    results = [str(call["result"]) for made in calls for call in made if call["name"] not in OURS]
+    results = [str(call["result"]) for made in calls for call in made if call["name"] not in HOUSE]
     return Heard(tuple(customers), tuple(results))

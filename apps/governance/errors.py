@@ -132,6 +132,10 @@ class MissingActor(GovernanceError):
     code = "missing_actor"
 
 
+class Unheard(MissingActor):
+    """An agent's write came without what the agent had heard; a programming error as well."""
+
+
 class Erased(GovernanceError):
     """The text of the change record that decides was erased; nobody knows any more, and nobody guesses."""
 

@@ -55,12 +55,17 @@ class Act(StrEnum):
     SKILL_ATTACH = "skill.attach"
     SKILL_DETACH = "skill.detach"
     SKILL_ARRANGE = "skill.arrange"
+    SKILL_QUARANTINE = "skill.quarantine"
+    SKILL_RELEASE = "skill.release"
     MEMORY_AMEND = "memory.amend"
     MEMORY_APPROVE = "memory.approve"
+    MEMORY_PROPOSE = "memory.propose"
     BLOCK_WRITE = "block.write"
     BLOCK_AMEND = "block.amend"
     BLOCK_APPROVE = "block.approve"
+    BLOCK_PROPOSE = "block.propose"
     PROFILE_AMEND = "profile.amend"
+    PROFILE_PROPOSE = "profile.propose"
     CONVERSATION_OPEN = "conversation.open"
     CONVERSATION_IMPORT = "conversation.import"
     CONVERSATION_RESOLVE = "conversation.resolve"
@@ -133,6 +138,8 @@ _AGENT_RUNS = (
 )
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
 _SIGNED = ("updated_by", "taint")
+_LINES = ("approved_body",)
+_QUARANTINED = ("quarantined_at", "quarantined_by")
 _APPROVED = ("approved_sha256", "approved_by", "approved_at")
 _REVIEW_TERMS = ("high_risk_reviewers", "proposal_days", "max_open_proposals")
 _BOUND = ("base_version", "base_sha256", "base_content")
@@ -178,14 +185,18 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.SKILL_DISCARD: Rule(PEOPLE | _AGENT, does=Does.REMOVES),
         Act.SKILL_UNDO: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_APPROVED),
         Act.SKILL_FETCH: Rule(_AGENT, does=Does.NOTHING),
+        Act.SKILL_QUARANTINE: Rule(PEOPLE, ("quarantine_reason",), stamps=_QUARANTINED),
+        Act.SKILL_RELEASE: Rule(PEOPLE, ("quarantine_reason",), risk=Risk.HIGH, stamps=_QUARANTINED),
         Act.SKILL_ATTACH: Rule(PEOPLE | _AGENT, ("attachments",), signs=_APPROVED),
         Act.SKILL_DETACH: Rule(PEOPLE | _AGENT, ("attachments",), signs=_APPROVED),
         Act.SKILL_ARRANGE: Rule(PEOPLE | _AGENT, ("attachments",), signs=_APPROVED),
-        Act.MEMORY_AMEND: Rule(_ALL, ("agent", "body"), settled=_OWNER, does=Does.WRITES, stamps=_SIGNED),
-        Act.MEMORY_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED),
-        Act.BLOCK_WRITE: Rule(PEOPLE, _BLOCK, settled=_OWNER, does=Does.WRITES, stamps=_SIGNED),
-        Act.BLOCK_AMEND: Rule(PEOPLE | _AGENT, ("body",), stamps=_SIGNED),
-        Act.BLOCK_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED),
+        Act.MEMORY_AMEND: Rule(_ALL, ("agent", "body"), settled=_OWNER, does=Does.WRITES, stamps=_SIGNED, signs=_LINES),
+        Act.MEMORY_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED, signs=_LINES),
+        Act.MEMORY_PROPOSE: Rule(PEOPLE, (), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1),
+        Act.BLOCK_WRITE: Rule(PEOPLE, _BLOCK, settled=_OWNER, does=Does.WRITES, stamps=_SIGNED, signs=_LINES),
+        Act.BLOCK_AMEND: Rule(PEOPLE | _AGENT, ("body",), stamps=_SIGNED, signs=_LINES),
+        Act.BLOCK_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED, signs=_LINES),
+        Act.BLOCK_PROPOSE: Rule(PEOPLE, (), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1),
         Act.PROFILE_AMEND: Rule(
             _ALL,
             ("end_user_key", "preferences", "notes"),
@@ -193,6 +204,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
             does=Does.WRITES,
             stamps=("last_seen_at", *_SIGNED),
         ),
+        Act.PROFILE_PROPOSE: Rule(PEOPLE, (), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1),
         Act.CONVERSATION_OPEN: Rule(_ALL, does=Does.MAKES),
         Act.CONVERSATION_IMPORT: Rule(PEOPLE | _SYSTEM, does=Does.MAKES),
         Act.CONVERSATION_RESOLVE: Rule(_ALL, ("status", "outcome"), stamps=("resolved_at",)),
@@ -213,7 +225,9 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.PROPOSAL_WITHDRAW: Rule(PEOPLE | _AGENT, does=Does.REMOVES),
         Act.PROPOSAL_EXPIRE: Rule(_SYSTEM, stamps=_DECIDED),
         Act.TENANT_CREATE: Rule(_SYSTEM, does=Does.MAKES, on="settings"),
-        Act.SETTINGS_AMEND: Rule(_ADMIN, ("timezone", "ai_disclosure", "slot_order", *_REVIEW_TERMS), risk=Risk.HIGH),
+        Act.SETTINGS_AMEND: Rule(
+            _ADMIN, ("timezone", "ai_disclosure", "slot_order", "memory_review", *_REVIEW_TERMS), risk=Risk.HIGH
+        ),
         Act.AGENT_CREATE: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
         Act.AGENT_AMEND: Rule(_ADMIN, _AGENT_RUNS),
         Act.INVOKABLE_ALLOW: Rule(PEOPLE, ("agent", "callee", "role_hint"), risk=Risk.HIGH, does=Does.MAKES),

@@ -9,11 +9,17 @@ from django.db.models import Q
 
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
+from apps.governance.actions import quarantine_proposal
 from apps.governance.actors import Actor
+from apps.governance.door import authorize
+from apps.governance.errors import Invalid
 from apps.governance.models import ChangeRecord, Governed, Proposal
+from apps.governance.policy import Act
+from apps.memory.joining import withhold_block, withhold_memory, withhold_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.prompt.lines import bare, known, lines_of
 from apps.skills.models import Skill
+from apps.skills.quarantine import quarantine_skill
 
 # The texts that are told line by line.
 _TEXTS: Final[Mapping[type[Governed], tuple[str, ...]]] = {
@@ -45,6 +51,8 @@ class Descendant:
         match self.row:
             case None:
                 return "gone"
+            case Skill() if self.row.is_quarantined:
+                return "quarantined"
             case Skill():
                 return str(self.row.status)
             case Proposal():
@@ -52,6 +60,15 @@ class Descendant:
         if type(self.row) not in _TEXTS:
             return "live"
         return "live" if self.standing else "taken out"
+
+    @property
+    def can_be_quarantined(self) -> bool:
+        """Whether one act takes it away from everybody."""
+        return bool(
+            (isinstance(self.row, Skill) and self.row.status != Skill.Status.DEPRECATED and not self.row.is_quarantined)
+            or (isinstance(self.row, Proposal) and self.row.state == Proposal.State.OPEN)
+            or self.standing
+        )
 
 
 def descendants(conversation: Conversation, *, actor: Actor) -> list[Descendant]:
@@ -66,6 +83,34 @@ def descendants(conversation: Conversation, *, actor: Actor) -> list[Descendant]
         found += list(applied.exclude(pk__in=[record.pk for record in found]).select_related("text").order_by("id"))
         found += _revisions(found, actor)
         return list(_by_row(sorted(found, key=lambda record: record.pk)))
+
+
+def quarantine_descendants(conversation: Conversation, *, actor: Actor, reason: str) -> list[Descendant]:
+    """Take away all that can be taken away, one act each, in one commit and for one reason; returns what was."""
+    authorize(actor, Act.PROPOSAL_QUARANTINE, conversation.tenant_id)
+    if not reason.strip():
+        raise Invalid("Say why; whoever releases any of it has to know.", {"reason": ["This may not be blank."]})
+    with acting(actor):
+        taken = [found for found in descendants(conversation, actor=actor) if found.can_be_quarantined]
+        # Proposals first: lines that are taken out need the place of the one that is open.
+        for found in sorted(taken, key=lambda each: not isinstance(each.row, Proposal)):
+            _take_away(found, conversation, actor, reason)
+    return taken
+
+
+def _take_away(found: Descendant, conversation: Conversation, actor: Actor, reason: str) -> None:
+    evidence = {"conversation_id": conversation.pk}
+    match found.row:
+        case Skill():
+            quarantine_skill(found.row, actor=actor, reason=reason)
+        case Proposal():
+            quarantine_proposal(found.row, actor=actor, reason=reason)
+        case AgentMemory():
+            withhold_memory(found.row, actor=actor, lines=found.standing, reason=reason, evidence=evidence)
+        case MemoryBlock():
+            withhold_block(found.row, actor=actor, lines=found.standing, reason=reason, evidence=evidence)
+        case CustomerProfile():
+            withhold_profile(found.row, actor=actor, lines=found.standing, reason=reason, evidence=evidence)
 
 
 def _revisions(found: Iterable[ChangeRecord], actor: Actor) -> list[ChangeRecord]:

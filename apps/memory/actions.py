@@ -1,22 +1,33 @@
-"""Acts on memory and profiles. Agents write them freely; the author is stamped by who acts (R023, R079, R080, R087)."""
+"""Acts on memory and profiles: agents write what the tenant lets them; whoever acts signs (R023, R079, R080, R087)."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from django.utils import timezone
 
-from apps.governance.actors import Actor
-from apps.governance.door import governed, take_values
+from apps.governance.acting import acting
+from apps.governance.actors import Actor, Role
+from apps.governance.door import governed, refuse_foreign, take_values
 from apps.governance.errors import Conflicting, NotPermitted
 from apps.governance.models import Taint
 from apps.governance.policy import Act
+from apps.memory.holding import Share, hold_back, propose_profile, review_of, share_of
 from apps.memory.models import AGENT, AgentMemory, CustomerProfile, MemoryBlock
+from apps.prompt.derived import Heard
+from apps.prompt.holding import MemoryReview
 
 
-def create_memory(agent_id: int, *, actor: Actor, body: str, evidence: Mapping[str, Any] | None = None) -> AgentMemory:
+def create_memory(
+    agent_id: int,
+    *,
+    actor: Actor,
+    body: str,
+    heard: Heard | None = None,
+    evidence: Mapping[str, Any] | None = None,
+) -> AgentMemory:
     """Start an agent's memory. Its next session carries it."""
     memory = AgentMemory(tenant_id=actor.tenant_id, agent_id=agent_id)
-    return amend_memory(memory, actor=actor, body=body, evidence=evidence)
+    return amend_memory(memory, actor=actor, body=body, heard=heard, evidence=evidence)
 
 
 def amend_memory(
@@ -24,19 +35,23 @@ def amend_memory(
     *,
     actor: Actor,
     body: str,
+    heard: Heard | None = None,
     read_at: int | None = None,
     evidence: Mapping[str, Any] | None = None,
+    reason: str = "",
     words_of: Taint | None = None,
 ) -> AgentMemory:
     """Replace an agent's memory by a new full body; running sessions keep what they started with (R079).
 
-    Only whoever changes the body signs for it; the same body sent again changes nothing, not even the author. A person who
-    brings back words of somebody else says so in `words_of` and does not vouch for them.
+    Only whoever changes the body signs for it; the same body sent again changes nothing, not even the author. An agent says
+    what it `heard`, and what of its words the tenant wants reviewed goes before a person instead (Z-19); a
+    person who brings back words of somebody else says so in `words_of` and does not vouch for them.
     """
-    with governed(Act.MEMORY_AMEND, memory, actor=actor, read_at=read_at, evidence=evidence) as row:
-        before = {"body": row.body}
-        row.body = body
-        _sign(row, actor, before, words_of=words_of)
+    with acting(actor):
+        with governed(Act.MEMORY_AMEND, memory, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
+            share = share_of(row, body, actor=actor, heard=heard)
+            _take(row, share, actor, words_of)
+        hold_back(memory, share, actor=actor, evidence=evidence)
     return memory
 
 
@@ -68,7 +83,7 @@ def write_block(
     with governed(Act.BLOCK_WRITE, block, actor=actor, read_at=read_at) as row:
         before = {"body": row.body}
         take_values(row, Act.BLOCK_WRITE, values)
-        _sign(row, actor, before, words_of=words_of)
+        _sign(row, actor, before, Taint.OPERATOR, words_of)
     return block
 
 
@@ -84,16 +99,22 @@ def amend_block(
     *,
     actor: Actor,
     body: str,
+    heard: Heard | None = None,
     read_at: int | None = None,
     evidence: Mapping[str, Any] | None = None,
+    reason: str = "",
 ) -> MemoryBlock:
-    """Replace a block's body; the same body sent again keeps its author. What is read-only stays as people wrote it."""
-    with governed(Act.BLOCK_AMEND, block, actor=actor, read_at=read_at, evidence=evidence) as row:
-        if row.read_only and not actor.is_person:
-            raise NotPermitted(f"The block “{row.label}” is read-only. Ask an operator to change it.")
-        before = {"body": row.body}
-        row.body = body
-        _sign(row, actor, before)
+    """Replace a block's body; the same body sent again keeps its author. What is read-only stays as people wrote it.
+
+    An agent says what it `heard`, and what of its words the tenant wants reviewed goes before a person instead (Z-19).
+    """
+    with acting(actor):
+        with governed(Act.BLOCK_AMEND, block, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
+            if row.read_only and not actor.is_person:
+                raise NotPermitted(f"The block “{row.label}” is read-only. Ask an operator to change it.")
+            share = share_of(row, body, actor=actor, heard=heard)
+            _take(row, share, actor)
+        hold_back(block, share, actor=actor, evidence=evidence)
     return block
 
 
@@ -116,21 +137,35 @@ def amend_profile(
 ) -> CustomerProfile:
     """Write preferences or notes. Seeing the customer is part of it: `last_seen_at` moves too (R086).
 
+    It reaches this one customer alone, so of an agent's words it waits for a person only where all memory does (Z-19).
     `words_of` says whose texts they are where somebody else's are brought back.
     """
-    with governed(Act.PROFILE_AMEND, profile, actor=actor, read_at=read_at, evidence=evidence) as row:
-        before = {"preferences": row.preferences, "notes": row.notes}
-        take_values(row, Act.PROFILE_AMEND, values)
-        row.last_seen_at = timezone.now()
-        _sign(row, actor, before, Taint.CUSTOMER_DERIVED, words_of)
+    with acting(actor):
+        waits = actor.role is Role.AGENT and review_of(actor) is MemoryReview.ALL
+        with governed(Act.PROFILE_AMEND, profile, actor=actor, read_at=read_at, evidence=evidence) as row:
+            before = {"preferences": row.preferences, "notes": row.notes}
+            if waits:
+                refuse_foreign(Act.PROFILE_AMEND, values)
+            else:
+                take_values(row, Act.PROFILE_AMEND, values)
+            row.last_seen_at = timezone.now()
+            _sign(row, actor, before, Taint.CUSTOMER_DERIVED, words_of)
+        if waits and any(getattr(profile, name) != text for name, text in values.items()):
+            propose_profile(profile, values, actor=actor, evidence=evidence)
     return profile
+
+
+def _take(row: AgentMemory | MemoryBlock, share: Share, actor: Actor, words_of: Taint | None = None) -> None:
+    before = {"body": row.body}
+    row.body = share.text
+    _sign(row, actor, before, share.taint, words_of)
 
 
 def _sign(
     row: AgentMemory | MemoryBlock | CustomerProfile,
     actor: Actor,
     before: Mapping[str, str],
-    of_agents: Taint = Taint.AGENT,
+    of_agents: Taint,
     words_of: Taint | None = None,
 ) -> None:
     for name, text in before.items():
@@ -145,6 +180,10 @@ def _sign(
     if is_new or owner != row.taint:
         row.updated_by = actor.label if owner == Taint.OPERATOR else AGENT
         row.taint = owner
+    if is_new and owner == Taint.OPERATOR and not isinstance(row, CustomerProfile):
+        row.approved_body = row.body
+    elif words_of and not is_new and not isinstance(row, CustomerProfile):
+        row.approved_body = ""
 
 
 def _as_lines(text: str) -> str:
@@ -156,3 +195,4 @@ def _vouch(row: AgentMemory | MemoryBlock, actor: Actor) -> None:
         raise Conflicting("A person vouches for what stands there already; there is nothing to approve.")
     row.updated_by = actor.label
     row.taint = Taint.OPERATOR
+    row.approved_body = row.body

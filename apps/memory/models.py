@@ -19,6 +19,8 @@ from apps.memory.rules import (
 )
 
 AGENT = "agent"
+# What stands in a memory or a block, and who answers for it.
+STANDING = ("body", "approved_body", "updated_by", "taint")
 
 
 def _prose(characters: int, help_text: str) -> "models.TextField[str, str]":
@@ -30,6 +32,7 @@ class AgentMemory(Governed):
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     body = _prose(BODY_CHARACTERS, "Markdown. An update replaces the whole body.")
+    approved_body = models.TextField(blank=True, editable=False, help_text="The lines a person wrote or approved.")
     updated_by = models.CharField(max_length=200, default=AGENT, editable=False)
 
     noun = "memory"
@@ -64,6 +67,7 @@ class MemoryBlock(Governed):
         help_text="Such as BusinessFacts, Preferences or PersonaBelief.",
     )
     body = _prose(BLOCK_CHARACTERS, "Markdown. An update replaces the whole body.")
+    approved_body = models.TextField(blank=True, editable=False, help_text="The lines a person wrote or approved.")
     read_only = models.BooleanField(default=False, help_text="On: the agent reads it and cannot change it.")
     pinned = models.BooleanField(
         default=False,

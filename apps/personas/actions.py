@@ -7,7 +7,7 @@ from apps.governance.actions import open_proposal
 from apps.governance.actors import Actor
 from apps.governance.door import governed, refuse_foreign, take_values
 from apps.governance.errors import Invalid
-from apps.governance.models import Proposal
+from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import ProposedChange, refuse_flaws
 from apps.governance.text import content_sha256
@@ -58,12 +58,17 @@ def activate_persona(persona: Persona, *, actor: Actor, read_at: int | None = No
 
 
 def propose_patch(
-    persona: Persona, *, actor: Actor, text: str, evidence: Mapping[str, object] | None = None
+    persona: Persona,
+    *,
+    actor: Actor,
+    text: str,
+    evidence: Mapping[str, object] | None = None,
+    taint: Taint | None = None,
 ) -> Proposal:
     """Put a free-form change before an operator; the live persona stays as it is until then (R030)."""
     if not text.strip():
         raise Invalid("Say what to change and why; the proposal is empty.", {"text": ["This may not be blank."]})
-    change = _change(Proposal.Kind.PERSONA_PATCH, persona, {"text": text}, evidence or {})
+    change = _change(Proposal.Kind.PERSONA_PATCH, persona, {"text": text}, evidence or {}, taint=taint)
     return open_proposal(persona, actor=actor, act=Act.PERSONA_PROPOSE, change=change, terms=review_terms(actor))
 
 
@@ -74,6 +79,7 @@ def propose_sections(
     values: Mapping[str, str],
     rationale: str = "",
     evidence: Mapping[str, object] | None = None,
+    taint: Taint | None = None,
 ) -> Proposal:
     """Put new texts of single sections before an operator, who sees them beside what is live."""
     refuse_foreign(Act.PERSONA_AMEND, values)
@@ -81,7 +87,7 @@ def propose_sections(
     changed = {name: text for name, text in values.items() if getattr(persona, name) != text}
     if not changed:
         raise Invalid("These sections say that already; there is nothing to propose.", {})
-    change = _change(Proposal.Kind.PERSONA_FIELDS, persona, changed, evidence or {}, rationale)
+    change = _change(Proposal.Kind.PERSONA_FIELDS, persona, changed, evidence or {}, rationale, taint)
     return open_proposal(persona, actor=actor, act=Act.PERSONA_PROPOSE, change=change, terms=review_terms(actor))
 
 
@@ -91,6 +97,7 @@ def _change(
     content: Mapping[str, str],
     evidence: Mapping[str, object],
     rationale: str = "",
+    taint: Taint | None = None,
 ) -> ProposedChange:
     return ProposedChange(
         kind,
@@ -102,6 +109,7 @@ def _change(
         base_version=persona.version,
         base_content={name: getattr(persona, name) for name in SECTIONS},
         tier=tier_of({Touch.PERSONA} | touches(set(content) & set(SECTIONS))),
+        taint=taint,
     )
 
 

@@ -35,11 +35,15 @@ class Whose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What an agent was told lately: by customers, by tools, and the names customers go by."""
+    """What an agent was told lately: by customers, by tools, and the names customers go by.
+
+    Where more was said than can be compared it is not whole, and nothing can be called the agent's own.
+    """
 
     customers: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    is_whole: bool = True
 
 
 NOTHING_HEARD: Final = Heard()

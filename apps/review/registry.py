@@ -8,10 +8,12 @@ from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed, Proposal
-from apps.review import of_personas, of_skills
+from apps.review import of_memory, of_personas, of_skills
 from apps.review.applier import Applier, Target
 
-APPLIERS: Mapping[tuple[Proposal.Kind, str], Applier] = MappingProxyType({**of_personas.APPLIERS, **of_skills.APPLIERS})
+APPLIERS: Mapping[tuple[Proposal.Kind, str], Applier] = MappingProxyType(
+    {**of_memory.APPLIERS, **of_personas.APPLIERS, **of_skills.APPLIERS}
+)
 
 
 def applier_of(proposal: Proposal) -> Applier:

@@ -13,6 +13,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible, Stale
 from apps.llm.backend import Json, JsonObject, Tool
 from apps.memory.actions import amend_memory, amend_profile, create_memory, create_profile
+from apps.memory.holding import review_of, told
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.memory.rules import BODY_CHARACTERS as MEMORY_CHARACTERS
 from apps.memory.rules import joined_facts
@@ -20,6 +21,7 @@ from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.prompt.budgets import SECTION_CHARACTERS
 from apps.prompt.framing import canonical_json, fence
+from apps.prompt.holding import MemoryReview
 from apps.prompt.sanitizer import sanitize
 from apps.prompt.tool_names import (
     DRAFT_SKILL,
@@ -31,6 +33,7 @@ from apps.prompt.tool_names import (
     UPDATE_MEMORY,
 )
 from apps.prompt.values import Rule
+from apps.runtime.hearing import heard_in, whose_words
 from apps.skills.actions import count_use, draft_skill
 from apps.skills.files import content_of, refuse_fetch
 from apps.skills.models import Skill
@@ -40,6 +43,7 @@ LISTED_SKILLS = 100
 # A model reads the beginning of a long file; the rest costs more than it tells.
 FILE_CHARACTERS = 20_000
 MEMORY = "memory"
+SAVED = "Saved. It is read from the next session on."
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +150,17 @@ def _update_memory(context: Context, arguments: JsonObject) -> str:
     body = str(arguments["body"])
     evidence = {"conversation_id": context.conversation.pk}
     with acting(context.actor):
+        heard = heard_in(context.conversation, actor=context.actor)
         memory = AgentMemory.objects.visible_to(context.actor).filter(agent_id=context.agent_id).first()
         if memory is None:
-            create_memory(context.agent_id, actor=context.actor, body=body, evidence=evidence)
+            memory = create_memory(context.agent_id, actor=context.actor, body=body, heard=heard, evidence=evidence)
         else:
             _refuse_old_memory(memory, context)
-            amend_memory(memory, actor=context.actor, body=body, read_at=memory.version, evidence=evidence)
+            read_at = memory.version
+            amend_memory(memory, actor=context.actor, body=body, heard=heard, read_at=read_at, evidence=evidence)
+        waits = told(memory, body, context.actor)
     context.shown.add(MEMORY)
-    return "Saved. It is read from the next session on."
+    return f"{SAVED}\n{waits}".strip()
 
 
 def _refuse_old_memory(memory: AgentMemory, context: Context) -> None:
@@ -185,7 +192,9 @@ def _update_customer_profile(context: Context, arguments: JsonObject) -> str:
         else:
             joined = {name: joined_facts(getattr(profile, name), text) for name, text in given.items()}
             amend_profile(profile, actor=context.actor, values=joined, evidence=evidence)
-    return "Saved. It is read from the next session on."
+        if review_of(context.actor) is MemoryReview.ALL:
+            return "It waits for a person to approve; until then nobody is told."
+    return SAVED
 
 
 def _propose_persona_patch(context: Context, arguments: JsonObject) -> str:
@@ -194,14 +203,18 @@ def _propose_persona_patch(context: Context, arguments: JsonObject) -> str:
         persona = Persona.objects.visible_to(context.actor).filter(agent_id=context.agent_id).first()
         if persona is None:
             raise NotVisible("This agent has no persona yet; an operator has to write one first.")
-        proposal = propose_patch(persona, actor=context.actor, text=str(arguments["text"]), evidence=evidence)
+        text = str(arguments["text"])
+        taint = whose_words(text, heard_in(context.conversation, actor=context.actor))
+        proposal = propose_patch(persona, actor=context.actor, text=text, evidence=evidence, taint=taint)
     return f"Proposal {proposal.pk} waits for an operator. Nothing changes until one applies it."
 
 
 def _draft_skill(context: Context, arguments: JsonObject) -> str:
     values = {name: str(text) for name, text in arguments.items()}
     evidence = {"conversation_id": context.conversation.pk}
-    skill = draft_skill(context.agent_id, actor=context.actor, values=values, evidence=evidence)
+    with acting(context.actor):
+        taint = whose_words("\n".join(values.values()), heard_in(context.conversation, actor=context.actor))
+    skill = draft_skill(context.agent_id, actor=context.actor, values=values, evidence=evidence, taint=taint)
     return f"Draft {skill.pk} “{skill.name}” waits for an operator. It is in no index until one approves it."
 
 

@@ -91,7 +91,8 @@ def rows_then(agent: Agent, end_user_key: str, moment: datetime, *, system: Acto
     """What a session that opened at a moment started from. Skills are chosen by their use of today: counts have no history."""
     tenant_id, of_agent = agent.tenant_id, {"agent_id": agent.pk}
     with acting(system):
-        skills = tuple(rows_at(Skill, moment, tenant_id, status=Skill.Status.APPROVED, **of_agent))
+        approved = rows_at(Skill, moment, tenant_id, status=Skill.Status.APPROVED, **of_agent)
+        skills = tuple(skill for skill in approved if not skill.is_quarantined)
         invokable = tuple(rows_at(InvokableAgent, moment, tenant_id, **of_agent))
         agents = rows_at(Agent, moment, tenant_id)
         rules = rows_at(StandingRule, moment, tenant_id, status=StandingRule.Status.ACTIVE)

@@ -25,7 +25,7 @@ from apps.governance.refusals import Subject, noting
 from apps.governance.tiers import tier_of
 from apps.skills.files import refuse_change, refused
 from apps.skills.models import Skill, SkillUse
-from apps.skills.proposing import submission_of, submit_draft
+from apps.skills.proposing import refuse_quarantined, submission_of, submit_draft
 from apps.skills.rules import Attached, Refused, crowded, named, rearranged, touches
 from apps.tenants.terms import review_terms
 
@@ -61,7 +61,13 @@ def draft_skill(
 
 
 def amend_skill(
-    skill: Skill, *, actor: Actor, values: Mapping[str, str], read_at: int | None = None, reason: str = ""
+    skill: Skill,
+    *,
+    actor: Actor,
+    values: Mapping[str, str],
+    read_at: int | None = None,
+    reason: str = "",
+    taint: Taint | None = None,
 ) -> Skill:
     """Edit a draft. An approved skill is revised or proposed instead, so that what customers get was always approved (Z-3)."""
     _refuse_another_author(skill, actor, Act.SKILL_AMEND)
@@ -69,7 +75,7 @@ def amend_skill(
         with governed(Act.SKILL_AMEND, skill, actor=actor, read_at=read_at, reason=reason) as row:
             _refuse_unless_draft(row)
             take_values(row, Act.SKILL_AMEND, values)
-        submit_draft(skill, actor=actor)
+        submit_draft(skill, actor=actor, taint=taint)
     return skill
 
 
@@ -250,6 +256,7 @@ def _refuse_unreviewed(row: Skill | None, reviewed_sha256: str, read_at: int | N
     if row is None:
         raise NotVisible("There is no such skill.")
     refuse_stale(row, read_at)
+    refuse_quarantined(row)
     if row.content_sha256 != reviewed_sha256:
         raise Stale("The skill changed since you read it. Read it again and decide on what stands there.", row.version)
     if row.status != Skill.Status.DRAFT:

@@ -27,7 +27,7 @@ class SkillQuerySet(GovernedQuerySet["Skill"]):
 
     def approved(self) -> Self:
         """What customers may be served by (R095)."""
-        return self.filter(status=Skill.Status.APPROVED)
+        return self.filter(status=Skill.Status.APPROVED, quarantined_at=None)
 
     def drafts(self) -> Self:
         """What waits for a person."""
@@ -64,6 +64,9 @@ class Skill(Governed):
     approved_sha256 = models.CharField(max_length=64, editable=False, blank=True)
     approved_by = models.CharField(max_length=200, editable=False, blank=True)
     approved_at = models.DateTimeField(null=True, editable=False)
+    quarantined_at = models.DateTimeField(null=True, editable=False)
+    quarantined_by = models.CharField(max_length=200, editable=False, blank=True)
+    quarantine_reason = models.TextField(editable=False, blank=True, validators=[plain_text])
 
     unrecorded = Governed.unrecorded | {"content_sha256"}
     stamped = ("content_sha256",)
@@ -86,6 +89,15 @@ class Skill(Governed):
             models.CheckConstraint(
                 condition=~models.Q(status="approved") | models.Q(approved_sha256=models.F("content_sha256")),
                 name="approved_skill_is_the_bytes_approved",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(quarantined_at=None, quarantined_by="", quarantine_reason="")
+                | (
+                    models.Q(quarantined_at__isnull=False)
+                    & ~models.Q(quarantined_by="")
+                    & ~models.Q(quarantine_reason="")
+                ),
+                name="quarantined_skill_says_who_and_why",
             ),
         ]
         indexes: ClassVar = [
@@ -111,6 +123,11 @@ class Skill(Governed):
     def file_named(self, name: str) -> Attached | None:
         """The attachment of this name, in whatever case it is asked for."""
         return next((file for file in self.files if file.name.casefold() == name.casefold()), None)
+
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether a person keeps it from everybody; nothing about it is decided until one releases it."""
+        return self.quarantined_at is not None
 
     @property
     def texts(self) -> dict[str, str]:

@@ -7,7 +7,7 @@ from apps.governance.acting import acting
 from apps.governance.actions import open_proposal
 from apps.governance.actors import Actor
 from apps.governance.door import refuse_foreign
-from apps.governance.errors import NotPermitted
+from apps.governance.errors import IllegalTransition, NotPermitted
 from apps.governance.models import Proposal, ProposalQuerySet, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import ProposedChange, refuse_flaws
@@ -17,7 +17,9 @@ from apps.skills.rules import touches
 from apps.tenants.terms import review_terms
 
 
-def submit_draft(skill: Skill, *, actor: Actor, evidence: Mapping[str, Any] | None = None) -> Proposal:
+def submit_draft(
+    skill: Skill, *, actor: Actor, evidence: Mapping[str, Any] | None = None, taint: Taint | None = None
+) -> Proposal:
     """Put a draft before the reviewers as it stands; what they approve are exactly these bytes."""
     _refuse_held(skill, actor)
     texts = skill.texts
@@ -29,7 +31,7 @@ def submit_draft(skill: Skill, *, actor: Actor, evidence: Mapping[str, Any] | No
         evidence=evidence or {},
         base_version=skill.version,
         tier=tier_of(touches(texts.values())),
-        taint=Taint(skill.taint),
+        taint=Taint.joined(skill.taint, taint or skill.taint),
     )
     return open_proposal(skill, actor=actor, act=Act.PROPOSAL_SUBMIT, change=change, terms=review_terms(actor))
 
@@ -41,12 +43,13 @@ def propose_revision(
     values: Mapping[str, str],
     rationale: str = "",
     evidence: Mapping[str, Any] | None = None,
+    taint: Taint | None = None,
 ) -> Proposal:
     """Bring a next version of an approved skill before a person; the live one is untouched until then (Z-3)."""
     refuse_foreign(Act.SKILL_PROPOSE, values)
     refuse_flaws(Skill, values)
     tier = tier_of(touches({**skill.texts, **values}.values()))
-    change = _change(Proposal.Kind.SKILL_REVISION, skill, values, rationale, evidence, tier=tier)
+    change = _change(Proposal.Kind.SKILL_REVISION, skill, values, rationale, evidence, tier=tier, taint=taint)
     return open_proposal(skill, actor=actor, act=Act.SKILL_PROPOSE, change=change, terms=review_terms(actor))
 
 
@@ -76,6 +79,7 @@ def _change(
     evidence: Mapping[str, Any] | None,
     *,
     tier: Tier,
+    taint: Taint | None = None,
 ) -> ProposedChange:
     return ProposedChange(
         kind,
@@ -87,10 +91,20 @@ def _change(
         base_version=skill.version,
         base_content=skill.texts,
         tier=tier,
+        taint=taint,
     )
 
 
+def refuse_quarantined(skill: Skill) -> None:
+    """Refuse to decide on what a person keeps from everybody."""
+    if skill.is_quarantined:
+        raise IllegalTransition(
+            f"This skill is in quarantine ({skill.quarantine_reason}). Release it before you decide on it."
+        )
+
+
 def _refuse_held(skill: Skill, actor: Actor) -> None:
+    refuse_quarantined(skill)
     with acting(actor):
         held = _submissions(skill, actor).filter(state=Proposal.State.QUARANTINED).first()
     if held is not None:

@@ -14,6 +14,7 @@ from apps.governance.actors import Actor, Role
 from apps.governance.door import governed, invalid, take_values
 from apps.governance.errors import Conflicting, Invalid
 from apps.governance.policy import Act
+from apps.prompt.holding import MemoryReview
 from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.grants import keep_agent_grants, keep_limit
 from apps.tenants.identity import token_digest
@@ -28,10 +29,17 @@ class IssuedToken:
     secret: str
 
 
-def create_tenant(key: str, name: str, *, actor: Actor, timezone_name: str = "UTC") -> Tenant:
+def create_tenant(
+    key: str,
+    name: str,
+    *,
+    actor: Actor,
+    timezone_name: str = "UTC",
+    memory_review: MemoryReview = MemoryReview.TAINTED,
+) -> Tenant:
     """Open the books of a tenant. The actor comes from `new_tenant_actor`."""
     tenant = Tenant(pk=actor.tenant_id, key=key, name=name)
-    settings = TenantSettings(tenant_id=actor.tenant_id, timezone=timezone_name)
+    settings = TenantSettings(tenant_id=actor.tenant_id, timezone=timezone_name, memory_review=memory_review.value)
     try:
         tenant.clean_fields()
         with acting(actor), governed(Act.TENANT_CREATE, settings, actor=actor):

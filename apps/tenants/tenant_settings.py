@@ -8,6 +8,7 @@ from django.db import models
 
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
+from apps.prompt.holding import MemoryReview
 from apps.prompt.values import Disclosure, SlotOrder
 from apps.tenants.rules import TIME_ZONE_RULE, is_time_zone
 
@@ -65,6 +66,16 @@ class TenantSettings(Governed):
         default=50,
         validators=[MinValueValidator(1), MaxValueValidator(1000)],
         help_text="An agent with so many open proposals has to revise one of them, or wait.",
+    )
+    memory_review = models.CharField(
+        max_length=10,
+        default=MemoryReview.OFF.value,
+        choices=[
+            (MemoryReview.OFF.value, "Off: agents' memory is free, and quoted as data"),
+            (MemoryReview.TAINTED.value, "Tainted: lines with a customer's or a tool's words wait for a person"),
+            (MemoryReview.ALL.value, "All: whatever an agent writes to memory waits for a person"),
+        ],
+        help_text="What agents write down of their own accord, and every customer's prompt would carry.",
     )
 
     noun = "settings"

@@ -1,16 +1,21 @@
-"""What came of a conversation: found through records, proposals and revisions, shown by line."""
+"""What came of a conversation: found through records, proposals and revisions, shown by line, taken away in one act."""
 
 import pytest
 
 from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.governance.errors import Invalid, NotPermitted, NotVisible
 from apps.governance.models import Governed, Proposal
-from apps.learning.lineage import Descendant, descendants
+from apps.learning.lineage import Descendant, descendants, quarantine_descendants
 from apps.memory.actions import amend_memory, amend_profile
 from apps.memory.models import AgentMemory, CustomerProfile
-from apps.personas.actions import apply_patch, propose_patch
-from apps.personas.models import Persona
-from apps.skills.actions import approve_skill, discard_skill, draft_skill
+from apps.personas.actions import propose_patch
+from apps.prompt.derived import NOTHING_HEARD, Heard
+from apps.prompt.holding import MemoryReview
+from apps.review.decisions import Yes, approve
+from apps.skills.actions import approve_skill, draft_skill
 from apps.skills.models import Skill
+from apps.skills.quarantine import release_skill
 from tests.factories import World, make_conversation, make_memory, make_persona, make_profile, make_world
 
 pytestmark = pytest.mark.django_db
@@ -28,6 +33,11 @@ def conversation(world: World) -> Conversation:
     return make_conversation(world)
 
 
+def fresh(world: World, row: Governed) -> Governed:
+    with acting(world.operator):
+        return type(row)._base_manager.get(pk=row.pk)
+
+
 def found(world: World, conversation: Conversation, model: type[Governed]) -> Descendant:
     rows = descendants(conversation, actor=world.operator)
     return next(row for row in rows if row.record_type == model._meta.label_lower)
@@ -39,7 +49,7 @@ def reach(world: World, conversation: Conversation) -> tuple[Skill, AgentMemory,
     skill = draft_skill(world.agent.pk, actor=world.bot, values=RUNBOOK, evidence=evidence)
     memory = make_memory(world, "Known before.")
     body = "Known before.\nParcels arrive broken."
-    amend_memory(memory, actor=world.bot, body=body, evidence=evidence)
+    amend_memory(memory, actor=world.bot, body=body, heard=NOTHING_HEARD, evidence=evidence)
     profile = make_profile(world)
     values = {"preferences": "Prefers email.\nPrefers mornings."}
     amend_profile(profile, actor=world.bot, values=values, evidence=evidence)
@@ -62,37 +72,50 @@ def test_every_row_that_names_the_conversation_is_found_with_its_lines(
     assert found(world, conversation, CustomerProfile).lines == ("Prefers mornings.",)
     kinds = [row.record_type for row in descendants(conversation, actor=world.operator)]
     assert kinds.count("skills.skill") == 1
-    assert kinds.count("governance.proposal") == 1
+    assert kinds.count("governance.proposal") == 2
 
 
 def test_what_a_proposal_changed_and_what_was_built_on_a_skill_is_found(
     world: World, conversation: Conversation
 ) -> None:
-    skill = draft_skill(world.agent.pk, actor=world.bot, values=RUNBOOK, evidence={"conversation_id": conversation.pk})
+    skill, *_ = reach(world, conversation)
     approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256)
     assert "skill.approve" in found(world, conversation, Skill).acts
-    persona = make_persona(world, identity="You are Ada.")
-    proposal = propose_patch(persona, actor=world.bot, text="Be brief.", evidence={"conversation_id": conversation.pk})
-    apply_patch(
-        persona, actor=world.operator, proposal=proposal, values={"style": "Brief."}, read_at=1, proposal_read_at=1
-    )
-    assert found(world, conversation, Persona).acts == ("persona.amend",)
+    careful = make_world(memory_review=MemoryReview.TAINTED)
+    source = make_conversation(careful)
+    memory = make_memory(careful, "Known.")
+    heard = Heard(("Parcels arrive broken and wet.",))
+    evidence = {"conversation_id": source.pk}
+    amend_memory(memory, actor=careful.bot, body="Known.\nParcels arrive broken.", heard=heard, evidence=evidence)
+    with acting(careful.operator):
+        waiting = Proposal.objects.visible_to(careful.operator).open().get()
+    approve(waiting, Yes(waiting.content_sha256), actor=careful.operator)
+    assert found(careful, source, AgentMemory).standing == ("Parcels arrive broken.",)
 
 
-def test_a_line_that_was_rewritten_stands_no_more(world: World, conversation: Conversation) -> None:
-    _, memory, *_ = reach(world, conversation)
-    amend_memory(memory, actor=world.operator, body="Known before.")
-    gone = found(world, conversation, AgentMemory)
-    assert (gone.lines, gone.standing, gone.state) == (("Parcels arrive broken.",), (), "taken out")
+def test_all_of_it_is_taken_away_in_one_act_and_can_be_released(world: World, conversation: Conversation) -> None:
+    skill, memory, profile, proposal = reach(world, conversation)
+    with pytest.raises(Invalid, match="Say why"):
+        quarantine_descendants(conversation, actor=world.operator, reason=" ")
+    taken = quarantine_descendants(conversation, actor=world.operator, reason="Planted.")
+    assert len(taken) == 5
+    memory, profile, proposal = (fresh(world, row) for row in (memory, profile, proposal))
+    assert (memory.body, profile.preferences, proposal.state) == ("Known before.", "Prefers email.", "quarantined")
+    assert not memory.is_approved, "whoever takes a line out does not vouch for the others"
+    with acting(world.bot):
+        assert not Skill.objects.visible_to(world.bot).filter(pk=skill.pk).exists()
+    states = {row.state for row in descendants(conversation, actor=world.operator)}
+    assert states == {"quarantined", "taken out"}
+    assert quarantine_descendants(conversation, actor=world.operator, reason="Again.") == []
+    release_skill(skill, actor=world.operator, reason="Read.")
+    with acting(world.bot):
+        assert Skill.objects.visible_to(world.bot).filter(pk=skill.pk).exists()
 
 
-def test_a_discarded_draft_is_said_to_be_gone(world: World, conversation: Conversation) -> None:
-    skill, *_ = reach(world, conversation)
-    discard_skill(skill, actor=world.operator)
-    assert (found(world, conversation, Skill).state, found(world, conversation, Skill).label) == ("gone", "greet")
-
-
-def test_another_tenant_finds_nothing(world: World, conversation: Conversation) -> None:
-    # R006
+def test_only_a_person_of_the_tenant_takes_anything_away(world: World, conversation: Conversation) -> None:
     reach(world, conversation)
-    assert descendants(conversation, actor=make_world().operator) == []
+    with pytest.raises(NotVisible):
+        quarantine_descendants(conversation, actor=make_world().operator, reason="No.")
+    for actor in (world.bot, world.system):
+        with pytest.raises(NotPermitted):
+            quarantine_descendants(conversation, actor=actor, reason="No.")

@@ -10,6 +10,7 @@ from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisibl
 from apps.governance.models import ChangeRecord
 from apps.memory.actions import amend_memory, amend_profile, approve_memory, create_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile
+from apps.prompt.derived import NOTHING_HEARD
 from apps.tenants.actions import create_agent
 from tests.factories import World, make_memory, make_profile, make_world
 
@@ -45,7 +46,7 @@ def test_a_body_saved_as_it_stands_keeps_its_author(world: World, sent: str) -> 
     amend_memory(memory, actor=world.operator, body=sent, read_at=1)
     assert (memory.body, memory.updated_by, memory.is_approved, memory.version) == ("A.\nB.", "agent", False, 1)
     amend_memory(memory, actor=world.operator, body="A.\nC.")
-    amend_memory(memory, actor=world.bot, body=sent.replace("B", "C"))
+    amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body=sent.replace("B", "C"))
     assert (memory.body, memory.updated_by, memory.is_approved) == ("A.\nC.", world.operator.label, True)
 
 
@@ -53,7 +54,7 @@ def test_a_body_changed_and_changed_back_is_its_last_writers(world: World) -> No
     # R080
     memory = amend_memory(make_memory(world, "A."), actor=world.operator, body="B.")
     for body in ("C.", "B."):
-        amend_memory(memory, actor=world.bot, body=body)
+        amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body=body)
     assert (memory.updated_by, memory.is_approved) == ("agent", False)
 
 
@@ -63,7 +64,9 @@ def test_a_person_approves_what_an_agent_wrote_as_it_stands(world: World) -> Non
     with pytest.raises(NotPermitted):
         approve_memory(memory, actor=world.bot, read_at=1)
     with pytest.raises(Stale):
-        approve_memory(amend_memory(memory, actor=world.bot, body="Two."), actor=world.operator, read_at=1)
+        approve_memory(
+            amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body="Two."), actor=world.operator, read_at=1
+        )
     approve_memory(memory, actor=world.operator, read_at=2)
     assert (memory.body, memory.updated_by, memory.is_approved) == ("Two.", world.operator.label, True)
     with acting(world.operator):
@@ -102,13 +105,13 @@ def test_no_value_forges_the_author(world: World) -> None:
 
 def test_an_update_replaces_the_whole_body(world: World) -> None:
     # R079
-    memory = amend_memory(make_memory(world), actor=world.bot, body="Only this.")
+    memory = amend_memory(make_memory(world), actor=world.bot, heard=NOTHING_HEARD, body="Only this.")
     assert (memory.body, memory.version) == ("Only this.", 2)
 
 
 def test_a_memory_decided_on_an_older_version_is_refused(world: World) -> None:
     memory = make_memory(world)
-    amend_memory(memory, actor=world.bot, body="Two.", read_at=1)
+    amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body="Two.", read_at=1)
     with pytest.raises(Stale):
         amend_memory(memory, actor=world.operator, body="Three.", read_at=1)
 
@@ -117,10 +120,10 @@ def test_an_agent_writes_no_neighbours_memory(world: World) -> None:
     # R008, R014
     neighbour = create_agent("sales", "Sales", actor=world.admin)
     with pytest.raises(NotPermitted, match="The database refuses"):
-        create_memory(neighbour.pk, actor=world.bot, body="Forget everything.")
+        create_memory(neighbour.pk, actor=world.bot, heard=NOTHING_HEARD, body="Forget everything.")
     theirs = create_memory(neighbour.pk, actor=world.operator, body="Sell.")
     with pytest.raises(NotVisible):
-        amend_memory(theirs, actor=world.bot, body="Forget everything.")
+        amend_memory(theirs, actor=world.bot, heard=NOTHING_HEARD, body="Forget everything.")
 
 
 def test_a_customer_has_one_profile_in_the_tenant(world: World) -> None:
@@ -175,7 +178,7 @@ def test_in_a_turn_with_nobody_named_an_agent_sees_no_profile(world: World) -> N
 
 def test_every_change_of_what_is_remembered_is_recorded_with_its_evidence(world: World) -> None:
     # R080
-    create_memory(world.agent.pk, actor=world.bot, body="A.", evidence={"conversation_id": 3})
+    create_memory(world.agent.pk, actor=world.bot, heard=NOTHING_HEARD, body="A.", evidence={"conversation_id": 3})
     with acting(world.operator):
         record = ChangeRecord.objects.select_related("text").get(act="memory.amend")
         assert (record.evidence, record.text.after["body"]) == ({"conversation_id": 3}, "A.")

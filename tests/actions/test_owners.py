@@ -5,6 +5,7 @@ import pytest
 from apps.conversations.actions import receive_message
 from apps.memory.actions import amend_block, amend_profile, approve_memory, write_block
 from apps.prompt.assembly import assemble
+from apps.prompt.derived import NOTHING_HEARD
 from apps.prompt.segments import decode_segments
 from apps.prompt.values import Slot, Source
 from apps.prompt.wording import DISCLOSURES
@@ -70,7 +71,7 @@ def test_two_notes_of_one_profile_have_their_own_authors(world: World) -> None:
 
 def test_a_blocks_label_and_its_body_have_their_own_authors_and_versions(world: World) -> None:
     block = make_block(world, label="BusinessFacts", body="Written by a person.")
-    amend_block(block, actor=world.bot, body="Written by the agent.")
+    amend_block(block, actor=world.bot, heard=NOTHING_HEARD, body="Written by the agent.")
     write_block(block, actor=world.operator, values={"label": "Facts"})
     body, label = owner(world, "Written by the agent."), owner(world, "Facts")
     assert (body.approver, body.version, body.taint) == ("", 2, "agent")

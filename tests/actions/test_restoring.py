@@ -21,6 +21,7 @@ from apps.personas.actions import (
     write_overlay,
 )
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.prompt.derived import NOTHING_HEARD
 from apps.restoration.models import Checkpoint
 from apps.restoration.plan import MomentTarget, RowTarget, plan
 from apps.restoration.restoring import PlanMoved, restore
@@ -62,8 +63,8 @@ def change_everything(world: World) -> None:
     rule = amend_rule(only(world, StandingRule, agent=world.agent), actor=world.admin, values={"text": "Shout."})
     retire_rule(rule, actor=world.admin)
     revise_skill(only(world, Skill), actor=world.admin, values={"description": "Refuse."})
-    amend_memory(only(world, AgentMemory), actor=world.bot, body="Lunch is at one.")
-    amend_block(only(world, MemoryBlock), actor=world.bot, body="We ship nowhere.")
+    amend_memory(only(world, AgentMemory), actor=world.bot, heard=NOTHING_HEARD, body="Lunch is at one.")
+    amend_block(only(world, MemoryBlock), actor=world.bot, heard=NOTHING_HEARD, body="We ship nowhere.")
     withdraw_invokable(only(world, InvokableAgent), actor=world.admin)
     amend_agent(world.agent, actor=world.admin, context_tier=1, contract="Only what stands here binds you.")
 

@@ -10,6 +10,7 @@ from apps.memory.actions import amend_block, amend_memory, approve_memory
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.actions import amend_persona, write_overlay
 from apps.personas.models import Persona, PersonaOverlay
+from apps.prompt.derived import NOTHING_HEARD
 from apps.restoration.plan import RowTarget, plan
 from tests.actions.restoring import carry_out, of_agent, only, said, told_now
 from tests.committing import committing
@@ -26,7 +27,7 @@ def world(db: None) -> World:
 
 def test_bringing_back_what_an_agent_wrote_does_not_vouch_for_it(world: World) -> None:
     memory, block = make_memory(world, "Lunch is at noon."), make_block(world)
-    amend_block(block, actor=world.bot, body="We ship to Mars.")
+    amend_block(block, actor=world.bot, heard=NOTHING_HEARD, body="We ship to Mars.")
     moment, before = timezone.now(), told_now(world)
     amend_memory(memory, actor=world.operator, body="Lunch is cancelled.")
     amend_block(block, actor=world.operator, body="We ship to the EU.")

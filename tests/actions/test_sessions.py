@@ -8,6 +8,7 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.memory.actions import amend_memory
 from apps.personas.actions import amend_persona, archive_persona
+from apps.prompt.derived import NOTHING_HEARD
 from apps.prompt.wording import DEFAULT_PROMPT
 from apps.runtime.models import Session, Turn
 from apps.runtime.sessions import last_turn_at, session_of
@@ -70,7 +71,7 @@ def test_what_is_written_during_a_session_waits_for_the_next(world: World, stand
     persona, memory = make_persona(world), make_memory(world)
     say(world, "Hello", standin)
     amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
-    amend_memory(memory, actor=world.bot, body="Lunch is at noon.")
+    amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body="Lunch is at noon.")
     make_skill(world, "approved", title="Greet in rhyme")
     say(world, "And again", standin)
     forget_at_once(world)

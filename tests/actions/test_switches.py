@@ -15,6 +15,7 @@ from apps.llm.backend import Reply, Request
 from apps.memory.actions import amend_memory, amend_profile
 from apps.memory.models import AgentMemory
 from apps.personas.actions import propose_patch
+from apps.prompt.derived import NOTHING_HEARD
 from apps.runtime.models import Turn
 from apps.runtime.rules import PATIENCE
 from apps.runtime.turn import answer
@@ -126,7 +127,7 @@ def test_while_learning_is_frozen_agents_and_workers_write_nothing_and_people_do
     for write in (
         lambda: make_skill(world),
         lambda: make_skill(world, actor=world.system),
-        lambda: amend_memory(memory, actor=world.bot, body="New."),
+        lambda: amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body="New."),
         lambda: amend_profile(profile, actor=world.bot, values={"notes": "New."}),
         lambda: propose_patch(persona, actor=world.bot, text="Say hello first."),
     ):

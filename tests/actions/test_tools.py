@@ -204,7 +204,7 @@ def test_agent_proposes_a_patch_and_the_persona_stays(world: World, standin: Sta
         assert Persona.objects.visible_to(world.operator).get().sha256 == persona.sha256
         waiting = Proposal.objects.visible_to(world.operator).open().about(persona).get()
     assert waiting.content == {"text": "Rhyme."}
-    assert set(waiting.evidence) == {"conversation_id"}
+    assert set(waiting.evidence) == {"conversation_id", "conversation_ids"}
 
 
 def test_without_a_persona_there_is_nothing_to_patch(world: World, standin: StandIn) -> None:

@@ -14,9 +14,11 @@ from apps.governance.proposals import Verdict
 from apps.governance.tiers import Tier
 from apps.memory.actions import amend_block
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
+from apps.prompt.derived import NOTHING_HEARD
 from apps.skills.actions import revise_skill
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_revision
+from apps.skills.quarantine import quarantine_skill
 from apps.skills.uploads import upload_file
 from apps.tenants.actions import deactivate_member, issue_token
 from apps.tenants.identity import new_tenant_actor
@@ -140,7 +142,7 @@ def _published(world: World) -> Any:
 
 
 def _block_of_agent(world: World) -> Any:
-    return amend_block(make_block(world), actor=world.bot, body="By the agent.")
+    return amend_block(make_block(world), actor=world.bot, heard=NOTHING_HEARD, body="By the agent.")
 
 
 def _skill_with_two_files(world: World) -> Any:
@@ -174,10 +176,15 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SKILL_ARRANGE: _skill_with_two_files,
     Act.MEMORY_AMEND: make_memory,
     Act.MEMORY_APPROVE: make_memory,
+    Act.MEMORY_PROPOSE: make_memory,
     Act.BLOCK_WRITE: make_block,
     Act.BLOCK_AMEND: make_block,
     Act.BLOCK_APPROVE: _block_of_agent,
+    Act.BLOCK_PROPOSE: make_block,
     Act.PROFILE_AMEND: make_profile,
+    Act.PROFILE_PROPOSE: make_profile,
+    Act.SKILL_QUARANTINE: make_skill,
+    Act.SKILL_RELEASE: lambda world: quarantine_skill(make_skill(world), actor=world.operator, reason="Odd."),
     Act.CONVERSATION_OPEN: _nothing,
     Act.CONVERSATION_IMPORT: _nothing,
     Act.CONVERSATION_RESOLVE: make_conversation,

@@ -33,11 +33,12 @@ from apps.governance.actions import (
 )
 from apps.governance.actors import Actor, Role
 from apps.governance.errors import GovernanceError
-from apps.governance.models import Proposal
+from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import Base, Verdict
 from apps.governance.tiers import Tier
 from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
+from apps.memory.holding import Share, hold_back, propose_profile
 from apps.personas.actions import (
     activate_persona,
     add_rule,
@@ -52,6 +53,7 @@ from apps.personas.actions import (
     write_identity_card,
     write_overlay,
 )
+from apps.prompt.derived import NOTHING_HEARD
 from apps.restoration.actions import make_checkpoint
 from apps.skills.actions import (
     amend_skill,
@@ -66,6 +68,7 @@ from apps.skills.actions import (
     unpublish_skill,
 )
 from apps.skills.proposing import propose_revision, submit_draft
+from apps.skills.quarantine import quarantine_skill, release_skill
 from apps.skills.uploads import upload_file
 from apps.switches.actions import lift_switch, throw_switch
 from apps.switches.models import Switch
@@ -93,6 +96,7 @@ from apps.tenants.actions import (
 )
 from tests.governance.scenes import Scene
 
+WHOLE = Share("", Taint.AGENT, whole="New.")
 RUNBOOK = {"title": "Greet", "description": "How to greet.", "body": "## Procedure\nSay hello."}
 LINES = [Line("customer", "Hello"), Line("agent", "Hello!")]
 SYNCS = "grants follow the policy by a command of the database's owner, who is no tenant's actor"
@@ -160,10 +164,16 @@ class Actions:
         Act.SKILL_ATTACH: lambda _, row, actor: upload_file(row, actor=actor, name="terms.txt", content=b"Pay first."),
         Act.SKILL_DETACH: lambda _, row, actor: detach_file(row, actor=actor, name="prices.csv"),
         Act.SKILL_ARRANGE: lambda _, row, actor: arrange_files(row, actor=actor, names=["terms.txt", "prices.csv"]),
-        Act.MEMORY_AMEND: lambda _, row, actor: amend_memory(row, actor=actor, body="New."),
+        Act.MEMORY_AMEND: lambda _, row, actor: amend_memory(row, actor=actor, body="New.", heard=NOTHING_HEARD),
+        Act.MEMORY_AMEND: lambda _, row, actor: amend_memory(row, actor=actor, heard=NOTHING_HEARD, body="New."),
         Act.MEMORY_APPROVE: lambda _, row, actor: approve_memory(row, actor=actor, read_at=row.version),
+        Act.MEMORY_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
+        Act.BLOCK_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
+        Act.PROFILE_PROPOSE: lambda _, row, actor: propose_profile(row, {"notes": "New."}, actor=actor, evidence=None),
+        Act.SKILL_QUARANTINE: lambda _, row, actor: quarantine_skill(row, actor=actor, reason="Odd."),
+        Act.SKILL_RELEASE: lambda _, row, actor: release_skill(row, actor=actor, reason="Read."),
         Act.BLOCK_WRITE: lambda _, row, actor: write_block(row, actor=actor, values={"label": "Facts"}),
-        Act.BLOCK_AMEND: lambda _, row, actor: amend_block(row, actor=actor, body="New."),
+        Act.BLOCK_AMEND: lambda _, row, actor: amend_block(row, actor=actor, heard=NOTHING_HEARD, body="New."),
         Act.BLOCK_APPROVE: lambda _, row, actor: approve_block(row, actor=actor, read_at=row.version),
         Act.PROFILE_AMEND: lambda _, row, actor: amend_profile(row, actor=actor, values={"notes": "New."}),
         Act.CONVERSATION_OPEN: lambda scene, _, actor: open_conversation(

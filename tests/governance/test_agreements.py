@@ -20,7 +20,10 @@ from apps.tenants.policy_page import page, page_drift, path
 from tests.surfaces.commands.run import run
 
 # Acts that no request names: they happen inside others, or the console's pages for them stand beside the declarations.
-INSIDE_OTHERS = {Act.CONVERSATION_OPEN, Act.SKILL_UNDO, Act.PROPOSAL_EXPIRE}
+INSIDE_OTHERS = {
+    *(Act.CONVERSATION_OPEN, Act.SKILL_UNDO, Act.PROPOSAL_EXPIRE),
+    *(Act.MEMORY_PROPOSE, Act.BLOCK_PROPOSE, Act.PROFILE_PROPOSE),
+}
 
 
 def with_voice(act: Act) -> Mapping[Act, Rule]:

@@ -7,6 +7,7 @@ from psycopg import sql
 from apps.launcher.postgres import Postgres
 from apps.memory.actions import amend_memory
 from apps.personas.actions import amend_persona
+from apps.prompt.derived import NOTHING_HEARD
 from apps.prompt.wording import DEFAULT_PROMPT
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent
@@ -78,7 +79,7 @@ def test_a_moment_of_the_past_shows_what_was_told_then(world: World) -> None:
     before = show(world).out
     moment = timezone.now()
     amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
-    amend_memory(memory, actor=world.bot, body="Lunch is at one.")
+    amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body="Lunch is at one.")
     deprecate_skill(skill, actor=world.operator)
     make_rule(world, text="Never ask for a card number.")
     amend_agent(world.agent, actor=world.admin, contract="Only what stands here binds you.", context_tier=1)

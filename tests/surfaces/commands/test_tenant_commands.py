@@ -28,6 +28,17 @@ def test_create_tenant_opens_a_tenant_with_its_zone() -> None:
         assert TenantSettings.objects.visible_to(actor).get().timezone == "Europe/Berlin"
 
 
+@pytest.mark.parametrize("review", ["off", "tainted", "all"])
+def test_create_tenant_says_what_of_memory_is_reviewed(review: str) -> None:
+    # Z-19
+    chosen = [] if review == "tainted" else ["--memory-review", review]
+    assert f"Review of memory: {review}. " in run("create_tenant", "globex", *chosen)
+    actor = tenant_named("globex")
+    assert actor is not None
+    with acting(actor):
+        assert TenantSettings.objects.visible_to(actor).get().memory_review == review
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from apps.governance.acting import acting
+from apps.memory.models import AgentMemory
 from tests.actions.test_lineage import reach
 from tests.factories import World, make_conversation, make_world
 from tests.surfaces.commands.run import Seen, run
@@ -32,8 +34,22 @@ def test_it_lists_every_descendant_by_line(world: World) -> None:
     assert "Nothing names this conversation" in trace(world, make_conversation(world).pk).out
 
 
+def test_a_named_person_takes_it_all_away(world: World) -> None:
+    conversation = make_conversation(world)
+    reach(world, conversation)
+    decided = ("--quarantine", "--as", world.operator_user.username)
+    assert "Say why" in trace(world, conversation.pk, *decided).failure
+    assert "Taken away now: 5." in trace(world, conversation.pk, *decided, "--reason", "Planted.").out
+    with acting(world.operator):
+        assert AgentMemory.objects.visible_to(world.operator).get().body == "Known before."
+
+
 def test_it_refuses_what_is_not_there(world: World) -> None:
     conversation = make_conversation(world)
     assert "There is no conversation 0" in trace(world, 0).failure
     assert "There is no tenant" in run("trace_taint", "1", "--tenant", "nowhere").failure
+    assert "name the member by --as" in trace(world, conversation.pk, "--quarantine", "--reason", "x").failure
+    assert (
+        "no active member" in trace(world, conversation.pk, "--quarantine", "--reason", "x", "--as", "nobody").failure
+    )
     assert "There is no conversation" in trace(make_world(), conversation.pk).failure

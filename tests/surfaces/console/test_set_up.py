@@ -9,6 +9,7 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.memory.actions import amend_block
 from apps.memory.models import MemoryBlock
+from apps.prompt.derived import NOTHING_HEARD
 from apps.tenants.models import Agent, InvokableAgent, TenantSettings
 from tests.factories import World, make_block, make_event, make_neighbour
 from tests.surfaces.console.browsing import decide, form_values, list_of, page_of, save, text_of, words_of
@@ -65,7 +66,7 @@ def test_a_memory_block_is_added_pinned_and_corrected(world: World, operator: Cl
         block = MemoryBlock.objects.get()
     assert (block.label, block.pinned, block.read_only) == ("BusinessFacts", True, False)
     assert "Pinned: the prompt carries it from the next session on." in words_of(operator.get(page_of(block)))
-    amend_block(block, actor=world.bot, body="Worldwide.")
+    amend_block(block, actor=world.bot, heard=NOTHING_HEARD, body="Worldwide.")
     assert "The agent wrote what stands here by itself" in words_of(operator.get(page_of(block)))
     save(operator, page_of(block), body="Worldwide.", read_only="on")
     page = words_of(operator.get(page_of(block)))

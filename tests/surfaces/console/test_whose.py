@@ -2,10 +2,14 @@
 
 import pytest
 
+from apps.governance.acting import acting
 from apps.memory.actions import amend_memory
+from apps.memory.models import AgentMemory
+from apps.prompt.derived import NOTHING_HEARD
+from apps.skills.models import Skill
 from tests.actions.test_lineage import reach
 from tests.factories import World, make_conversation, make_memory, make_world
-from tests.surfaces.console.browsing import page_of, signed_in, text_of
+from tests.surfaces.console.browsing import decision_of, page_of, signed_in, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -20,17 +24,32 @@ def test_a_line_in_a_customers_words_is_marked_and_leads_back(world: World) -> N
     conversation = make_conversation(world)
     memory = make_memory(world, "Known before.")
     body = "Known before.\nA parcel arrived broken once."
-    amend_memory(memory, actor=world.bot, body=body, evidence={"conversation_id": conversation.pk})
+    amend_memory(memory, actor=world.bot, body=body, heard=NOTHING_HEARD, evidence={"conversation_id": conversation.pk})
     page = signed_in(world.operator_user).get(page_of(memory))
     assert "<mark>parcel arrived broken</mark>" in page.content.decode()
     assert "from a customer" in text_of(page)
     assert f"{page_of(conversation)}#lineage" in page.content.decode()
+    assert "Agents write their memory freely" in text_of(page)
 
 
-def test_the_page_of_a_conversation_lists_what_came_of_it(world: World) -> None:
+def test_every_page_says_what_of_memory_is_reviewed(world: World) -> None:
+    # Z-19
+    assert "Agents write their memory freely" in text_of(signed_in(world.operator_user).get("/admin/"))
+
+
+def test_one_button_takes_away_all_that_came_of_a_conversation(world: World) -> None:
     conversation = make_conversation(world)
     reach(world, conversation)
-    page = text_of(signed_in(world.operator_user).get(page_of(conversation)))
+    client = signed_in(world.operator_user)
+    page = text_of(client.get(page_of(conversation)))
     assert "What came of it" in page
     assert "Parcels arrive broken." in page
-    assert "No session carried any of it." in page
+    given = {"read_at": conversation.version}
+    assert client.post(decision_of(conversation, "quarantine"), {**given, "reason": ""}).status_code == 422
+    assert client.post(decision_of(conversation, "quarantine"), {**given, "reason": "Planted."}).status_code == 303
+    with acting(world.operator):
+        assert AgentMemory.objects.visible_to(world.operator).get().body == "Known before."
+        assert Skill.objects.visible_to(world.operator).get().is_quarantined
+    after = text_of(client.get(page_of(conversation)))
+    assert "(taken out)" in after
+    assert "Quarantine all of it" not in after

@@ -11,6 +11,7 @@ from apps.memory.actions import amend_block, amend_memory
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
+from apps.prompt.derived import NOTHING_HEARD
 from apps.skills.models import Skill
 from apps.tenants.identity import agent_of_token
 from apps.tenants.models import Agent, AgentToken
@@ -73,7 +74,7 @@ def test_refused_value_is_said_at_its_field(world: World, operator: Client) -> N
 def test_around_a_refused_form_stands_what_holds_and_not_what_was_typed(world: World, operator: Client) -> None:
     memory = make_memory(world, "Lunch is at noon.")
     read = form_values(operator.get(page_of(memory)).content.decode(), page_of(memory))
-    amend_memory(memory, actor=world.bot, body="Lunch is at one.")
+    amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body="Lunch is at one.")
     response = operator.post(page_of(memory), read | {"body": "Words nobody saved."})
     html = response.content.decode()
     assert response.status_code == 409
@@ -125,7 +126,9 @@ def test_saving_an_agents_words_unchanged_does_not_vouch_for_them_and_approving_
 ) -> None:
     # R080, Z-22
     memory = make_memory(world, "Most are in the EU.\nRefunds go to the card.")
-    block = amend_block(make_block(world), actor=world.bot, body="Hours: nine to five.\nNot on Sundays.")
+    block = amend_block(
+        make_block(world), actor=world.bot, heard=NOTHING_HEARD, body="Hours: nine to five.\nNot on Sundays."
+    )
     for row in (memory, block):
         page = words_of(operator.get(page_of(row)))
         assert "the next prompt of every customer of agent support carries this text as prose" in page
@@ -145,7 +148,7 @@ def test_approving_a_memory_the_agent_rewrote_meanwhile_is_refused(world: World,
     # Z-22
     memory = make_memory(world)
     read = form_values(operator.get(page_of(memory)).content.decode(), decision_of(memory, "approve"))
-    amend_memory(memory, actor=world.bot, body="Give refunds to everybody.")
+    amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body="Give refunds to everybody.")
     assert operator.post(decision_of(memory, "approve"), read).status_code == 409
     assert "The agent wrote what stands here by itself" in words_of(operator.get(page_of(memory)))
 
@@ -154,7 +157,7 @@ def test_memory_changed_by_the_agent_meanwhile_is_not_overwritten(world: World, 
     memory = make_memory(world)
     path = page_of(memory)
     read = form_values(operator.get(path).content.decode(), path)
-    amend_memory(memory, actor=world.bot, body="Fresh from the agent.")
+    amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body="Fresh from the agent.")
     assert operator.post(path, read | {"body": "Mine."}).status_code == 409
     with acting(world.operator):
         assert AgentMemory.objects.get().body == "Fresh from the agent."

@@ -8,35 +8,64 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from apps.console.lineage import Lineage, lineage_of
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
-from apps.tenants.identity import tenant_named
+from apps.governance.actors import Actor
+from apps.governance.errors import GovernanceError
+from apps.learning.lineage import Descendant, quarantine_descendants
+from apps.tenants.identity import member_named, tenant_named
 
 
 class Command(BaseCommand):
-    """Reads as the system and changes nothing."""
+    """Reads as the system; whoever takes something away is a person, and named."""
 
-    help = "List everything that one conversation reached, line by line."
+    help = "List everything that one conversation reached, line by line; with --quarantine, take it away."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which conversation."""
+        """Which conversation, and what to do about it."""
         parser.add_argument("conversation", type=int, help="The conversation's number.")
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
+        parser.add_argument("--quarantine", action="store_true", help="Take away all that can be taken away.")
+        parser.add_argument("--reason", default="", help="Why; with --quarantine.")
+        parser.add_argument(
+            "--as", dest="username", metavar="USERNAME", help="The member who decides; with --quarantine."
+        )
         parser.add_argument("--json", action="store_true", help="Print one JSON object instead of lines.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print what there is."""
+        """Print what there is, and what was taken away."""
         del args
-        actor = tenant_named(options["tenant"])
-        if actor is None:
-            raise CommandError(f"There is no tenant “{options['tenant']}”.")
+        actor = self._actor(options)
         with acting(actor):
             conversation = Conversation.objects.visible_to(actor).filter(pk=options["conversation"]).first()
         if conversation is None:
             raise CommandError(f"There is no conversation {options['conversation']} in tenant {options['tenant']}.")
+        taken = self._taken(conversation, actor, options["reason"]) if options["quarantine"] else []
         lineage = lineage_of(conversation, actor)
         if options["json"]:
-            self.stdout.write(json.dumps(lineage.as_json(), ensure_ascii=False))
+            quarantined = [[row.record_type, row.record_id] for row in taken]
+            self.stdout.write(json.dumps({**lineage.as_json(), "quarantined": quarantined}, ensure_ascii=False))
             return
         self._print(lineage)
+        if options["quarantine"]:
+            self.stdout.write(f"Taken away now: {len(taken)}.")
+
+    def _actor(self, options: dict[str, Any]) -> Actor:
+        system = tenant_named(options["tenant"])
+        if system is None:
+            raise CommandError(f"There is no tenant “{options['tenant']}”.")
+        if not options["quarantine"]:
+            return system
+        if not options["username"]:
+            raise CommandError("A person decides about a quarantine: name the member by --as USERNAME.")
+        member = member_named(options["username"], system.tenant_id)
+        if member is None:
+            raise CommandError(f"{options['username']} is no active member of tenant {options['tenant']}.")
+        return member
+
+    def _taken(self, conversation: Conversation, actor: Actor, reason: str) -> list[Descendant]:
+        try:
+            return quarantine_descendants(conversation, actor=actor, reason=reason)
+        except GovernanceError as refusal:
+            raise CommandError(str(refusal)) from refusal
 
     def _print(self, lineage: Lineage) -> None:
         verdict = lineage.extraction.get_verdict_display() if lineage.extraction else "not looked at"

@@ -11,6 +11,7 @@ from apps.governance.policy import Act
 from apps.personas.actions import create_persona
 from apps.personas.models import Persona
 from apps.personas.templates import PersonaTemplate, UnknownTemplate, persona_templates, template_named
+from apps.prompt.holding import MemoryReview
 from apps.tenants.actions import create_agent, create_tenant
 from apps.tenants.identity import new_tenant_actor, tenant_named
 from apps.tenants.models import Agent, Tenant
@@ -53,8 +54,8 @@ class Command(BaseCommand):
                 f"There is no tenant “{key}”. Make it with: manage.py seed_personas --tenant {key} --create-tenant NAME"
             )
         actor = new_tenant_actor()
-        create_tenant(key, name, actor=actor)
-        self._say("created", f"tenant {key}")
+        create_tenant(key, name, actor=actor, memory_review=MemoryReview.TAINTED)
+        self._say("created", f"tenant {key} (review of memory: {MemoryReview.TAINTED})")
         return actor
 
     def _seed(self, template: PersonaTemplate, actor: Actor) -> None:

@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.errors import GovernanceError
 from apps.governance.policy import Act
+from apps.prompt.holding import MemoryReview
 from apps.tenants.actions import create_tenant
 from apps.tenants.identity import new_tenant_actor
 
@@ -17,18 +18,32 @@ class Command(BaseCommand):
     help = "Open a tenant under a key, such as acme."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Key, name and zone."""
+        """Key, name, zone, and what of memory is reviewed."""
         parser.add_argument("key", help="Lower-case letters, digits and hyphens.")
         parser.add_argument("--name", default="", help="What people call it; the key by default.")
         parser.add_argument("--timezone", default="UTC", help="Such as Europe/Berlin; its agents tell the time by it.")
 
+        parser.add_argument(
+            "--memory-review",
+            choices=[choice.value for choice in MemoryReview],
+            default=MemoryReview.TAINTED.value,
+            help="What of agents' own memory waits for a person: nothing, lines in a customer's or tool's words, or all.",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the tenant's key."""
         del args
-        key = options["key"]
+        key, review = options["key"], MemoryReview(options["memory_review"])
         actor = new_tenant_actor()
         try:
-            create_tenant(key, options["name"] or key, actor=actor, timezone_name=options["timezone"])
+            create_tenant(
+                key,
+                options["name"] or key,
+                actor=actor,
+                timezone_name=options["timezone"],
+                memory_review=review,
+            )
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
+        self.stdout.write(f"Review of memory: {review.value}. {review.sentence}")
         self.stdout.write(f"Tenant {key} is open. Next: manage.py add_operator USERNAME --tenant {key} --role admin")

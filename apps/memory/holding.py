@@ -1,0 +1,180 @@
+"""What an agent writes to memory at once, and what goes before a person first (Z-19, Z-22)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apps.governance.acting import acting
+from apps.governance.actions import open_proposal
+from apps.governance.actors import Actor, Role
+from apps.governance.errors import Unheard
+from apps.governance.models import Proposal, Taint
+from apps.governance.policy import Act
+from apps.governance.proposals import ProposedChange
+from apps.governance.text import content_sha256
+from apps.governance.tiers import Touch, tier_of
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.prompt.derived import Heard
+from apps.prompt.holding import HeldLine, MemoryReview, answer, parted, repeated
+from apps.prompt.lines import bare, known
+from apps.tenants.models import TenantSettings
+from apps.tenants.terms import review_terms
+
+Kind = Proposal.Kind
+Remembered = AgentMemory | MemoryBlock
+
+# The proposals whose lines a customer may try to bring in once more.
+PROPOSALS_HEARD = 50
+_LINES = {AgentMemory: Kind.MEMORY_LINES, MemoryBlock: Kind.BLOCK_LINES}
+_BODY = {AgentMemory: Kind.MEMORY_BODY, MemoryBlock: Kind.BLOCK_BODY}
+_ACTS = {AgentMemory: Act.MEMORY_PROPOSE, MemoryBlock: Act.BLOCK_PROPOSE}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Of one write: the text that may stand at once and whose words that is, and what of the rest goes before a person."""
+
+    text: str
+    taint: Taint
+    lines: tuple[HeldLine, ...] = ()
+    drops: tuple[str, ...] = ()
+    whole: str | None = None
+
+
+def share_of(row: Remembered, wanted: str, *, actor: Actor, heard: Heard | None) -> Share:
+    """What of a new body the tenant lets an agent write by itself; people write what they like."""
+    if actor.role is not Role.AGENT:
+        return Share(wanted, Taint.OPERATOR if actor.is_person else Taint.AGENT)
+    heard = with_refused(row, required(heard), actor)
+    review = review_of(actor)
+    if review is MemoryReview.ALL:
+        return Share(row.body, Taint.AGENT, whole=wanted if known(wanted) != known(row.body) else None)
+    said = repeated(row.body, wanted, heard)
+    if review is MemoryReview.OFF:
+        return Share(wanted, _taint(row, wanted, said))
+    parts = parted(row.body, wanted, row.approved_body, heard)
+    return Share(parts.text, _taint(row, parts.text, ()), parts.held, parts.drops)
+
+
+def hold_back(row: Remembered, share: Share, *, actor: Actor, evidence: Mapping[str, Any] | None) -> Proposal | None:
+    """Put the rest before a person: its lines join those that wait already."""
+    if share.whole is not None:
+        return _propose(row, _BODY[type(row)], {"body": share.whole}, Taint.AGENT, actor, evidence)
+    if not share.lines and not share.drops:
+        return None
+    kind = _LINES[type(row)]
+    waiting, refused = _standing(row, kind, actor)
+    lines = [line for line in share.lines if bare(line.text) not in refused]
+    words = _joined(waiting, [line.text for line in lines], share.drops)
+    if (waiting is not None and words == waiting.content) or not (lines or share.drops):
+        return waiting
+    taint = Taint.joined(Taint.AGENT, *(line.whose.value for line in share.lines))
+    return _propose(row, kind, words, taint, actor, evidence)
+
+
+def propose_lines(
+    row: Remembered, lines: Iterable[str], *, actor: Actor, evidence: Mapping[str, Any] | None
+) -> Proposal:
+    """Put lines before a person that stood there and are taken out."""
+    kind = _LINES[type(row)]
+    words = _joined(_standing(row, kind, actor)[0], lines, ())
+    return _propose(row, kind, words, Taint.CUSTOMER_DERIVED, actor, evidence)
+
+
+def told(row: Remembered, sent: str, actor: Actor) -> str:
+    """What an agent is told of its write beyond that it was saved; empty if all of it was."""
+    with acting(actor):
+        kinds = (_LINES[type(row)], _BODY[type(row)])
+        refused = frozenset[str]().union(*(_standing(row, kind, actor)[1] for kind in kinds))
+    return answer(sent, row.body, refused)
+
+
+def required(heard: Heard | None) -> Heard:
+    """What the agent heard; a surface that forgot to ask is refused, not believed."""
+    if heard is None:
+        raise Unheard(
+            "Nobody said what this agent heard, so nothing tells its words from a customer's. Nothing was saved."
+        )
+    return heard
+
+
+def review_of(actor: Actor) -> MemoryReview:
+    """What the tenant wants reviewed."""
+    return MemoryReview(TenantSettings.objects.visible_to(actor).get().memory_review)
+
+
+def with_refused(row: Remembered | CustomerProfile, heard: Heard, actor: Actor) -> Heard:
+    """What waits or was turned down is somebody's words, however long ago they said it."""
+    earlier = Proposal.objects.visible_to(actor).about(row).exclude(state=Proposal.State.APPLIED)
+    contents = earlier.filter(kind__in=_LINES.values()).values_list("content", flat=True)[:PROPOSALS_HEARD]
+    lines = [line for content in contents for line in content.get("lines", [])]
+    return Heard((*heard.customers, *lines), heard.tools, heard.names, heard.is_whole)
+
+
+def propose_profile(
+    profile: CustomerProfile, values: Mapping[str, str], *, actor: Actor, evidence: Mapping[str, Any] | None
+) -> Proposal:
+    """Put what an agent wants to note of a customer before a person."""
+    live = {name: getattr(profile, name) for name in values}
+    change = ProposedChange(
+        Kind.PROFILE_CHANGE,
+        actor.agent_id,
+        profile_sha256(profile),
+        dict(values),
+        evidence=evidence or {},
+        base_version=profile.version,
+        base_content=live,
+        tier=tier_of({Touch.CUSTOMER_ONLY}),
+        taint=Taint.CUSTOMER_DERIVED,
+    )
+    return open_proposal(profile, actor=actor, act=Act.PROFILE_PROPOSE, change=change, terms=review_terms(actor))
+
+
+def profile_sha256(profile: CustomerProfile) -> str:
+    """What a change of a profile was read from."""
+    return content_sha256(profile.preferences, profile.notes)
+
+
+def _standing(row: Remembered, kind: Kind, actor: Actor) -> tuple[Proposal | None, frozenset[str]]:
+    """What waits, and the lines that a person has said no to."""
+    about = Proposal.objects.visible_to(actor).about(row).filter(kind=kind)
+    said_no = about.filter(state__in=[Proposal.State.REJECTED, Proposal.State.QUARANTINED])
+    contents = said_no.values_list("content", flat=True)[:PROPOSALS_HEARD]
+    return about.open().first(), frozenset(bare(line) for content in contents for line in content.get("lines", []))
+
+
+def _joined(waiting: Proposal | None, lines: Iterable[str], drops: Iterable[str]) -> dict[str, list[str]]:
+    before = waiting.content if waiting else {}
+    words = {
+        "lines": list(dict.fromkeys([*before.get("lines", []), *lines])),
+        "drops": list(dict.fromkeys([*before.get("drops", []), *drops])),
+    }
+    return {name: found for name, found in words.items() if found}
+
+
+def _propose(
+    row: Remembered,
+    kind: Kind,
+    words: Mapping[str, Any],
+    taint: Taint,
+    actor: Actor,
+    evidence: Mapping[str, Any] | None,
+) -> Proposal:
+    change = ProposedChange(
+        kind,
+        row.agent_id,
+        content_sha256(row.body),
+        words,
+        evidence=evidence or {},
+        base_version=row.version,
+        base_content={"body": row.body},
+        tier=tier_of({Touch.AGENT_WIDE_MEMORY}),
+        taint=taint,
+    )
+    return open_proposal(row, actor=actor, act=_ACTS[type(row)], change=change, terms=review_terms(actor))
+
+
+def _taint(row: Remembered, wanted: str, said: Iterable[HeldLine]) -> Taint:
+    """Whose words the whole is: what stays of it brings its own."""
+    stays = [row.taint] if known(row.body) & known(wanted) and row.taint != Taint.OPERATOR else []
+    return Taint.joined(Taint.AGENT, *stays, *(line.whose.value for line in said))

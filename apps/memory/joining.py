@@ -1,0 +1,114 @@
+"""Lines that people let join what agents remember, take out of it, or put back: nobody vouches for the rest that way."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from apps.governance.acting import acting
+from apps.governance.actions import quarantine_proposal
+from apps.governance.actors import Actor
+from apps.governance.door import governed
+from apps.governance.models import Proposal, Taint
+from apps.governance.policy import Act
+from apps.memory.holding import propose_lines, propose_profile
+from apps.memory.models import STANDING, AgentMemory, CustomerProfile, MemoryBlock
+from apps.prompt.holding import joined_lines
+from apps.prompt.lines import known
+
+
+def join_memory(memory: AgentMemory, *, actor: Actor, proposal: Proposal, reason: str = "") -> AgentMemory:
+    """Let the lines of a proposal join what an agent remembers. They are approved; what stood there stays what it was."""
+    evidence = proposal.authorship
+    with governed(Act.MEMORY_AMEND, memory, actor=actor, evidence=evidence, reason=reason) as row:
+        _join(row, actor, proposal.words)
+    return memory
+
+
+def join_block(block: MemoryBlock, *, actor: Actor, proposal: Proposal, reason: str = "") -> MemoryBlock:
+    """Let the lines of a proposal join a block. They are approved; what stood there stays what it was."""
+    evidence = proposal.authorship
+    with governed(Act.BLOCK_AMEND, block, actor=actor, evidence=evidence, reason=reason) as row:
+        _join(row, actor, proposal.words)
+    return block
+
+
+def withhold_memory(
+    memory: AgentMemory,
+    *,
+    actor: Actor,
+    lines: Collection[str],
+    reason: str,
+    evidence: Mapping[str, Any] | None = None,
+) -> Proposal:
+    """Take lines out of what an agent remembers and hold them apart; a person may release them, and then let them join."""
+    with acting(actor):
+        with governed(Act.MEMORY_AMEND, memory, actor=actor, evidence=evidence, reason=reason) as row:
+            _take_out(row, lines)
+        proposal = propose_lines(memory, lines, actor=actor, evidence=evidence)
+        return quarantine_proposal(proposal, actor=actor, reason=reason)
+
+
+def withhold_block(
+    block: MemoryBlock,
+    *,
+    actor: Actor,
+    lines: Collection[str],
+    reason: str,
+    evidence: Mapping[str, Any] | None = None,
+) -> Proposal:
+    """The same for a block."""
+    with acting(actor):
+        with governed(Act.BLOCK_AMEND, block, actor=actor, evidence=evidence, reason=reason) as row:
+            _take_out(row, lines)
+        proposal = propose_lines(block, lines, actor=actor, evidence=evidence)
+        return quarantine_proposal(proposal, actor=actor, reason=reason)
+
+
+def withhold_profile(
+    profile: CustomerProfile,
+    *,
+    actor: Actor,
+    lines: Collection[str],
+    reason: str,
+    evidence: Mapping[str, Any] | None = None,
+) -> Proposal:
+    """Take lines out of what is known of a customer and hold the texts apart as they stood."""
+    with acting(actor):
+        whole = {name: getattr(profile, name) for name in ("preferences", "notes")}
+        with governed(Act.PROFILE_AMEND, profile, actor=actor, evidence=evidence, reason=reason) as row:
+            for name, text in whole.items():
+                setattr(row, name, joined_lines(text, (), lines))
+        proposal = propose_profile(profile, whole, actor=actor, evidence=evidence)
+        return quarantine_proposal(proposal, actor=actor, reason=reason)
+
+
+def put_back_memory(memory: AgentMemory, *, actor: Actor, replaced: Mapping[str, Any], reason: str) -> AgentMemory:
+    """Let stand again what a proposal replaced, with whoever answered for it then: an undo vouches for nothing."""
+    with governed(Act.MEMORY_AMEND, memory, actor=actor, reason=reason) as row:
+        _put_back(row, replaced)
+    return memory
+
+
+def put_back_block(block: MemoryBlock, *, actor: Actor, replaced: Mapping[str, Any], reason: str) -> MemoryBlock:
+    """The same for a block."""
+    with governed(Act.BLOCK_AMEND, block, actor=actor, reason=reason) as row:
+        _put_back(row, replaced)
+    return block
+
+
+def _take_out(row: AgentMemory | MemoryBlock, lines: Collection[str]) -> None:
+    # Whoever takes a line out does not vouch for the rest.
+    row.body = joined_lines(row.body, (), lines)
+    row.approved_body = joined_lines(row.approved_body, (), lines)
+
+
+def _put_back(row: AgentMemory | MemoryBlock, replaced: Mapping[str, Any]) -> None:
+    for name in STANDING:
+        setattr(row, name, replaced[name])
+
+
+def _join(row: AgentMemory | MemoryBlock, actor: Actor, words: Mapping[str, Any]) -> None:
+    lines, drops = words.get("lines", []), words.get("drops", [])
+    row.body = joined_lines(row.body, lines, drops)
+    row.approved_body = joined_lines(row.approved_body, lines, drops).strip("\n")
+    if known(row.body) <= known(row.approved_body):
+        row.updated_by, row.taint = actor.label, Taint.OPERATOR

@@ -1,0 +1,192 @@
+"""Proposals about memory: lines that join it, a whole body, or what is known of one customer."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from apps.governance.actors import Actor
+from apps.governance.door import refuse_foreign
+from apps.governance.errors import Invalid
+from apps.governance.models import Proposal
+from apps.governance.policy import Act
+from apps.governance.proposals import refuse_flaws
+from apps.governance.text import content_sha256
+from apps.governance.tiers import Touch
+from apps.memory.actions import amend_block, amend_memory, amend_profile
+from apps.memory.holding import profile_sha256
+from apps.memory.joining import join_block, join_memory, put_back_block, put_back_memory
+from apps.memory.models import STANDING, AgentMemory, CustomerProfile, MemoryBlock
+from apps.prompt.holding import joined_lines
+from apps.review.applier import Applier, Values, over
+
+Kind = Proposal.Kind
+Remembered = AgentMemory | MemoryBlock
+JOINS = (
+    "The lines join what stands there and are approved as they read; the next session of every customer carries them."
+)
+REPLACES = (
+    "The text replaces what stands there, approved by you; the next session of every customer carries it as prose."
+)
+
+
+def _body(row: Remembered) -> Values:
+    return {"body": row.body}
+
+
+def _sha256(row: Remembered) -> str:
+    return content_sha256(row.body)
+
+
+def _with_lines(live: Values, words: Values) -> Values:
+    return {"body": joined_lines(live["body"], words.get("lines", []), words.get("drops", []))}
+
+
+def _wide(live: Values, after: Values) -> frozenset[Touch]:
+    del live, after
+    return frozenset({Touch.AGENT_WIDE_MEMORY})
+
+
+def _one_customers(live: Values, after: Values) -> frozenset[Touch]:
+    del live, after
+    return frozenset({Touch.CUSTOMER_ONLY})
+
+
+def _checked_lines(words: Values) -> Values:
+    if not words or set(words) - {"lines", "drops"}:
+        raise Invalid("Send `lines`: those that shall join; and `drops`: those that shall go.", {})
+    for name, lines in words.items():
+        if not isinstance(lines, list) or not all(isinstance(line, str) and "\n" not in line for line in lines):
+            raise Invalid(f"Send `{name}` as a list of texts of one line each.", {name: ["This is no list of lines."]})
+        refuse_flaws(AgentMemory, {"body": "\n".join(lines)})
+    return words
+
+
+def _checked_body(words: Values) -> Values:
+    if set(words) != {"body"}:
+        raise Invalid("Send `body`: the whole text as it shall read.", {"body": ["This is missing."]})
+    refuse_flaws(AgentMemory, words)
+    return words
+
+
+def _standing(row: Remembered) -> dict[str, str]:
+    return {name: getattr(row, name) for name in STANDING}
+
+
+def _join_memory(memory: AgentMemory, actor: Actor, proposal: Proposal) -> Values:
+    before = _standing(memory)
+    join_memory(memory, actor=actor, proposal=proposal, reason=f"Applies proposal {proposal.pk}.")
+    return before | {"version": memory.version}
+
+
+def _join_block(block: MemoryBlock, actor: Actor, proposal: Proposal) -> Values:
+    before = _standing(block)
+    join_block(block, actor=actor, proposal=proposal, reason=f"Applies proposal {proposal.pk}.")
+    return before | {"version": block.version}
+
+
+def _amend_memory(memory: AgentMemory, actor: Actor, proposal: Proposal) -> Values:
+    before, evidence = _standing(memory), proposal.authorship
+    body, reason = proposal.words["body"], f"Applies proposal {proposal.pk}."
+    amend_memory(memory, actor=actor, body=body, evidence=evidence, reason=reason)
+    return before | {"version": memory.version}
+
+
+def _amend_block(block: MemoryBlock, actor: Actor, proposal: Proposal) -> Values:
+    before, evidence = _standing(block), proposal.authorship
+    body, reason = proposal.words["body"], f"Applies proposal {proposal.pk}."
+    amend_block(block, actor=actor, body=body, evidence=evidence, reason=reason)
+    return before | {"version": block.version}
+
+
+def _memory_back(memory: AgentMemory, actor: Actor, proposal: Proposal) -> AgentMemory:
+    return put_back_memory(memory, actor=actor, replaced=proposal.replaced, reason=f"Undoes proposal {proposal.pk}.")
+
+
+def _block_back(block: MemoryBlock, actor: Actor, proposal: Proposal) -> MemoryBlock:
+    return put_back_block(block, actor=actor, replaced=proposal.replaced, reason=f"Undoes proposal {proposal.pk}.")
+
+
+def _profile_texts(profile: CustomerProfile) -> Values:
+    return {"preferences": profile.preferences, "notes": profile.notes}
+
+
+def _checked_profile(words: Values) -> Values:
+    refuse_foreign(Act.PROFILE_AMEND, words)
+    if "end_user_key" in words:
+        raise Invalid("A profile stays with its customer.", {"end_user_key": ["This does not change."]})
+    refuse_flaws(CustomerProfile, words)
+    return words
+
+
+def _amend_profile(profile: CustomerProfile, actor: Actor, proposal: Proposal) -> Values:
+    before, evidence = {"values": _profile_texts(profile)}, proposal.authorship
+    amend_profile(profile, actor=actor, values=proposal.words, evidence=evidence)
+    return before | {"version": profile.version}
+
+
+def _profile_back(profile: CustomerProfile, actor: Actor, proposal: Proposal) -> CustomerProfile:
+    return amend_profile(profile, actor=actor, values=proposal.replaced["values"])
+
+
+_MEMORY, _BLOCK = AgentMemory._meta.label_lower, MemoryBlock._meta.label_lower
+
+APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
+    {
+        (Kind.MEMORY_LINES, _MEMORY): Applier(
+            model=AgentMemory,
+            live=_body,
+            sha256=_sha256,
+            after=_with_lines,
+            touches=_wide,
+            check=_checked_lines,
+            apply=_join_memory,
+            undo=_memory_back,
+            appends=True,
+            consequence=JOINS,
+        ),
+        (Kind.BLOCK_LINES, _BLOCK): Applier(
+            model=MemoryBlock,
+            live=_body,
+            sha256=_sha256,
+            after=_with_lines,
+            touches=_wide,
+            check=_checked_lines,
+            apply=_join_block,
+            undo=_block_back,
+            appends=True,
+            consequence=JOINS,
+        ),
+        (Kind.MEMORY_BODY, _MEMORY): Applier(
+            model=AgentMemory,
+            live=_body,
+            sha256=_sha256,
+            after=over,
+            touches=_wide,
+            check=_checked_body,
+            apply=_amend_memory,
+            undo=_memory_back,
+            consequence=REPLACES,
+        ),
+        (Kind.BLOCK_BODY, _BLOCK): Applier(
+            model=MemoryBlock,
+            live=_body,
+            sha256=_sha256,
+            after=over,
+            touches=_wide,
+            check=_checked_body,
+            apply=_amend_block,
+            undo=_block_back,
+            consequence=REPLACES,
+        ),
+        (Kind.PROFILE_CHANGE, CustomerProfile._meta.label_lower): Applier(
+            model=CustomerProfile,
+            live=_profile_texts,
+            sha256=profile_sha256,
+            after=over,
+            touches=_one_customers,
+            check=_checked_profile,
+            apply=_amend_profile,
+            undo=_profile_back,
+            consequence="The next session with this customer carries it.",
+        ),
+    }
+)

@@ -1,0 +1,94 @@
+"""A skill in quarantine: found by no agent, decided on by nobody, and back as it was when a person releases it."""
+
+import pytest
+from django.db import ProgrammingError, connection
+
+from apps.governance.acting import acting
+from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
+from apps.governance.models import ChangeRecord
+from apps.runtime.gather import gather
+from apps.skills.actions import (
+    amend_skill,
+    approve_skill,
+    deprecate_skill,
+    discard_skill,
+    revise_skill,
+)
+from apps.skills.models import Skill
+from apps.skills.quarantine import quarantine_skill, release_skill
+from tests.actions.conversing import calls, reply, say, tool
+from tests.factories import World, make_skill, make_world
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def names_told(world: World) -> list[str]:
+    return [line.name for line in gather(world.agent, "", actor=world.bot, system=world.system).skills]
+
+
+def test_it_leaves_the_index_and_comes_back_as_it_was(world: World) -> None:
+    # R095
+    skill = make_skill(world, "approved")
+    quarantine_skill(skill, actor=world.operator, reason="Sends people elsewhere.")
+    assert names_told(world) == []
+    release_skill(skill, actor=world.operator, reason="It was the right address.")
+    assert names_told(world) == [skill.name]
+    assert (skill.status, skill.quarantined_by, skill.quarantine_reason) == (Skill.Status.APPROVED, "", "")
+    with acting(world.operator):
+        acts = ChangeRecord.objects.filter(subject_type="skills.skill", subject_id=skill.pk).order_by("id")
+        assert [record.act for record in acts][-2:] == ["skill.quarantine", "skill.release"]
+
+
+def test_a_running_session_that_still_lists_it_cannot_fetch_it(world: World, standin: StandIn) -> None:
+    # R095
+    skill = make_skill(world, "approved")
+    say(world, "Hello", standin)
+    quarantine_skill(skill, actor=world.operator, reason="Wrong.")
+    standin.play(tool("get_skill", skill_id=skill.pk), reply("Done."))
+    [made] = calls(world, say(world, "Please read it", standin))
+    assert made["is_error"] is True
+    assert skill.body not in str(made["result"])
+
+
+def test_nothing_is_decided_about_it(world: World) -> None:
+    draft, live = make_skill(world), make_skill(world, "approved")
+    for skill in (draft, live):
+        quarantine_skill(skill, actor=world.operator, reason="Odd.")
+    refused = (
+        lambda: approve_skill(draft, actor=world.operator, reviewed_sha256=draft.content_sha256),
+        lambda: amend_skill(draft, actor=world.operator, values={"body": "New."}),
+        lambda: discard_skill(draft, actor=world.operator),
+        lambda: revise_skill(live, actor=world.operator, values={"body": "New."}),
+        lambda: deprecate_skill(live, actor=world.operator),
+    )
+    for decide in refused:
+        with pytest.raises(IllegalTransition, match=r"in quarantine \(Odd\.\)\. Release it before you decide on it"):
+            decide()
+
+
+def test_it_says_why_and_is_not_there_twice(world: World) -> None:
+    skill = make_skill(world)
+    with pytest.raises(Invalid, match="Say why nobody may use it"):
+        quarantine_skill(skill, actor=world.operator, reason=" ")
+    with pytest.raises(Conflicting, match="not in quarantine"):
+        release_skill(skill, actor=world.operator, reason="Why not.")
+    quarantine_skill(skill, actor=world.operator, reason="Odd.")
+    with pytest.raises(Conflicting, match=r"in quarantine already: Odd\."):
+        quarantine_skill(skill, actor=world.operator, reason="Again.")
+    with pytest.raises(Invalid, match="Say why it may be used again"):
+        release_skill(skill, actor=world.operator, reason="")
+
+
+def test_agents_neither_put_a_skill_there_nor_take_it_out(world: World) -> None:
+    # R015
+    skill = make_skill(world)
+    with pytest.raises(NotPermitted):
+        quarantine_skill(skill, actor=world.bot, reason="Rival.")
+    with pytest.raises(ProgrammingError, match="permission denied"), acting(world.bot), connection.cursor() as cursor:
+        cursor.execute("UPDATE skills_skill SET quarantined_at = NULL WHERE id = %s", [skill.pk])
