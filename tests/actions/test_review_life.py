@@ -37,8 +37,9 @@ from apps.skills.models import Skill
 from apps.skills.proposing import propose_revision, submission_of
 from apps.tenants.actions import amend_settings
 from apps.tenants.due import due_work
+from apps.tenants.identity import agent_actor
 from apps.tenants.models import TenantSettings
-from tests.factories import World, make_persona, make_rule, make_skill, make_world
+from tests.factories import World, make_neighbour, make_persona, make_rule, make_skill, make_world
 from tests.reviewing import say_yes
 
 pytestmark = pytest.mark.django_db
@@ -66,6 +67,18 @@ def test_an_agent_is_told_why_the_same_words_were_rejected(world: World) -> None
     with pytest.raises(AlreadyRejected, match=r"Wrong tone: We greet nobody\."):
         propose_patch(persona, actor=world.bot, text="Say hello first.")
     assert propose_patch(persona, actor=world.operator, text="Say hello first.").pk != proposal.pk
+
+
+def test_agents_revise_what_another_agent_asked_of_a_rule_they_share(world: World) -> None:
+    rule = make_rule(world, of_agent=False)
+    first = propose_rule_change(rule, actor=world.bot, text="Never name a rival.")
+    callee = make_neighbour(world)
+    other = agent_actor(world.tenant.pk, callee.pk, callee.service_user_id, callee.key)
+    second = propose_rule_change(rule, actor=other, text="Never name any rival.")
+    assert (second.pk, second.content, second.support_count) == (first.pk, {"text": "Never name any rival."}, 2)
+    mine = propose_rule_change(make_rule(world), actor=world.bot, text="Only mine.")
+    with acting(other):
+        assert not Proposal.objects.visible_to(other).filter(pk=mine.pk).exists()
 
 
 def test_a_rejected_proposal_is_taken_up_again(world: World) -> None:

@@ -1,0 +1,104 @@
+"""`python -m tests.proof_governance`: agents, people, workers and customers in random order over every act of the policy.
+
+Two tenants, each step committed; after each one the approved bytes, the sessions, the books, the proposals and what either
+tenant sees of the other are compared with what may be. It prints a table, and the shortest sequence it finds that breaks a
+promise, and then ends with an error. With --mutant a protection is taken away first: then it has to find one.
+"""
+
+import argparse
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from time import monotonic
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+
+import django
+
+django.setup()
+
+import psycopg  # noqa: E402  # after Django's set-up
+from hypothesis import HealthCheck, Phase, Verbosity, seed, settings  # noqa: E402
+from hypothesis.stateful import run_state_machine_as_test  # noqa: E402
+
+from apps.launcher.postgres import Postgres  # noqa: E402
+from apps.llm.anthropic import AnthropicBackend  # noqa: E402
+from apps.llm.standin.running import running_standin  # noqa: E402
+from tests.conftest import clone_database, make_template, throwaway_server  # noqa: E402
+from tests.machine.deeds import DEEDS  # noqa: E402
+from tests.machine.machine import Governance, Told  # noqa: E402
+from tests.machine.mutants import MUTANTS, taken_away  # noqa: E402
+from tests.settings import PREFIX  # noqa: E402
+
+WHOLE, QUICK = (60, 50), (6, 30)
+COLUMNS = ("runs", "steps", "acts tried", "done", "refused", "sessions", "violations", "seconds")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.proof_governance")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK[0]} runs of {QUICK[1]} steps")
+    parser.add_argument("--runs", type=int, default=0, help=f"how many runs (default {WHOLE[0]})")
+    parser.add_argument("--seed", type=int, default=1, help="another seed tries other sequences")
+    parser.add_argument("--mutant", choices=sorted(MUTANTS), help="take this protection away first")
+    options = parser.parse_args(arguments)
+    # The workers say much that is no part of the proof.
+    logging.disable(logging.WARNING)
+    runs, steps = QUICK if options.quick else WHOLE
+    with throwaway_server() as server, running_standin() as url:
+        clone_database(server, make_template(server), PREFIX)
+        backend = AnthropicBackend("test", base_url=url)
+        begun = monotonic()
+        told, violation = play(server, backend, options.runs or runs, steps, options.seed, options.mutant or "")
+        backend.close()
+    report(told, violation, monotonic() - begun)
+    return int(violation is not None or told.steps == 0)
+
+
+def play(
+    server: Postgres, backend: AnthropicBackend, runs: int, steps: int, chance: int, mutant: str
+) -> tuple[Told, BaseException | None]:
+    """Run the machine; what it came to, and the violation with its shortest sequence if there is one."""
+    told = Governance.told = Told()
+    Governance.backend = backend
+    how = settings(
+        max_examples=runs,
+        stateful_step_count=steps,
+        deadline=None,
+        database=None,
+        print_blob=False,
+        report_multiple_bugs=False,
+        verbosity=Verbosity.normal,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.shrink),
+    )
+    with psycopg.connect(server.url_for("postgres", database=PREFIX), autocommit=True) as observing:
+        Governance.connection = observing
+        with taken_away(mutant, observing):
+            try:
+                run_state_machine_as_test(seed(chance)(Governance), settings=how)
+            except Exception as violation:  # noqa: BLE001  # whatever it is, it is what the proof looks for
+                return told, violation
+    return told, None
+
+
+def report(told: Told, violation: BaseException | None, seconds: float) -> None:
+    """The row of the table, and the sequence that broke something."""
+    if violation is not None:
+        traceback.print_exception(violation, limit=-3, file=sys.stdout)
+    print(
+        f"{'runs':>5} {'steps':>6} {'acts tried':>11} {'done':>6} {'refused':>8} {'sessions':>9} {'violations':>11} {'seconds':>8}"
+    )
+    acts = f"{len(told.acts)} of {len(DEEDS)}"
+    figures = (told.runs, told.steps, acts, told.done.total(), told.refused.total(), told.sessions)
+    print(
+        "{:5} {:6} {:>11} {:6} {:8} {:9} {:11} {:8.1f}".format(*figures, int(violation is not None), seconds),
+        flush=True,
+    )
+    never = sorted(act.value for act in DEEDS if act.value not in told.done)
+    print(f"never done, only refused or not tried: {', '.join(never) or 'none'}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""`python -m tests.proof_hermes`: a thousand proposals of four agents over shared targets, and the inbox they leave.
+
+Two of five are asked for again in nearly the same words, people change what is asked about in between, and a month passes
+twice. It prints how short the inbox ends, and ends with an error if a proposal is at a dead end or any words were lost.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from time import monotonic
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+
+import django
+
+django.setup()
+
+from apps.governance.models import Proposal  # noqa: E402  # after Django's set-up
+from tests.conftest import clone_database, make_template, throwaway_server  # noqa: E402
+from tests.machine.alive import dead_ends, lost, needing_rebase  # noqa: E402
+from tests.machine.inbox import Inbox, open_inbox, play  # noqa: E402
+from tests.settings import PREFIX  # noqa: E402
+
+WHOLE, QUICK = 1000, 100
+SHOWN = 5
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.proof_hermes")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} proposals instead of {WHOLE}")
+    parser.add_argument("--seed", type=int, default=1, help="another seed asks for other things")
+    options = parser.parse_args(arguments)
+    proposals = QUICK if options.quick else WHOLE
+    with throwaway_server() as server:
+        clone_database(server, make_template(server), PREFIX)
+        begun = monotonic()
+        inbox = open_inbox()
+        play(inbox, proposals, options.seed)
+        return report(inbox, begun)
+
+
+def report(inbox: Inbox, begun: float) -> int:
+    """The table, what the agents were told, and whatever is dead or lost."""
+    rows = inbox.rows(Proposal)
+    states = {state: sum(row.state == state for row in rows) for state in Proposal.State}
+    stale = needing_rebase(inbox)
+    flaws = [*dead_ends(inbox), *lost(inbox)]
+    counted = inbox.counted
+    figures = {
+        "asked for": len(inbox.asked),
+        "in nearly the same words as before": counted["similar"],
+        "changed by a person afterwards": counted["changed"],
+        "merged into an open proposal": counted["merged"],
+        "opened": counted["opened"],
+        **{f"{name} (told to the agent)": number for name, number in sorted(counted.items()) if "refused" in name},
+        "rejected": states[Proposal.State.REJECTED],
+        "expired": states[Proposal.State.EXPIRED],
+        "open at the end": states[Proposal.State.OPEN],
+        "of these to be rebased": len(stale),
+        "most conversations behind one": max((row.support_count for row in rows), default=0),
+        "dead or lost": len(flaws),
+        "seconds": round(monotonic() - begun),
+    }
+    for name, number in figures.items():
+        print(f"{name:44} {number:6}")
+    for code, sentence in sorted(inbox.told.items()):
+        print(f"An agent was told ({code}): {sentence}")
+    print("\n".join(flaws[:SHOWN]))
+    print(f"The inbox ends short: {states[Proposal.State.OPEN]} wait of {len(inbox.asked)} that were asked for.")
+    return int(bool(flaws) or not inbox.asked)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
