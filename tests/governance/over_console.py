@@ -21,7 +21,10 @@ HOW_IT_RUNS = (
     *("model", "contract", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
     *("flavour", "context_tier", "skill_index"),
 )
-CHOICES = ("timezone", "ai_disclosure", "slot_order", "high_risk_reviewers", "proposal_days", "max_open_proposals")
+CHOICES = (
+    *("timezone", "ai_disclosure", "slot_order", "memory_review"),
+    *("high_risk_reviewers", "proposal_days", "max_open_proposals"),
+)
 OF_AGENTS = "an agent does this; a person changes the row itself"
 
 
@@ -115,7 +118,6 @@ class Console:
         Act.PROPOSAL_WITHDRAW: decision("withdraw"),
         Act.AGENT_CREATE: add("tenants_agent", key="sales", title="Sales", learns="on"),
         Act.SETTINGS_AMEND: edit(*CHOICES, timezone="Europe/Berlin"),
-        Act.SETTINGS_AMEND: edit("timezone", "ai_disclosure", "slot_order", "memory_review", timezone="Europe/Berlin"),
         Act.AGENT_AMEND: edit(*HOW_IT_RUNS, title="Changed", learns="on", tells_time="on"),
         Act.INVOKABLE_ALLOW: lambda scene, callee: (
             reverse("admin:tenants_invokableagent_add"),

@@ -165,7 +165,6 @@ class Actions:
         Act.SKILL_DETACH: lambda _, row, actor: detach_file(row, actor=actor, name="prices.csv"),
         Act.SKILL_ARRANGE: lambda _, row, actor: arrange_files(row, actor=actor, names=["terms.txt", "prices.csv"]),
         Act.MEMORY_AMEND: lambda _, row, actor: amend_memory(row, actor=actor, body="New.", heard=NOTHING_HEARD),
-        Act.MEMORY_AMEND: lambda _, row, actor: amend_memory(row, actor=actor, heard=NOTHING_HEARD, body="New."),
         Act.MEMORY_APPROVE: lambda _, row, actor: approve_memory(row, actor=actor, read_at=row.version),
         Act.MEMORY_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
         Act.BLOCK_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
