@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import TruncHour
 
+from apps.console.proposal_queues import waiting, waiting_counts
 from apps.console.usage import Usage
 from apps.console.whose import review_now
 from apps.conversations.models import Conversation
@@ -15,7 +16,6 @@ from apps.governance.models import Proposal
 from apps.learning.models import Extraction
 from apps.prompt.holding import MemoryReview
 from apps.runtime.models import ModelCall
-from apps.skills.models import Skill
 from apps.tenants.models import Agent
 
 WAITING_SHOWN = 5
@@ -57,7 +57,7 @@ class Verdict:
 class Overview:
     """Everything the home page shows."""
 
-    drafts: Sequence[Skill]
+    drafts: Sequence[Proposal]
     draft_count: int
     proposals: Sequence[Proposal]
     proposal_count: int
@@ -72,15 +72,15 @@ class Overview:
 
 def overview(actor: Actor, now: datetime) -> Overview:
     """The home page of one tenant, in a constant number of reads."""
-    drafts = Skill.objects.visible_to(actor).drafts()
-    proposals = Proposal.objects.visible_to(actor).open()
+    waits = waiting(actor).select_related("agent")
+    draft_count, proposal_count = waiting_counts(actor)
     conversations = Conversation.objects.visible_to(actor)
     calls = ModelCall.objects.filter(at__gte=now - timedelta(hours=HOURS))
     return Overview(
-        drafts=list(drafts.select_related("agent")[:WAITING_SHOWN]),
-        draft_count=drafts.count(),
-        proposals=list(proposals.select_related("agent")[:WAITING_SHOWN]),
-        proposal_count=proposals.count(),
+        drafts=list(waits.filter(kind=Proposal.Kind.SKILL_NEW)[:WAITING_SHOWN]),
+        draft_count=draft_count,
+        proposals=list(waits.exclude(kind=Proposal.Kind.SKILL_NEW)[:WAITING_SHOWN]),
+        proposal_count=proposal_count,
         conversations=list(conversations.select_related("agent", "extraction").order_by("-updated_at")[:LATEST_SHOWN]),
         open_count=conversations.open().count(),
         verdicts=_verdicts(),

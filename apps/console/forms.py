@@ -9,15 +9,12 @@ from unfold.widgets import (
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
-    UnfoldBooleanWidget,
 )
 
 from apps.console.refusals import explain
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
-from apps.governance.models import Proposal
-from apps.personas.models import SECTIONS
 
 READ_AT = "read_at"
 
@@ -102,26 +99,6 @@ class OptionalReason(ReasonedDecision):
     )
 
 
-class Rejection(OptionalReason):
-    """A no, and why in a word."""
-
-    reason_code = forms.ChoiceField(
-        choices=Proposal.Reason.choices, label="What is wrong with it", widget=UnfoldAdminSelectWidget
-    )
-
-
-class Snooze(Decision):
-    """Until when it is put off."""
-
-    days = forms.TypedChoiceField(
-        label="For",
-        coerce=int,
-        choices=[(1, "a day"), (3, "three days"), (7, "a week"), (0, "not at all: bring it back")],
-        initial=1,
-        widget=UnfoldAdminSelectWidget,
-    )
-
-
 class Resolution(Decision):
     """How a conversation ended."""
 
@@ -139,31 +116,3 @@ class TokenRequest(Decision):
         initial=90,
         widget=UnfoldAdminSelectWidget,
     )
-
-
-class Yes(OptionalReason):
-    """A yes to exactly the bytes of a proposal; what the scanner points at is confirmed with a reason."""
-
-    seen_sha256 = forms.CharField(widget=forms.HiddenInput)
-    confirm_findings = forms.BooleanField(
-        required=False,
-        label="I have read what the scanner points at, and it may stand",
-        help_text="Needed only if it points at something; say why above.",
-        widget=UnfoldBooleanWidget,
-    )
-
-
-class PatchDecision(Yes):
-    """The live sections as they shall read after a proposal."""
-
-    persona_version = forms.IntegerField(widget=forms.HiddenInput)
-    identity = Prose(required=False)
-    style = Prose(required=False)
-    avoid = Prose(required=False)
-    defaults = Prose(required=False)
-    goals = Prose(required=False)
-
-    @property
-    def sections(self) -> dict[str, str]:
-        """Only the sections."""
-        return {name: self.cleaned_data[name] for name in SECTIONS}

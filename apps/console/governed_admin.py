@@ -34,6 +34,7 @@ class GovernedAdmin(ModelAdmin):
     buttons: ClassVar[tuple[Button, ...]] = ()
     tabs: ClassVar[Tabs | None] = None
     panels: ClassVar[Panels] = NO_PANELS
+    changelist: ClassVar[type[TabbedList]] = TabbedList
     counts: ClassVar[Mapping[str, int]] = {}
     # A noun with one row per tenant has no list: its address leads to the row.
     has_one_row: ClassVar[bool] = False
@@ -93,7 +94,7 @@ class GovernedAdmin(ModelAdmin):
         return row
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[TabbedList]:
-        return TabbedList
+        return self.changelist
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         only = self.get_queryset(request).first() if self.has_one_row else None

@@ -2,19 +2,21 @@
 
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db import connection
 from django.http import HttpRequest
 from django.urls import reverse
 
+from apps.console.lists import TAB
+from apps.console.proposal_queues import KIND, OTHER, waiting_counts
 from apps.console.requests import actor_of
 from apps.governance.acting import acting_actor
 from apps.governance.models import Proposal
 from apps.skills.models import Skill
 from apps.tenants.models import Tenant
 
-SKILLS = "skills_skill_changelist"
-DRAFT = Skill.Status.DRAFT.value
+INBOX = "governance_proposal_changelist"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class Place:
     icon: str
     view: str
     tab: str = ""
+    kind: str = ""
 
 
 GROUPS = (
@@ -32,8 +35,8 @@ GROUPS = (
     (
         "Review",
         (
-            Place("Skill drafts", "rate_review", SKILLS, DRAFT),
-            Place("Proposals", "approval", "governance_proposal_changelist"),
+            Place("Skill drafts", "rate_review", INBOX, kind=Proposal.Kind.SKILL_NEW.value),
+            Place("Proposals", "approval", INBOX, kind=OTHER),
         ),
     ),
     (
@@ -55,7 +58,7 @@ GROUPS = (
             Place("Overlays", "layers", "personas_personaoverlay_changelist"),
             Place("Identity cards", "badge", "personas_identitycard_changelist"),
             Place("Rules", "gavel", "personas_standingrule_changelist"),
-            Place("Skills", "menu_book", SKILLS, Skill.Status.APPROVED.value),
+            Place("Skills", "menu_book", "skills_skill_changelist", Skill.Status.APPROVED.value),
             Place("Memory", "psychology", "memory_agentmemory_changelist"),
             Place("Memory blocks", "view_agenda", "memory_memoryblock_changelist"),
             Place("Customers", "group", "memory_customerprofile_changelist"),
@@ -97,7 +100,7 @@ def _item(place: Place, request: HttpRequest, waiting: int) -> dict[str, Any]:
     item = {
         "title": place.title,
         "icon": place.icon,
-        "link": f"{url}?tab={place.tab}" if place.tab else url,
+        "link": f"{url}{_narrowed(place)}",
         "active": _is_here(place, url, request),
     }
     return {**item, "badge": str(waiting), "badge_variant": "primary"} if waiting else item
@@ -108,19 +111,21 @@ def _is_here(place: Place, url: str, request: HttpRequest) -> bool:
         return request.path == url
     if not request.path.startswith(url):
         return False
-    # Two places lead to the skills: the queue of drafts, and everything else.
-    on_drafts = request.GET.get("tab", DRAFT) == DRAFT and request.path == url
-    return place.view != SKILLS or on_drafts == (place.tab == DRAFT)
+    # Two places lead to the inbox: new skills, and everything else.
+    return not place.kind or (request.GET.get(KIND) == Proposal.Kind.SKILL_NEW) == (place.kind != OTHER)
+
+
+def _narrowed(place: Place) -> str:
+    chosen = {TAB: place.tab, KIND: place.kind}
+    narrowed = urlencode({name: value for name, value in chosen.items() if value})
+    return f"?{narrowed}" if narrowed else ""
 
 
 def _waiting(request: HttpRequest) -> dict[str, int]:
     if not may_read(request):
         return {}
-    actor = actor_of(request)
-    return {
-        "Skill drafts": Skill.objects.visible_to(actor).drafts().count(),
-        "Proposals": Proposal.objects.visible_to(actor).open().count(),
-    }
+    drafts, others = waiting_counts(actor_of(request))
+    return {"Skill drafts": drafts, "Proposals": others}
 
 
 def may_read(request: HttpRequest) -> bool:

@@ -23,7 +23,7 @@ OF_AN_AGENT = {
 
 def title_of(row: Any) -> str:
     """A row by the words people use for it."""
-    if isinstance(row, Proposal) and row.kind == Proposal.Kind.PERSONA_PATCH:
+    if isinstance(row, Proposal) and row.target_type == Persona._meta.label_lower:
         return f"{row.get_kind_display()} for agent {row.agent}"
     if isinstance(row, InvokableAgent):
         return f"Agent {row.agent} may ask {row.callee}"

@@ -62,10 +62,10 @@ def paths(world: World) -> dict[str, str]:
 def test_operator_signs_in_and_approves_a_draft(page: Page, console: Console) -> None:
     draft = make_skill(console.full, title="Send a fresh invoice")
     sign_in(page, console.full)
-    page.get_by_role("link", name="Send a fresh invoice").click()
-    expect(page.get_by_text("If you approve, the next session of agent support lists this skill")).to_be_visible()
-    page.get_by_role("button", name="Approve").click()
-    expect(page.get_by_text("Approved. The next session of this agent lists the skill.")).to_be_visible()
+    page.get_by_role("link", name="send-a-fresh-invoice").click()
+    expect(page.get_by_text("The next session of the agent lists the skill; sessions already open")).to_be_visible()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(page.get_by_text("Applied. You can undo it for a minute.")).to_be_visible()
     with acting(console.full.operator):
         assert Skill.objects.get(pk=draft.pk).status == Skill.Status.APPROVED
 

@@ -101,4 +101,4 @@ class _Forms(HTMLParser):
 
     @staticmethod
     def _sends(given: dict[str, str]) -> bool:
-        return given.get("type") != "checkbox" or "checked" in given
+        return given.get("type") not in {"checkbox", "radio"} or "checked" in given

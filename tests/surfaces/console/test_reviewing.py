@@ -135,14 +135,14 @@ def test_patch_is_applied_section_by_section(world: World, operator: Client) -> 
     assert "Say sorry first." in page
     assert "Warm and concise." in page
     assert page_of(proposal) in text_of(operator.get(page_of(persona)))
-    assert decide(operator, proposal, "apply", style="Warm, concise, sorry first.").status_code == 303
+    assert decide(operator, proposal, "apply", text__style="Warm, concise, sorry first.").status_code == 303
     with acting(world.operator):
         live, decided = Persona.objects.get(pk=persona.pk), Proposal.objects.get(pk=proposal.pk)
     assert live.style == "Warm, concise, sorry first."
     assert live.identity == persona.identity
     assert (decided.state, decided.decided_by) == (Proposal.State.APPLIED, world.operator.label)
     page = text_of(operator.get(page_of(proposal)))
-    assert "/decide/" not in page
+    assert decision_of(proposal, "apply") not in page
     assert world.operator_user.username in page
 
 
@@ -153,7 +153,7 @@ def test_patch_on_a_persona_that_moved_warns_and_is_refused(world: World, operat
     read = form_values(operator.get(page_of(proposal)).content.decode(), path)
     amend_persona(persona, actor=world.admin, values={"style": "Formal."})
     assert "What is live changed since the agent read it." in text_of(operator.get(page_of(proposal)))
-    response = operator.post(path, read | {"style": "Warm, sorry first."})
+    response = operator.post(path, read | {"text__style": "Warm, sorry first."})
     assert response.status_code == 409
     assert "Warm, sorry first." in text_of(response)
     with acting(world.operator):

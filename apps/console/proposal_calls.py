@@ -1,0 +1,208 @@
+"""What the buttons of a proposal call, when each is worth showing, and where one lands after it."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from apps.console.deeds import Values
+from apps.console.proposal_forms import typed_over
+from apps.console.proposal_page import sheet_on
+from apps.console.proposal_queues import next_waiting
+from apps.console.proposal_words import may_agree
+from apps.console.titles import title_of
+from apps.governance.acting import acting_actor
+from apps.governance.actions import (
+    UNDO_WITHIN,
+    claim_proposal,
+    quarantine_proposal,
+    reject_proposal,
+    release_proposal,
+    reopen_proposal,
+    request_revision,
+    snooze_proposal,
+    withdraw_proposal,
+)
+from apps.governance.actors import Actor
+from apps.governance.errors import MissingActor
+from apps.governance.models import Proposal
+from apps.review import decisions
+from apps.review.decisions import Decided, rebase, undo
+from apps.review.registry import applier_of
+from apps.tenants.terms import review_terms
+
+
+def say_yes(proposal: Proposal, actor: Actor, said: Values) -> Decided:
+    typed = said.get("typed", {})
+    # Words that came back as they were shown are no edit.
+    content = said["content"] if typed and typed != typed_over(proposal.words) else None
+    yes = decisions.Yes(
+        said["seen_sha256"],
+        content,
+        said.get("confirm_findings", False),
+        said["reason"],
+        said["read_at"],
+        said.get("target_version"),
+    )
+    return decisions.approve(proposal, yes, actor=actor)
+
+
+def _reader() -> Actor:
+    actor = acting_actor()
+    if actor is None:
+        raise MissingActor("A page of decisions is read by a person.")
+    return actor
+
+
+def what_is_seen(proposal: Proposal) -> dict[str, Any]:
+    findings = sheet_on(proposal, _reader()).findings
+    return {"seen_sha256": proposal.content_sha256, "findings": findings}
+
+
+def words_to_edit(proposal: Proposal) -> dict[str, Any]:
+    sheet = sheet_on(proposal, _reader())
+    live = sheet.applier.live(sheet.target) if sheet.needs_words and sheet.target is not None else {}
+    words = live or proposal.words
+    version = sheet.target.version if live and sheet.target is not None else None
+    return {"target_version": version, **what_is_seen(proposal), **typed_over(words)}
+
+
+def words_to_rebase(proposal: Proposal) -> dict[str, Any]:
+    return typed_over(proposal.words)
+
+
+def _linked(sentence: str, proposal: Proposal) -> SafeString:
+    page = reverse("admin:governance_proposal_change", args=[proposal.pk])
+    return format_html('{} <a href="{}">{}</a>', sentence, page, title_of(proposal))
+
+
+def outcome(decided: Decided) -> SafeString:
+    undo_it = " You can undo it for a minute." if decided.applied and _can_undo(decided.proposal) else ""
+    return _linked(f"{decided.sentence}{undo_it}", decided.proposal)
+
+
+def _can_undo(proposal: Proposal) -> bool:
+    return applier_of(proposal).undo is not None
+
+
+def reject(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    return reject_proposal(
+        proposal, actor=actor, reason=said["reason"], reason_code=said["reason_code"], read_at=said["read_at"]
+    )
+
+
+def take_back(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    return undo(proposal, actor=actor, read_at=said["read_at"])
+
+
+def bind_anew(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    content = said["content"] if said["typed"] and said["typed"] != typed_over(proposal.words) else None
+    return rebase(proposal, actor=actor, content=content, read_at=said["read_at"])
+
+
+def reopen(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    terms = review_terms(actor)
+    return reopen_proposal(proposal, actor=actor, reason=said["reason"], terms=terms, read_at=said["read_at"])
+
+
+def snooze(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    until = timezone.now() + timedelta(days=said["days"])
+    return snooze_proposal(proposal, actor=actor, until=until, read_at=said["read_at"])
+
+
+def wake(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    return snooze_proposal(proposal, actor=actor, until=None, read_at=said["read_at"])
+
+
+def claim(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    return claim_proposal(proposal, actor=actor, read_at=said["read_at"])
+
+
+def ask_again(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    return request_revision(proposal, actor=actor, words=said["reason"], read_at=said["read_at"])
+
+
+def quarantine(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    return quarantine_proposal(proposal, actor=actor, reason=said["reason"], read_at=said["read_at"])
+
+
+def release(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    return release_proposal(proposal, actor=actor, reason=said["reason"], read_at=said["read_at"])
+
+
+def withdraw(proposal: Proposal, actor: Actor, said: Values) -> None:
+    withdraw_proposal(proposal, actor=actor, reason=said["reason"])
+
+
+def is_open(proposal: Proposal) -> bool:
+    return bool(proposal.state == Proposal.State.OPEN)
+
+
+def _is_decidable(proposal: Proposal) -> bool:
+    sheet = sheet_on(proposal, _reader())
+    return is_open(proposal) and sheet.target is not None and not sheet.needs_rebase
+
+
+def is_ready(proposal: Proposal) -> bool:
+    sheet = sheet_on(proposal, _reader())
+    return _is_decidable(proposal) and not sheet.needs_words and may_agree(sheet, _reader().user_id)
+
+
+def is_editable(proposal: Proposal) -> bool:
+    return _is_decidable(proposal) and not sheet_on(proposal, _reader()).needs_words and bool(proposal.words)
+
+
+def is_free_text(proposal: Proposal) -> bool:
+    return _is_decidable(proposal) and sheet_on(proposal, _reader()).needs_words
+
+
+def is_behind(proposal: Proposal) -> bool:
+    return is_open(proposal) and sheet_on(proposal, _reader()).needs_rebase
+
+
+def is_snoozed(proposal: Proposal) -> bool:
+    until = proposal.snoozed_until
+    return is_open(proposal) and until is not None and until > timezone.now()
+
+
+def is_here(proposal: Proposal) -> bool:
+    return is_open(proposal) and not is_snoozed(proposal)
+
+
+def is_unclaimed(proposal: Proposal) -> bool:
+    mine = proposal.claimed_by_id == _reader().user_id and proposal.claim_stands(timezone.now())
+    return is_open(proposal) and not mine
+
+
+def is_unanswered(proposal: Proposal) -> bool:
+    return is_open(proposal) and not proposal.approval_count
+
+
+def is_undoable(proposal: Proposal) -> bool:
+    if proposal.state != Proposal.State.APPLIED or proposal.decided_at is None:
+        return False
+    mine = proposal.decided_by_id == _reader().user_id
+    return mine and _can_undo(proposal) and timezone.now() - proposal.decided_at < UNDO_WITHIN
+
+
+def is_closed(proposal: Proposal) -> bool:
+    return proposal.state in {Proposal.State.REJECTED, Proposal.State.EXPIRED}
+
+
+def is_held(proposal: Proposal) -> bool:
+    return bool(proposal.state == Proposal.State.QUARANTINED)
+
+
+def next_one(proposal: Proposal) -> str:
+    """The next one that waits for this reader, and the inbox once there is none."""
+    following = next_waiting(proposal, _reader())
+    if following is None:
+        return reverse("admin:governance_proposal_changelist")
+    return reverse("admin:governance_proposal_change", args=[following.pk])
+
+
+def saying(sentence: str) -> Any:
+    return lambda proposal: _linked(sentence, proposal)

@@ -1,0 +1,108 @@
+"""Forms of decisions on proposals; the fields of one that changes words follow the words."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django import forms
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
+
+from apps.console.diffs import label_of
+from apps.console.forms import Decision, OptionalReason, Prose
+from apps.governance.models import Proposal
+
+TEXT, LINES = "text__", "lines__"
+
+
+def typed_over(words: Mapping[str, Any]) -> dict[str, str]:
+    """The words of a proposal as a form begins with them; lines stand one below the other."""
+    return {
+        (LINES if isinstance(value, list) else TEXT) + name: "\n".join(value) if isinstance(value, list) else str(value)
+        for name, value in words.items()
+    }
+
+
+class Rejection(OptionalReason):
+    """A no, and why in a word."""
+
+    reason_code = forms.ChoiceField(
+        choices=Proposal.Reason.choices,
+        label="What is wrong with it",
+        widget=forms.RadioSelect(attrs={"class": "pc-chips"}),
+    )
+    field_order = ("reason_code", "reason")
+
+
+class Snooze(Decision):
+    """Until when it is put off."""
+
+    days = forms.TypedChoiceField(
+        label="For",
+        coerce=int,
+        choices=[(1, "a day"), (3, "three days"), (7, "a week"), (30, "thirty days")],
+        initial=1,
+        widget=forms.RadioSelect(attrs={"class": "pc-chips"}),
+    )
+
+
+class Yes(OptionalReason):
+    """A yes to exactly the bytes of a proposal; what the scanner points at is confirmed with a reason."""
+
+    seen_sha256 = forms.CharField(widget=forms.HiddenInput)
+    confirm_findings = forms.BooleanField(
+        required=False,
+        label="I have read what the scanner points at, and it may stand",
+        help_text="Then say why it may.",
+        widget=UnfoldBooleanWidget,
+    )
+    field_order = ("confirm_findings", "reason")
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if not (self.is_bound or self.initial.get("findings")):
+            # Nothing to confirm yet; a refused form has the box, for its own words may be what the scanner points at.
+            del self.fields["confirm_findings"]
+
+
+class Wording(forms.Form):
+    """A decision that may change the words: one field for each, named by whoever fills the form."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        named = [name for name in self.data or self.initial if name.startswith((TEXT, LINES))]
+        self.fields |= {name: _field(name) for name in named}
+        self.order_fields([*named, *(name for name in self.fields if name not in named)])
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """The words as they were typed."""
+        return {name: value for name, value in self.cleaned_data.items() if name.startswith((TEXT, LINES))}
+
+    def clean(self) -> dict[str, Any]:
+        """The words stand apart from what is said about them."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        return {**cleaned, "typed": self.typed, "content": dict(_words(self.typed))}
+
+
+class EditedYes(Wording, Yes):
+    """A yes to what the reviewer makes of the words."""
+
+    target_version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+
+class Rebasing(Wording, Decision):
+    """The words over what is live now."""
+
+
+def _field(name: str) -> Prose:
+    lines = name.startswith(LINES)
+    plain = label_of(name.removeprefix(LINES if lines else TEXT)).capitalize()
+    widget = UnfoldAdminTextareaWidget(attrs={"rows": 3})
+    return Prose(required=False, label=f"{plain}, one to a line" if lines else plain, widget=widget)
+
+
+def _words(typed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    for name, value in typed.items():
+        if name.startswith(LINES):
+            yield name.removeprefix(LINES), [line.strip() for line in value.splitlines() if line.strip()]
+        else:
+            yield name.removeprefix(TEXT), value

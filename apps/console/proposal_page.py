@@ -1,0 +1,137 @@
+"""The page of one proposal: what it comes to, whose words it holds, who agreed, and what became of it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from apps.console import proposal_words as words
+from apps.console.diffs import FieldDiff, field_diffs
+from apps.console.flags import flags
+from apps.console.history import url_of_subject
+from apps.console.people import People
+from apps.console.proposal_queues import just_applied
+from apps.console.requests import actor_of
+from apps.console.whose import words_panel
+from apps.governance.actors import Actor
+from apps.governance.evidence import CONVERSATION, CONVERSATIONS
+from apps.governance.models import Approval, Proposal
+from apps.review.sheet import Sheet, sheet_of
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """One approval of the journal, and whether it is of the words that stand there."""
+
+    approval: Approval
+    name: str
+    counts: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two texts side by side, and what each of them is."""
+
+    title: str
+    left: str
+    right: str
+    diffs: list[FieldDiff]
+
+
+def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
+    """Everything a reviewer needs to decide, or to see how it was decided."""
+    actor, now = actor_of(request), timezone.now()
+    sheet = sheet_on(proposal, actor)
+    is_open = proposal.state == Proposal.State.OPEN
+    people: People = proposal.people
+    texts = {name: words.as_text(text) for name, text in proposal.words.items()}
+    return {
+        **words_panel(proposal, texts.values(), actor, _named(proposal)),
+        "sheet": sheet,
+        "is_open": is_open,
+        "base_moved": sheet.target is not None and sheet.applier.sha256(sheet.target) != proposal.base_sha256,
+        "target_url": url_of_subject(proposal.target_type, proposal.target_id),
+        "touched": words.touched(sheet),
+        "asks_for": words.asks_for(sheet.panel),
+        "standing": list(words.standing(sheet, people, actor.user_id)) if is_open else [],
+        "claim": words.claim(proposal, people, now) if is_open else "",
+        "is_snoozed": is_open and proposal.snoozed_until is not None and proposal.snoozed_until > now,
+        "expiry": words.expiry(proposal, now) if is_open else "",
+        "compared": list(_compared(sheet)),
+        "free_text": proposal.content.get("text", "") if sheet.applier.free_text else "",
+        "proposer": people[proposal.proposed_by],
+        "editor": people[proposal.edited_by] if proposal.edited_by else "",
+        "decider": people[proposal.decided_by] if proposal.decided_by else "",
+        "signed": _signed(proposal, people),
+        "flags": flags(texts),
+        "undoable": just_applied(actor),
+    }
+
+
+def sheet_on(proposal: Any, actor: Actor) -> Sheet:
+    """The sheet of a proposal, read once for its page."""
+    if not hasattr(proposal, "sheet"):
+        proposal.sheet = sheet_of(proposal, actor=actor)
+    sheet: Sheet = proposal.sheet
+    return sheet
+
+
+def _compared(sheet: Sheet) -> Iterable[Compared]:
+    proposal, applier = sheet.proposal, sheet.applier
+    open_now = proposal.state == Proposal.State.OPEN
+    if sheet.needs_words:
+        return
+    before = _live(sheet) if open_now else _before(sheet)
+    if open_now and sheet.needs_rebase:
+        base = proposal.base_content
+        yield _pair("What changed since the proposer read it", "As the proposer read it", "Live now", base, before)
+        yield _pair(
+            "What the proposer asked for",
+            "As the proposer read it",
+            "Proposed",
+            base,
+            applier.after(base, proposal.words),
+        )
+    after = applier.after(before, proposal.words) if before or not applier.appends else proposal.words
+    title = "What would change" if open_now else "What was asked for"
+    yield _pair(title, "Live now" if open_now else "Before", "Proposed", before, after)
+    if proposal.is_edited and not applier.free_text:
+        yield _pair(
+            "What the reviewer made of it", "As it was proposed", "As it was edited", proposal.content, proposal.words
+        )
+
+
+def _pair(title: str, left: str, right: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Compared:
+    one, other = ({name: words.as_text(text) for name, text in side.items()} for side in (before, after))
+    return Compared(title, left, right, field_diffs(one, other))
+
+
+def _live(sheet: Sheet) -> Mapping[str, Any]:
+    return sheet.applier.live(sheet.target) if sheet.target is not None else _before(sheet)
+
+
+def _before(sheet: Sheet) -> Mapping[str, Any]:
+    """What stood there when it was decided; where nothing did, the fields are empty."""
+    proposal = sheet.proposal
+    known: Mapping[str, Any] = proposal.replaced.get("values") or proposal.base_content
+    if not known and sheet.applier.appends and sheet.target is not None:
+        return sheet.applier.live(sheet.target)
+    return known
+
+
+def _named(proposal: Proposal) -> list[int]:
+    named = [*proposal.evidence.get(CONVERSATIONS, []), proposal.evidence.get(CONVERSATION)]
+    return [conversation_id for conversation_id in named if conversation_id]
+
+
+def _signed(proposal: Proposal, people: People) -> list[Signed]:
+    rows = Approval.objects.filter(proposal=proposal)
+    return [Signed(one, people[one.user_label], _counts(one, proposal)) for one in rows]
+
+
+def _counts(approval: Approval, proposal: Proposal) -> str:
+    if approval.content_sha256 != proposal.content_sha256:
+        return "no: for earlier words, or before it waited again"
+    return "yes, for the words that stand here"

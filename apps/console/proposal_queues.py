@@ -1,0 +1,131 @@
+"""The inbox of proposals: how it is divided, what it can be narrowed to, and which one a reviewer reads next."""
+
+# ruff: noqa: ARG002  # Django calls these methods by its own signatures.
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+from django.contrib.admin import SimpleListFilter
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from apps.console.deeds import Tab
+from apps.console.lists import ALL, TAB, TabbedList
+from apps.console.requests import actor_of
+from apps.governance.actions import UNDO_WITHIN
+from apps.governance.actors import Actor
+from apps.governance.models import Approval, Proposal, ProposalQuerySet
+from apps.governance.review_models import CLAIM_STANDS
+
+State, Kind = Proposal.State, Proposal.Kind
+KIND, OTHER = "kind", "other"
+WAITING = "waiting"
+UNDOABLE_SHOWN = 3
+
+
+def queues(now: datetime) -> Mapping[str, tuple[str, Q]]:
+    """Every queue by its name, with what is in it. What needs a second reviewer waits, too."""
+    waits = Q(state=State.OPEN) & (Q(snoozed_until=None) | Q(snoozed_until__lte=now))
+    return MappingProxyType(
+        {
+            WAITING: ("Waiting", waits),
+            "snoozed": ("Snoozed", Q(state=State.OPEN, snoozed_until__gt=now)),
+            "second": ("Needs a second reviewer", waits & Q(approval_count__gt=0)),
+            "decided": ("Decided", Q(state__in=[State.APPLIED, State.REJECTED])),
+            "expired": ("Expired", Q(state=State.EXPIRED)),
+            "quarantined": ("Quarantined", Q(state=State.QUARANTINED)),
+        }
+    )
+
+
+class Inbox(TabbedList):
+    """The list of proposals: queues overlap, so each is counted by its own condition."""
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """The proposals of the queue."""
+        every: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        self.queues = queues(timezone.now())
+        self.actor = actor_of(request)
+        self.tab = request.GET.get(TAB) or WAITING
+        return every.filter(self.queues[self.tab][1]) if self.tab in self.queues else every
+
+    def tabs(self) -> Iterator[Tab]:
+        """Every queue with its length, in one statement."""
+        counted = {name: Count("pk", filter=within) for name, (_, within) in self.queues.items()}
+        counts = self.untabbed.order_by().aggregate(**counted, **{ALL: Count("pk")})
+        labels = {name: label for name, (label, _) in self.queues.items()} | {ALL: "All"}
+        for name, label in labels.items():
+            yield Tab(label, counts[name], self.get_query_string({TAB: name}, ["p"]), name == self.tab)
+
+    def undoable(self) -> list[Proposal]:
+        """What the reader may still take back."""
+        return just_applied(self.actor)
+
+
+class KindFilter(SimpleListFilter):
+    """New skills come in by the dozen, so everything else can be read without them."""
+
+    title = "kind"
+    parameter_name = KIND
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Every kind, and all but new skills."""
+        return [(OTHER, "All but new skills"), *Kind.choices]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The proposals of the kind."""
+        if self.value() is None:
+            return queryset
+        return queryset.exclude(kind=Kind.SKILL_NEW) if self.value() == OTHER else queryset.filter(kind=self.value())
+
+
+class ClaimFilter(SimpleListFilter):
+    """Who is looking at it."""
+
+    title = "claim"
+    parameter_name = "claim"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Whose claims."""
+        return [("mine", "Claimed by me"), ("none", "Claimed by nobody")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The proposals with such a claim."""
+        claimed = Q(claimed_at__gt=timezone.now() - CLAIM_STANDS)
+        if self.value() == "mine":
+            return queryset.filter(claimed, claimed_by_id=actor_of(request).user_id)
+        return queryset.exclude(claimed) if self.value() == "none" else queryset
+
+
+def waiting(actor: Actor) -> ProposalQuerySet:
+    """What waits for a person now."""
+    return Proposal.objects.visible_to(actor).waiting(timezone.now())
+
+
+def waiting_counts(actor: Actor) -> tuple[int, int]:
+    """How many new skills wait, and how much else."""
+    drafts = Q(kind=Kind.SKILL_NEW)
+    counts = waiting(actor).order_by().aggregate(drafts=Count("pk", filter=drafts), others=Count("pk", filter=~drafts))
+    return counts["drafts"], counts["others"]
+
+
+def next_waiting(after: Proposal, actor: Actor) -> Proposal | None:
+    """The one to read next: further down the list, then from its top; not what waits for others than the reader."""
+    agreed = Approval.objects.filter(
+        proposal=OuterRef("pk"), user_label=actor.label, content_sha256=OuterRef("content_sha256")
+    )
+    elsewhere = Q(claimed_at__gt=timezone.now() - CLAIM_STANDS) & ~Q(claimed_by_id=actor.user_id)
+    rows = waiting(actor).exclude(pk=after.pk).exclude(elsewhere).filter(~Exists(agreed))
+    return rows.filter(pk__lt=after.pk).first() or rows.first()
+
+
+def just_applied(actor: Actor) -> list[Proposal]:
+    """What this person applied less than a minute ago, the latest first."""
+    since = timezone.now() - UNDO_WITHIN
+    rows = Proposal.objects.visible_to(actor).filter(
+        state=State.APPLIED, decided_by_id=actor.user_id, decided_at__gt=since
+    )
+    return list(rows.order_by("-decided_at")[:UNDOABLE_SHOWN])

@@ -1,0 +1,111 @@
+"""What a proposal comes to, in the words of a reviewer."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any
+
+from django.utils import timezone
+from django.utils.timesince import timesince, timeuntil
+
+from apps.console.diffs import label_of
+from apps.console.people import People
+from apps.console.titles import moment
+from apps.governance.models import Proposal
+from apps.governance.tiers import Panel, Touch
+from apps.review.registry import applier_of
+from apps.review.sheet import Sheet
+
+EXCERPT = 110
+SOON = timedelta(days=3)
+NUMBERS = {1: "one reviewer", 2: "two reviewers"}
+
+TOUCHED: Mapping[Touch, str] = MappingProxyType(
+    {
+        Touch.AVOID: "what the agent must never do",
+        Touch.CONTRACT: "what the agent has to answer in",
+        Touch.AUTONOMOUS_SEND: "sending without a person",
+        Touch.PAYING_TOOL: "a tool that moves money",
+        Touch.PERSONA: "how the agent speaks to every customer",
+        Touch.RULES: "rules that hold in every conversation",
+        Touch.WRITING_TOOL: "a tool that changes data",
+        Touch.AGENT_WIDE_MEMORY: "memory that reaches every customer",
+        Touch.SKILL_TEXT: "the text of a runbook",
+        Touch.CUSTOMER_ONLY: "one customer alone",
+        Touch.RETIREMENT: "taking something away",
+    }
+)
+
+
+def excerpt(proposal: Proposal) -> str:
+    """What would be said, on one line: the fields, and how the words begin."""
+    texts = [(name, as_text(value)) for name, value in proposal.words.items()]
+    said = [(name, " ".join(text.split())) for name, text in texts if text.strip()]
+    if not said:
+        return " ".join(proposal.rationale.split())[:EXCERPT] or applier_of(proposal).consequence
+    name, longest = max(said, key=lambda each: len(each[1]))
+    others = f" and {len(said) - 1} more" if len(said) > 1 else ""
+    return f"{label_of(name).capitalize()}{others}: {longest[:EXCERPT]}{'…' if len(longest) > EXCERPT else ''}"
+
+
+def as_text(value: Any) -> str:
+    """A field's words as one text; lines stand one below the other."""
+    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def claim(proposal: Proposal, people: People, now: datetime) -> str:
+    """Who looks at it, as long as that stands."""
+    if not proposal.claim_stands(now) or proposal.claimed_at is None:
+        return ""
+    return f"{people[proposal.claimed_by]} looks at this since {timezone.localtime(proposal.claimed_at):%H:%M}"
+
+
+def waits(proposal: Proposal) -> str:
+    """How long it has waited."""
+    return str(timesince(proposal.created_at)).split(",")[0]
+
+
+def expiry(proposal: Proposal, now: datetime) -> str:
+    """How long there is left to decide."""
+    if proposal.expires_at is None:
+        return "never"
+    if proposal.expires_at <= now:
+        return "its time is over; it closes at the next sweep"
+    left = str(timeuntil(proposal.expires_at)).split(",")[0]
+    soon = ", so decide soon" if proposal.expires_at - now < SOON else ""
+    return f"in {left}, on {moment(proposal.expires_at)}{soon}"
+
+
+def touched(sheet: Sheet) -> list[str]:
+    """What the change reaches."""
+    return [TOUCHED[touch] for touch in Touch if touch in sheet.touches]
+
+
+def asks_for(panel: Panel) -> str:
+    """Who has to agree."""
+    if panel.own_hand:
+        return f"It takes {NUMBERS[panel.reviewers]}; whoever proposed or edited the words may be the one."
+    return f"It takes {NUMBERS[panel.reviewers]} who neither proposed nor edited the words."
+
+
+def standing(sheet: Sheet, people: People, user_id: int | None) -> Iterator[str]:
+    """Who has agreed, and whether the reader may."""
+    for one in sheet.approvals:
+        counts = "" if sheet.panel.own_hand or not one.own_hand else " It is their own wording, so it does not count."
+        who = "You" if one.user_id == user_id else people[one.user_label]
+        yield f"{who} approved these words on {moment(one.at)}.{counts}"
+    missing = sheet.panel.reviewers - sheet.proposal.approval_count
+    if sheet.approvals and missing > 0:
+        yield f"Needs {'one more reviewer' if missing == 1 else f'{missing} more reviewers'}."
+    if not may_agree(sheet, user_id) and not has_agreed(sheet, user_id):
+        yield "You proposed or edited these words, so others have to approve them."
+
+
+def has_agreed(sheet: Sheet, user_id: int | None) -> bool:
+    """Whether the reader said yes to these words already."""
+    return any(one.user_id == user_id for one in sheet.approvals)
+
+
+def may_agree(sheet: Sheet, user_id: int | None) -> bool:
+    """Whether a yes of the reader to the words as they stand would count."""
+    return not has_agreed(sheet, user_id) and (sheet.panel.own_hand or not sheet.is_author)
