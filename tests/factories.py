@@ -26,13 +26,14 @@ from apps.tenants.actions import (
     allow_invokable,
     create_agent,
     create_tenant,
+    enter_tenant,
     issue_token,
     limit_member,
     write_grants,
 )
 from apps.tenants.grant_models import AgentGrants, MemberLimit
-from apps.tenants.identity import agent_actor, new_tenant_actor, person_actor
-from apps.tenants.models import Agent, InvokableAgent, Membership, Tenant, User
+from apps.tenants.identity import agent_actor, new_tenant_actor, person_actor, staff_actor
+from apps.tenants.models import Agent, InvokableAgent, Membership, StaffVisit, Tenant, User
 
 _numbers = count(1)
 
@@ -80,6 +81,17 @@ def make_world(key: str = "", agent_key: str = "support", memory_review: MemoryR
 def make_user(username: str) -> User:
     """A person who can sign in with PASSWORD; people are made before any tenant is chosen."""
     return User.objects.create_user(username=username, email=username, password=PASSWORD, is_staff=True)
+
+
+def make_staff(username: str = "") -> User:
+    """One of the people who run the installation, as `createsuperuser` makes them: a member of no tenant."""
+    username = username or f"staff-{next(_numbers)}@platform.example"
+    return User.objects.create_superuser(username=username, email=username, password=PASSWORD)
+
+
+def make_visit(world: World, user: User) -> StaffVisit:
+    """Platform staff in the world's tenant."""
+    return enter_tenant("A ticket of theirs.", actor=staff_actor(user.pk, world.tenant.pk))
 
 
 def make_persona(world: World, **values: str) -> Persona:

@@ -6,21 +6,23 @@ error, so that a refused page leaves nothing behind.
 
 from collections.abc import Callable
 
+from django.contrib import messages
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import Resolver404, resolve, reverse
 
 from apps.console.refusals import note_refused, status_of
-from apps.console.requests import TENANT_KEY, ConsoleRequest
+from apps.console.requests import TENANT_KEY, VISIT_KEY, ConsoleRequest
 from apps.console.site import site
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.tenants.identity import memberships_of, person_actor
 from apps.tenants.models import User
+from apps.tenants.staff import is_staff, visit_of
 
 # These write people and sessions, which only the login role may, or show nothing of a tenant, or store a file first.
 OUTSIDE = frozenset(
@@ -34,6 +36,7 @@ OUTSIDE = frozenset(
             "password_change_done",
             "jsi18n",
             "switch_tenant",
+            "leave_tenant",
         ),
         "upload_file",
     }
@@ -56,7 +59,10 @@ class OperatorMiddleware:
     def __call__(self, request: ConsoleRequest) -> HttpResponse:
         if not request.path_info.startswith(reverse("admin:index")):
             return self.get_response(request)
-        request.actor = _member(request)
+        request.actor = _visitor(request) or _member(request)
+        request.may_enter = is_staff(request.user)
+        if request.actor is None and request.may_enter and not _stands_outside(request):
+            return HttpResponseRedirect(reverse("admin:switch_tenant"))
         response = self._answered(request, request.actor)
         response.headers.setdefault("Content-Security-Policy", POLICY)
         return response
@@ -78,6 +84,21 @@ class OperatorMiddleware:
             if response.status_code >= 400:
                 transaction.set_rollback(True)
         return response
+
+
+def _visitor(request: ConsoleRequest) -> Actor | None:
+    """Platform staff in the tenant this session entered, as long as the visit lasts."""
+    request.visit, request.tenant_ids = None, ()
+    entered = request.session.get(VISIT_KEY)
+    if entered is None:
+        return None
+    found = visit_of(request.user, *entered)
+    if found is None:
+        del request.session[VISIT_KEY]
+        messages.info(request, "Your visit as platform staff is over.")
+        return None
+    actor, request.visit = found
+    return actor
 
 
 def _member(request: ConsoleRequest) -> Actor | None:

@@ -48,6 +48,7 @@ GROUPS = (
             Place("Changes", "history", "governance_changerecord_changelist"),
             Place("Refused attempts", "block", "governance_refusal_changelist"),
             Place("Verifications", "verified", "governance_auditcheck_changelist"),
+            Place("Visits of staff", "door_open", "tenants_staffvisit_changelist"),
             Place("Checkpoints", "flag", "restoration_checkpoint_changelist"),
         ),
     ),

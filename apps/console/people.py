@@ -1,7 +1,12 @@
 """Names for the labels rows carry: `operator:7` is a person, `agent:support` an agent."""
 
+from django.db.models import Value
+
 from apps.governance.actors import Actor
 from apps.tenants.models import Membership
+from apps.tenants.visits import StaffVisit
+
+STAFF = " (platform staff)"
 
 
 class People(dict[str, str]):
@@ -20,6 +25,12 @@ def label_of(user_id: int) -> str:
 
 
 def people_of_tenant(actor: Actor) -> People:
-    """Every member of the actor's tenant by the label its acts carry."""
-    members = Membership.objects.visible_to(actor).values_list("user_id", "user__username")
-    return People({f"operator:{user_id}": username for user_id, username in members})
+    """Every member of the actor's tenant, and whoever of the platform's staff looked in, by the label their acts carry."""
+    members = Membership.objects.visible_to(actor).order_by().values_list("user_id", "user__username", Value(""))
+    staff = StaffVisit.objects.visible_to(actor).order_by().values_list("user_id", "user__username", Value(STAFF))
+    return People(
+        {
+            f"staff:{user_id}" if kind else label_of(user_id): f"{username}{kind}"
+            for user_id, username, kind in members.union(staff)
+        }
+    )

@@ -5,9 +5,12 @@ from django.http import HttpRequest
 from apps.console.people import People, people_of_tenant
 from apps.governance.actors import Actor
 from apps.governance.errors import MissingActor
+from apps.tenants.visits import StaffVisit
 
 # Where the session keeps which of several tenants was chosen.
 TENANT_KEY = "tenant_id"
+# And which visit of platform staff is open: the tenant's id and the visit's.
+VISIT_KEY = "visit"
 
 
 class ConsoleRequest(HttpRequest):
@@ -16,6 +19,8 @@ class ConsoleRequest(HttpRequest):
     actor: Actor | None
     tenant_ids: tuple[int, ...]
     people: People
+    visit: StaffVisit | None
+    may_enter: bool
     refused: bool
 
 

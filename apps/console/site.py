@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -34,7 +33,7 @@ from apps.console.personas import PersonaAdmin
 from apps.console.profiles import ProfileAdmin
 from apps.console.proposals import ProposalAdmin
 from apps.console.refused_attempts import AuditCheckAdmin, RefusalAdmin
-from apps.console.requests import TENANT_KEY, actor_of, people_of
+from apps.console.requests import actor_of, people_of
 from apps.console.restoring import restore_page
 from apps.console.rights import GrantsAdmin, LimitAdmin
 from apps.console.sessions import SessionAdmin
@@ -42,8 +41,8 @@ from apps.console.settings import SettingsAdmin
 from apps.console.skills import SkillAdmin
 from apps.console.standing_rules import RuleAdmin
 from apps.console.switches import SwitchAdmin, switches_on
+from apps.console.tenants import VisitAdmin, leave_tenant, switch_tenant
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
 from apps.learning.models import Extraction
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
@@ -53,8 +52,9 @@ from apps.runtime.models import Session
 from apps.skills.models import Skill
 from apps.switches.models import Switch
 from apps.tenants.grant_models import AgentGrants, MemberLimit
-from apps.tenants.identity import memberships_of, person_actor
-from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, Tenant, TenantSettings, User
+from apps.tenants.identity import memberships_of
+from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, StaffVisit, TenantSettings, User
+from apps.tenants.staff import is_staff
 
 PAGES = {
     Agent: AgentAdmin,
@@ -79,30 +79,34 @@ PAGES = {
     Session: SessionAdmin,
     Skill: SkillAdmin,
     TenantSettings: SettingsAdmin,
+    StaffVisit: VisitAdmin,
     StandingRule: RuleAdmin,
     Switch: SwitchAdmin,
 }
 
 
 class MemberLogin(AuthenticationForm):
-    """A login for members of a tenant; being staff or superuser opens nothing."""
+    """A login for members of a tenant, and for platform staff, whom it opens nothing but the page to enter one."""
 
     def confirm_login_allowed(self, user: AbstractBaseUser) -> None:
         if not isinstance(user, User) or not user.is_active or user.is_service:
             raise self.get_invalid_login_error()
-        if not memberships_of(user.pk):
+        if not (is_staff(user) or memberships_of(user.pk)):
             raise forms.ValidationError("You belong to no tenant yet. Ask an admin of yours to add you.")
 
 
 class ConsoleSite(UnfoldAdminSite):
-    """The console. Whoever the middleware found an actor for is in; all else is the acts' business."""
+    """The console. Whoever the middleware found an actor for is in; all else is the acts' business.
+
+    Platform staff who act nowhere get no further than the page to enter a tenant: the middleware leads them back to it.
+    """
 
     login_form = MemberLogin
     index_template = "console/home.html"
     enable_nav_sidebar = True
 
     def has_permission(self, request: HttpRequest) -> bool:
-        return getattr(request, "actor", None) is not None
+        return getattr(request, "actor", None) is not None or getattr(request, "may_enter", False)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         return [
@@ -122,13 +126,15 @@ class ConsoleSite(UnfoldAdminSite):
                 {"site": self, "tokens": invitations},
                 name="invitation",
             ),
-            path("tenant/", self.admin_view(self.switch_tenant), name="switch_tenant"),
+            path("tenant/", self.admin_view(partial(switch_tenant, self)), name="switch_tenant"),
+            path("tenant/leave/", self.admin_view(leave_tenant), name="leave_tenant"),
             *super().get_urls(),
         ]
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """What every page shows besides its own: what is stopped for now."""
-        return {**super().each_context(request), "switches_on": switches_on(request)}
+        """What every page shows besides its own: whose visit this is, and what is stopped for now."""
+        visit = getattr(request, "visit", None)
+        return {**super().each_context(request), "visit": visit, "switches_on": switches_on(request)}
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         home = overview(actor_of(request), timezone.now())
@@ -139,28 +145,6 @@ class ConsoleSite(UnfoldAdminSite):
     def app_index(self, request: HttpRequest, app_label: str, extra_context: Any = None) -> HttpResponse:
         """The sidebar is the index; an app has no page of its own."""
         return HttpResponseRedirect(reverse("admin:index"))
-
-    def switch_tenant(self, request: HttpRequest) -> HttpResponse:
-        """Which tenant's books are open; chosen by POST among the person's own."""
-        mine = _tenants_of(request)
-        if request.method == "POST":
-            chosen = next((tenant for tenant in mine if str(tenant.pk) == request.POST.get("tenant")), None)
-            if chosen is not None:
-                request.session[TENANT_KEY] = chosen.pk
-                messages.success(request, f"You now work for {chosen.name}.")
-            return HttpResponseRedirect(reverse("admin:index"), status=303)
-        context = {**self.each_context(request), "title": "Tenants", "tenants": mine, "actor": actor_of(request)}
-        return TemplateResponse(request, "console/tenants.html", context)
-
-
-def _tenants_of(request: HttpRequest) -> list[Tenant]:
-    """Each is read as the member one is there, because nobody sees two tenants at once."""
-    user_id = int(request.user.pk or 0)
-    found = []
-    for tenant_id, role in memberships_of(user_id):
-        with acting(person_actor(user_id, tenant_id, role)):
-            found.append(Tenant.objects.get(pk=tenant_id))
-    return found
 
 
 site = ConsoleSite(name="admin")

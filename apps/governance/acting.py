@@ -14,7 +14,13 @@ from django.db import connection, transaction
 from apps.governance.actors import Actor, Role
 
 # Which of the database's roles each kind of actor runs as.
-DATABASE_ROLES = {Role.OPERATOR: "operator", Role.ADMIN: "operator", Role.AGENT: "agent", Role.SYSTEM: "worker"}
+DATABASE_ROLES = {
+    Role.OPERATOR: "operator",
+    Role.ADMIN: "operator",
+    Role.AGENT: "agent",
+    Role.SYSTEM: "worker",
+    Role.STAFF: "staff",
+}
 
 _acting: ContextVar[Actor | None] = ContextVar("acting", default=None)
 _afterwards: ContextVar[list[Callable[[], None]] | None] = ContextVar("afterwards", default=None)

@@ -12,6 +12,7 @@ class Role(StrEnum):
     ADMIN = "admin"
     AGENT = "agent"
     SYSTEM = "system"
+    STAFF = "staff"
 
 
 PEOPLE = frozenset({Role.OPERATOR, Role.ADMIN})

@@ -1,6 +1,6 @@
 """Whether an actor may: role floor, tenant, grants and limits, asked here and nowhere else."""
 
-from apps.governance.actors import ANYWHERE, Actor, Place
+from apps.governance.actors import ANYWHERE, Actor, Place, Role
 from apps.governance.errors import MissingActor, NotPermitted, NotVisible
 from apps.governance.models import Governed
 from apps.governance.policy import POLICY, Act, codename
@@ -49,6 +49,8 @@ def may(actor: Actor, act: Act, field: str = "", row: Governed | None = None) ->
 
 
 def _who(actor: Actor) -> str:
+    if actor.role is Role.STAFF:
+        return "Platform staff"
     return "An agent" if not actor.is_person else f"An {actor.role.value}"
 
 

@@ -1,7 +1,7 @@
 """The database's half of the promise, as migration operations: row security, grants per role, triggers, composite keys.
 
-Roles are named `<prefix>_owner|operator|agent|worker|login|crossing`, the prefix being `DATABASE_ROLE_PREFIX`. All SQL here is
-built from constants of migrations, never from anything a request carries.
+Roles are named `<prefix>_owner|operator|agent|worker|staff|login|crossing`, the prefix being `DATABASE_ROLE_PREFIX`. All SQL
+here is built from constants of migrations, never from anything a request carries.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
-ROLES = ("owner", "operator", "agent", "worker", "login", "crossing")
+ROLES = ("owner", "operator", "agent", "worker", "staff", "login", "crossing")
 # Where a reference carries the tenant, Django's plain one beside it only tells which ids exist elsewhere.
 ONE_REFERENCE_EACH: Final = """
 DO $$ DECLARE plain record; BEGIN
@@ -78,6 +78,7 @@ class Wall:
     operator: str = "SELECT, INSERT, UPDATE"
     worker: str = "SELECT"
     agent: str = "SELECT"
+    staff: str = "SELECT"
     tenant: str = "tenant_id = app_tenant()"
     agent_rows: str = ""
     agent_checks: str = ""
@@ -122,7 +123,8 @@ def wall_sql(table: str, wall: Wall) -> str:
 
 def _rights(table: str, wall: Wall) -> list[str]:
     lines = []
-    for role, rights in (("operator", wall.operator), ("worker", wall.worker), ("agent", wall.agent)):
+    given = (("operator", wall.operator), ("worker", wall.worker), ("agent", wall.agent), ("staff", wall.staff))
+    for role, rights in given:
         if rights:
             lines.append(f"GRANT {rights} ON {table} TO @{role}@")
     if wall.agent_rows:

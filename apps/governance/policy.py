@@ -86,6 +86,8 @@ class Act(StrEnum):
     PROPOSAL_WITHDRAW = "proposal.withdraw"
     PROPOSAL_EXPIRE = "proposal.expire"
     TENANT_CREATE = "tenant.create"
+    TENANT_ENTER = "tenant.enter"
+    TENANT_LEAVE = "tenant.leave"
     SETTINGS_AMEND = "settings.amend"
     AGENT_CREATE = "agent.create"
     AGENT_AMEND = "agent.amend"
@@ -124,10 +126,13 @@ class Act(StrEnum):
 # The noun that carries what somebody may only propose.
 PROPOSAL = "proposal"
 
-_ALL = frozenset(Role)
+_ALL = frozenset(Role) - {Role.STAFF}
 _ADMIN = frozenset({Role.ADMIN})
 _SYSTEM = frozenset({Role.SYSTEM})
 _AGENT = frozenset({Role.AGENT})
+_STAFF = frozenset({Role.STAFF})
+# Who keeps a tenant in order without a word of its content.
+_HOUSE = _ADMIN | _SYSTEM | _STAFF
 _OWNER = frozenset({"agent"})
 _PERSONA_TEXT = ("identity", "style", "avoid", "defaults", "goals")
 _CARD_TEXT = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
@@ -225,6 +230,8 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.PROPOSAL_WITHDRAW: Rule(PEOPLE | _AGENT, does=Does.REMOVES),
         Act.PROPOSAL_EXPIRE: Rule(_SYSTEM, stamps=_DECIDED),
         Act.TENANT_CREATE: Rule(_SYSTEM, does=Does.MAKES, on="settings"),
+        Act.TENANT_ENTER: Rule(_STAFF, does=Does.MAKES, on="visit"),
+        Act.TENANT_LEAVE: Rule(_STAFF, stamps=("left_at",), on="visit"),
         Act.SETTINGS_AMEND: Rule(
             _ADMIN, ("timezone", "ai_disclosure", "slot_order", "memory_review", *_REVIEW_TERMS), risk=Risk.HIGH
         ),
@@ -234,14 +241,14 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.INVOKABLE_AMEND: Rule(PEOPLE, ("role_hint",), risk=Risk.HIGH),
         Act.INVOKABLE_WITHDRAW: Rule(PEOPLE, does=Does.REMOVES),
         Act.TOKEN_ISSUE: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
-        Act.TOKEN_REVOKE: Rule(_ADMIN | _SYSTEM, stamps=("revoked_at",)),
+        Act.TOKEN_REVOKE: Rule(_HOUSE, stamps=("revoked_at",)),
         Act.TOKEN_ROTATE: Rule(_ADMIN | _SYSTEM, stamps=("expires_at",)),
         Act.MEMBER_ADD: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
-        Act.MEMBER_INVITE: Rule(_ADMIN | _SYSTEM, ("user", "role"), settled=frozenset({"user"}), does=Does.MAKES),
-        Act.MEMBER_DEACTIVATE: Rule(_ADMIN | _SYSTEM, ("is_active",)),
-        Act.MEMBER_REACTIVATE: Rule(_ADMIN | _SYSTEM, ("is_active",)),
+        Act.MEMBER_INVITE: Rule(_HOUSE, ("user", "role"), settled=frozenset({"user"}), does=Does.MAKES),
+        Act.MEMBER_DEACTIVATE: Rule(_HOUSE, ("is_active",)),
+        Act.MEMBER_REACTIVATE: Rule(_HOUSE, ("is_active",)),
         Act.MEMBER_CHANGE_ROLE: Rule(_ADMIN | _SYSTEM, ("role",)),
-        Act.MEMBER_RESET: Rule(_ADMIN | _SYSTEM, ("reset_at",)),
+        Act.MEMBER_RESET: Rule(_HOUSE, ("reset_at",)),
         Act.LIMIT_WRITE: Rule(
             _ADMIN,
             ("member", "limited_act", "agents"),
@@ -255,8 +262,8 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         ),
         Act.GRANT_WITHDRAW: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
         Act.GRANT_SYNC: Rule(_SYSTEM, does=Does.NOTHING),
-        Act.SWITCH_THROW: Rule(PEOPLE | _SYSTEM, ("kind", "agent", "channel", "reason"), does=Does.MAKES),
-        Act.SWITCH_LIFT: Rule(PEOPLE | _SYSTEM, ("status",), stamps=("lifted_by", "lifted_at")),
+        Act.SWITCH_THROW: Rule(PEOPLE | _SYSTEM | _STAFF, ("kind", "agent", "channel", "reason"), does=Does.MAKES),
+        Act.SWITCH_LIFT: Rule(PEOPLE | _SYSTEM | _STAFF, ("status",), stamps=("lifted_by", "lifted_at")),
         Act.CHECKPOINT_MAKE: Rule(PEOPLE | _SYSTEM, ("name", "agent", "moment", "why"), does=Does.MAKES),
     }
 )

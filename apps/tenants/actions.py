@@ -12,13 +12,14 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
 from apps.governance.door import governed, invalid, take_values
-from apps.governance.errors import Conflicting, Invalid
+from apps.governance.errors import Conflicting, Invalid, NotPermitted
 from apps.governance.policy import Act
 from apps.prompt.holding import MemoryReview
 from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.grants import keep_agent_grants, keep_limit
 from apps.tenants.identity import token_digest
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, Tenant, TenantSettings, User, slug_rule
+from apps.tenants.visits import VISIT_MINUTES, StaffVisit
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,8 @@ def add_member(user: User, *, actor: Actor, role: Role) -> Membership:
 def invite_member(user: User, *, actor: Actor, role: Role) -> Membership:
     """Let a person in whom an admin named by mail address."""
     membership = Membership(tenant_id=actor.tenant_id, user=user, role=role.value)
-    with governed(Act.MEMBER_INVITE, membership, actor=actor):
-        pass
+    with governed(Act.MEMBER_INVITE, membership, actor=actor) as row:
+        _refuse_oneself(row, actor)
     return membership
 
 
@@ -192,6 +193,26 @@ def withdraw_invokable(
     """No longer let an agent ask another one. Sessions already open still name it."""
     with governed(Act.INVOKABLE_WITHDRAW, invokable, actor=actor, read_at=read_at, reason=reason, removes=True):
         pass
+
+
+def enter_tenant(reason: str, *, actor: Actor) -> StaffVisit:
+    """Open the tenant's books to one of the platform's staff for an hour; that they did, and why, stays in those books."""
+    if not reason.strip():
+        raise Invalid("Say why; the tenant reads it in its books.", {"reason": ["This may not be blank."]})
+    until = timezone.now() + timedelta(minutes=VISIT_MINUTES)
+    visit = StaffVisit(tenant_id=actor.tenant_id, user_id=actor.user_id or 0, reason=reason, until=until)
+    with governed(Act.TENANT_ENTER, visit, actor=actor, reason=reason):
+        pass
+    return visit
+
+
+def leave_tenant(visit: StaffVisit, *, actor: Actor) -> StaffVisit:
+    """Close the books before the hour is over."""
+    with governed(Act.TENANT_LEAVE, visit, actor=actor) as row:
+        if row.user_id != actor.user_id:
+            raise NotPermitted("This is another person's visit. It ends by itself.")
+        row.left_at = row.left_at or timezone.now()
+    return visit
 
 
 def issue_token(agent: Agent, *, actor: Actor, name: str, valid_days: int | None = 90) -> IssuedToken:

@@ -7,7 +7,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.governance.acting import acting
-from apps.governance.actors import Actor
+from apps.governance.actors import Actor, Role
+from apps.governance.errors import NotPermitted
 from apps.tenants.identity import agent_actor, memberships_of, person_actor, system_actor, token_digest
 from apps.tenants.models import AgentToken, User
 
@@ -30,6 +31,8 @@ class Holder:
 
 def holder_of(actor: Actor, token: str) -> Holder:
     """The person, or the very token, behind an actor."""
+    if actor.role is Role.STAFF:
+        raise NotPermitted("Platform staff fetch no files. Ask a member of the tenant.")
     if actor.is_person:
         return Holder(actor.tenant_id, Kind.PERSON, actor.user_id or 0)
     system = system_actor(actor.tenant_id)

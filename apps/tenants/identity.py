@@ -60,6 +60,12 @@ def person_actor(user_id: int, tenant_id: int, role: Role) -> Actor:
     return _with_grants(bare)
 
 
+def staff_actor(user_id: int, tenant_id: int) -> Actor:
+    """The actor of platform staff in a tenant they entered, or are about to enter; `tenants.staff` says whether they may."""
+    bare = Actor(tenant_id, Role.STAFF, frozenset(), f"staff:{user_id}", user_id=user_id)
+    return _with_grants(bare)
+
+
 def system_actor(tenant_id: int, label: str = "system") -> Actor:
     """A worker or command acting for a tenant. It approves nothing: the policy gives it no such act."""
     return Actor(tenant_id, Role.SYSTEM, default_grants(Role.SYSTEM), label)

@@ -15,6 +15,7 @@ from apps.governance.text import plain_text
 from apps.prompt.values import DEFAULT_TIER, TIERS, Flavour, SkillIndex
 from apps.tenants.grant_models import AgentGrants
 from apps.tenants.tenant_settings import TenantSettings, known_timezone
+from apps.tenants.visits import StaffVisit
 
 # Django looks for an app's models here.
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "InvokableAgent",
     "Membership",
     "RoleTemplate",
+    "StaffVisit",
     "Tenant",
     "TenantSettings",
     "User",

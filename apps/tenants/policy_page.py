@@ -34,8 +34,9 @@ _OFFERED: Final = """
 _DATABASE: Final = """
 ## What the database lets through
 
-The same table, as rights of the roles that people (`operator`), agents (`agent`) and workers (`worker`) run as. Row security
-narrows them further: to the tenant, to an agent's own rows, in a turn to one customer. Nobody but the owner may truncate a table.
+The same table, as rights of the roles that people (`operator`), agents (`agent`), workers (`worker`) and platform staff (`staff`)
+run as. Row security narrows them further: to the tenant, to an agent's own rows, in a turn to one customer. Nobody but the owner
+may truncate a table.
 """
 
 

@@ -37,7 +37,7 @@ def ensure_roles(owner_url: str, *, login_user: str, login_password: str) -> lis
 
 
 def _join(connection: "psycopg.Connection[tuple[object, ...]]") -> None:
-    for role in ("operator", "agent", "worker"):
+    for role in ("operator", "agent", "worker", "staff"):
         connection.execute(sql.SQL("GRANT {} TO {}").format(_name(role), _name("login")))
         connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(_name(role)))
     connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(_name("login")))

@@ -40,7 +40,9 @@ from tests.factories import (
     make_profile,
     make_rule,
     make_skill,
+    make_staff,
     make_switch,
+    make_visit,
     make_world,
 )
 
@@ -108,6 +110,7 @@ def write_about_rights(world: World) -> None:
     """What differs by agent and for one member, lifting nothing that the filling needs."""
     make_grants(world, "profile_amend__notes")
     make_limit(world, agents=[world.agent.pk])
+    make_visit(world, make_staff())
 
 
 def agree(world: World, draft: Skill) -> None:

@@ -7,6 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from apps.console.requests import VISIT_KEY
 from apps.governance.actors import Role
 from apps.governance.policy import Act
 from apps.personas.models import CARD_TEXTS, SECTIONS
@@ -48,7 +49,7 @@ class Console:
     """The admin site: people by their session."""
 
     name = "console"
-    roles = (Role.OPERATOR, Role.ADMIN)
+    roles = (Role.OPERATOR, Role.ADMIN, Role.STAFF)
     not_offered: Mapping[Act, str] = {
         Act.GRANT_SYNC: SYNCS,
         Act.PERSONA_PROPOSE: OF_AGENTS,
@@ -67,6 +68,8 @@ class Console:
         Act.CONVERSATION_IMPORT: "transcripts come in by a command",
         Act.MESSAGE_RECEIVE: "messages come in by REST",
         Act.TENANT_CREATE: "tenants are made by a command",
+        Act.TENANT_ENTER: "a missing right must read like an unknown key; test_visits_of_staff proves it",
+        Act.TENANT_LEAVE: "without a visit there is nothing to leave; test_visits_of_staff proves it",
         Act.MEMBER_ADD: "members are invited here; the bare act is the command's",
     }
     not_for: Mapping[tuple[Act, Role], str] = {
@@ -149,7 +152,12 @@ class Console:
         """Send the form as it stands on the page."""
         path, typed = self.sent[scene.act](scene, scene.subject)
         client = Client()
-        client.force_login(scene.world.admin_user if role is Role.ADMIN else scene.world.operator_user)
+        users = {Role.ADMIN: scene.world.admin_user, Role.STAFF: scene.staff_user}
+        client.force_login(users.get(role, scene.world.operator_user))
+        if scene.visit is not None:
+            session = client.session
+            session[VISIT_KEY] = [scene.visit.tenant_id, scene.visit.pk]
+            session.save()
         answer = client.post(path, {"read_at": getattr(scene.subject, "version", ""), **typed})
         codes = {403: "not_permitted", 404: "not_found"}
         return "" if answer.status_code < 400 else codes.get(answer.status_code, f"status {answer.status_code}")

@@ -23,7 +23,7 @@ def on_proposal(verb: str, **body: object) -> Callable[[Scene, Any], Request]:
 
 
 class Rest:
-    """`/api/v1/`: agents by their token, people by their session."""
+    """`/api/v1/`: agents by their token, people by their session. Platform staff have no way in here."""
 
     name = "REST"
     roles = (Role.OPERATOR, Role.ADMIN, Role.AGENT)
@@ -43,6 +43,8 @@ class Rest:
         Act.SKILL_QUARANTINE: "a person holds a skill apart on the page that shows it",
         Act.SKILL_RELEASE: "a person releases a skill on the page that shows it",
         Act.TENANT_CREATE: "tenants are made by a command",
+        Act.TENANT_ENTER: "platform staff enter by the console alone",
+        Act.TENANT_LEAVE: "platform staff enter by the console alone",
         Act.AGENT_CREATE: "agents are made in the console",
         Act.SETTINGS_AMEND: "settings are changed in the console",
         Act.AGENT_AMEND: "agents are changed in the console",

@@ -21,8 +21,8 @@ from apps.skills.proposing import propose_revision
 from apps.skills.quarantine import quarantine_skill
 from apps.skills.uploads import upload_file
 from apps.tenants.actions import deactivate_member, issue_token
-from apps.tenants.identity import new_tenant_actor
-from apps.tenants.models import TenantSettings
+from apps.tenants.identity import new_tenant_actor, staff_actor
+from apps.tenants.models import StaffVisit, TenantSettings, User
 from tests.factories import (
     World,
     make_block,
@@ -41,8 +41,10 @@ from tests.factories import (
     make_rule,
     make_skill,
     make_skill_with_file,
+    make_staff,
     make_switch,
     make_user,
+    make_visit,
     make_world,
 )
 from tests.reviewing import say_yes
@@ -55,6 +57,8 @@ class Scene:
     act: Act
     world: World
     subject: Any  # Any: each act has its own kind
+    staff_user: User
+    visit: StaffVisit | None = None
 
     @property
     def reader(self) -> Actor:
@@ -71,13 +75,18 @@ class Scene:
             Role.ADMIN: world.admin,
             Role.AGENT: world.bot,
             Role.SYSTEM: world.system,
+            Role.STAFF: staff_actor(self.staff_user.pk, world.tenant.pk),
         }[role]
 
 
-def set_scene(act: Act) -> Scene:
+def set_scene(act: Act, role: Role | None = None) -> Scene:
     """A world as the act wants it; an act without an entry fails here, so that every later one joins."""
-    world = make_world()
-    return Scene(act, world, _SUBJECTS[act](world))
+    world, staff_user = make_world(), make_staff()
+    subject = _SUBJECTS[act](world)
+    if act is Act.TENANT_LEAVE:
+        subject = make_visit(world, staff_user)
+    visit = make_visit(world, staff_user) if role is Role.STAFF and act is not Act.TENANT_ENTER else None
+    return Scene(act, world, subject, staff_user, visit)
 
 
 def _nothing(world: World) -> None:
@@ -205,6 +214,8 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.PROPOSAL_WITHDRAW: _proposal,
     Act.PROPOSAL_EXPIRE: _late,
     Act.TENANT_CREATE: _new_tenant,
+    Act.TENANT_ENTER: _nothing,
+    Act.TENANT_LEAVE: lambda _: None,
     Act.SETTINGS_AMEND: _settings,
     Act.AGENT_CREATE: _nothing,
     Act.AGENT_AMEND: lambda world: world.agent,

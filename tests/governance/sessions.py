@@ -10,7 +10,13 @@ from psycopg import sql
 
 from apps.governance.actors import Actor, Role
 
-DATABASE_ROLE = {Role.OPERATOR: "operator", Role.ADMIN: "operator", Role.AGENT: "agent", Role.SYSTEM: "worker"}
+DATABASE_ROLE = {
+    Role.OPERATOR: "operator",
+    Role.ADMIN: "operator",
+    Role.AGENT: "agent",
+    Role.SYSTEM: "worker",
+    Role.STAFF: "staff",
+}
 
 Raw = psycopg.Connection[tuple[object, ...]]
 SETTINGS = (

@@ -82,8 +82,10 @@ from apps.tenants.actions import (
     create_agent,
     create_tenant,
     deactivate_member,
+    enter_tenant,
     invite_member,
     issue_token,
+    leave_tenant,
     limit_member,
     reactivate_member,
     reset_member,
@@ -214,6 +216,8 @@ class Actions:
         Act.TENANT_CREATE: lambda _, new, actor: create_tenant(
             f"matrix-{new.tenant_id}", "Matrix", actor=replace(actor, tenant_id=new.tenant_id)
         ),
+        Act.TENANT_ENTER: lambda *given: enter_tenant("A ticket of theirs.", actor=given[-1]),
+        Act.TENANT_LEAVE: lambda _, row, actor: leave_tenant(row, actor=actor),
         Act.SETTINGS_AMEND: lambda _, row, actor: amend_settings(row, actor=actor, timezone="Europe/Berlin"),
         Act.AGENT_CREATE: lambda *given: create_agent("sales", "Sales", actor=given[-1]),
         Act.AGENT_AMEND: lambda _, row, actor: amend_agent(row, actor=actor, title="Changed"),

@@ -6,7 +6,7 @@ from django.db import connection
 
 # Tables of everybody, each with the reason why no tenant owns its rows.
 SHARED = {
-    "auth_group": "the four roles, the same in every tenant",
+    "auth_group": "the five roles, the same in every tenant",
     "auth_group_permissions": "Django's own; grants live in guardian's tables",
     "auth_permission": "names of what the policy knows",
     "django_content_type": "names of models",

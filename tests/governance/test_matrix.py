@@ -63,7 +63,7 @@ def waiting(scene: Scene) -> int:
 @pytest.mark.parametrize(("surface", "act", "role"), CELLS)
 def test_an_act_is_open_to_the_roles_of_the_policy_and_to_no_other(surface: Surface, act: Act, role: Role) -> None:
     # R006, R015, R017, R018, R019, R020, R023, R024, R094, R107
-    scene = set_scene(act)
+    scene = set_scene(act, role)
     before, stood, waited, refused = books(scene), standing(scene), waiting(scene), refused_attempts(scene)
     refusal = surface.perform(scene, role)
     made = [name for _, name in books(scene) - before]
