@@ -7,19 +7,29 @@ from rest_framework.serializers import ChoiceField, DateTimeField, DictField
 
 from apps.api.bodies import Body, Number, Sent, Text, YesNo
 from apps.api.moves import refuse_unreachable
-from apps.governance.actions import reject_proposal
+from apps.governance.actions import quarantine_proposal, reject_proposal, release_proposal, reopen_proposal
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.personas.models import SECTIONS
-from apps.review.decisions import Yes, approve
+from apps.review.decisions import Yes, approve, undo
+from apps.tenants.terms import review_terms
 
+State = Proposal.State
+REACHED = (State.APPLIED, State.REJECTED, State.QUARANTINED, State.OPEN)
 READ = "The proposal's version that was read."
 
 
 class ProposalMove(Body):
-    """What a person decided. A persona's patch is free text: the sections it comes to are sent along."""
+    """What a person decided, by the state to reach. A persona's patch is free text: what it comes to is sent along.
 
-    to = ChoiceField([Proposal.State.APPLIED.value, Proposal.State.REJECTED.value])
+    `open` takes up again what was rejected or expired, releases what is held, and undoes what one applied a moment ago.
+    """
+
+    to = ChoiceField([state.value for state in REACHED])
+    content = DictField(required=False, help_text="For applied: the words as the reviewer changed them.")
+    seen_sha256 = Text(
+        required=False, help_text="For applied: the `content_sha256` that was read, beside or instead of `version`."
+    )
     identity = Text(required=False)
     style = Text(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
     avoid = Text(required=False)
@@ -123,30 +133,46 @@ def yes_of(sent: Sent) -> Yes:
 def decide(proposal: Proposal, sent: Sent, *, actor: Actor) -> bool:
     """Carry out what a person decided; whether it is done, or others have to agree."""
     refuse_unreachable(proposal, "state", sent.values["to"])
-    reason = sent.values.get("reason", "")
-    if sent.values["to"] == Proposal.State.APPLIED:
+    to, reason = sent.values["to"], sent.values.get("reason", "")
+    if to == State.APPLIED:
         return approve(proposal, _yes(proposal, sent), actor=actor).applied
-    if not reason.strip():
+    if to == State.OPEN:
+        _open_again(proposal, sent, reason, actor)
+    elif not reason.strip():
         raise ValidationError({"reason": ["Say why; the reason stays with the proposal."]})
-    code = sent.values.get("reason_code", "")
-    reject_proposal(proposal, actor=actor, reason=reason, reason_code=code, read_at=sent.read_at)
+    elif to == State.QUARANTINED:
+        quarantine_proposal(proposal, actor=actor, reason=reason, read_at=sent.read_at)
+    else:
+        code = sent.values.get("reason_code", "")
+        reject_proposal(proposal, actor=actor, reason=reason, reason_code=code, read_at=sent.read_at)
     return True
 
 
+def _open_again(proposal: Proposal, sent: Sent, reason: str, actor: Actor) -> None:
+    if proposal.state == State.APPLIED:
+        undo(proposal, actor=actor, read_at=sent.read_at)
+    elif proposal.state == State.QUARANTINED:
+        release_proposal(proposal, actor=actor, reason=reason, read_at=sent.read_at)
+    else:
+        reopen_proposal(proposal, actor=actor, reason=reason, terms=review_terms(actor), read_at=sent.read_at)
+
+
 def _yes(proposal: Proposal, sent: Sent) -> Yes:
-    if sent.read_at is None:
+    seen = sent.values.get("seen_sha256")
+    if sent.read_at is None and seen is None:
         raise ValidationError({"version": ["Say which text you read: send the version of the proposal you decide on."]})
     sections = sent.only(*SECTIONS)
     target_version = sent.values.get("target_version")
     if proposal.kind not in {Proposal.Kind.PERSONA_PATCH, Proposal.Kind.PERSONA_FIELDS}:
         _refuse_foreign(sent)
     confirmed, reason = sent.values.get("confirm_findings", False), sent.values.get("reason", "")
+    content = sent.values.get("content", sections or None)
     # The version that was read stands for the bytes; it is compared once more under the lock.
-    return Yes(proposal.content_sha256, sections or None, confirmed, reason, sent.read_at, target_version)
+    return Yes(seen or proposal.content_sha256, content, confirmed, reason, sent.read_at, target_version)
 
 
 def _refuse_foreign(sent: Sent) -> None:
-    if foreign := sent.only(*SECTIONS, "target_version"):
+    if foreign := sent.only(*SECTIONS):
         raise ValidationError(
             {name: ["This belongs to a persona; this proposal is about something else."] for name in foreign}
         )

@@ -25,8 +25,9 @@ from apps.api.decisions import (
     decide,
     yes_of,
 )
-from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, IdFilter
+from apps.api.proposal_filters import ProposalFilters
 from apps.api.proposal_rows import ProposalAnswer, ProposalRow
+from apps.api.proposal_sheets import ProposalDetail
 from apps.api.versions import Versioned
 from apps.governance.actions import (
     claim_proposal,
@@ -44,21 +45,11 @@ from apps.governance.errors import NotPermitted
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
 from apps.governance.receipts import receipt_of
-from apps.governance.tiers import Tier
 from apps.review.asking import ask, said_no
 from apps.review.decisions import approve, rebase, undo
+from apps.review.sheet import sheet_of
 from apps.tenants.models import Tenant
 from apps.tenants.terms import review_terms
-
-
-class ProposalFilters(AgentFilters):
-    """By agent, kind, state, tier and target."""
-
-    kind = ChoiceFilter(choices=Proposal.Kind.choices)
-    state = ChoiceFilter(choices=Proposal.State.choices)
-    tier = ChoiceFilter(choices=[(tier.value, tier.value) for tier in Tier])
-    target_type = CharFilter(help_text="personas.persona, skills.skill and the like.")
-    target_id = IdFilter()
 
 
 class ProposalView(Versioned[Proposal]):
@@ -86,6 +77,14 @@ class ProposalView(Versioned[Proposal]):
     def get_queryset(self) -> QuerySet[Proposal]:
         """Those the actor sees."""
         return Proposal.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(responses=ProposalDetail)
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """One proposal; people read with it both texts, who has to agree and who has."""
+        del request, pk
+        row = self.get_object()
+        sheet = sheet_of(row, actor=self.actor) if self.actor.is_person else None
+        return Response(ProposalDetail(row, context={**self.get_serializer_context(), "sheet": sheet}).data)
 
     @extend_schema(request=NewProposal, responses={201: ProposalAnswer})
     def create(self, request: Request) -> Response:
@@ -116,7 +115,7 @@ class ProposalView(Versioned[Proposal]):
     @extend_schema(request=ProposalMove, responses={200: ProposalRow, 202: ProposalRow})
     @action(detail=True, methods=["post"])
     def transition(self, request: Request, pk: str) -> Response:
-        """Apply or reject, by the name of the state to reach. People only."""
+        """Apply, reject, hold apart or open again, by the name of the state to reach. 202: others have to agree. People only."""
         del pk
         authorize(self.actor, Act.PROPOSAL_APPLY, self.actor.tenant_id, agent_id=ANYWHERE)
         proposal = self.get_object()

@@ -2,9 +2,7 @@
 
 # ruff: noqa: ARG002  # Django calls these methods by its own signatures.
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib.admin import SimpleListFilter
@@ -18,27 +16,12 @@ from apps.console.requests import actor_of
 from apps.governance.actions import UNDO_WITHIN
 from apps.governance.actors import Actor
 from apps.governance.models import Approval, Proposal, ProposalQuerySet
-from apps.governance.review_models import CLAIM_STANDS
+from apps.review.queues import LABELS, claimed, queues
 
-State, Kind = Proposal.State, Proposal.Kind
+Kind = Proposal.Kind
 KIND, OTHER = "kind", "other"
 WAITING = "waiting"
 UNDOABLE_SHOWN = 3
-
-
-def queues(now: datetime) -> Mapping[str, tuple[str, Q]]:
-    """Every queue by its name, with what is in it. What needs a second reviewer waits, too."""
-    waits = Q(state=State.OPEN) & (Q(snoozed_until=None) | Q(snoozed_until__lte=now))
-    return MappingProxyType(
-        {
-            WAITING: ("Waiting", waits),
-            "snoozed": ("Snoozed", Q(state=State.OPEN, snoozed_until__gt=now)),
-            "second": ("Needs a second reviewer", waits & Q(approval_count__gt=0)),
-            "decided": ("Decided", Q(state__in=[State.APPLIED, State.REJECTED])),
-            "expired": ("Expired", Q(state=State.EXPIRED)),
-            "quarantined": ("Quarantined", Q(state=State.QUARANTINED)),
-        }
-    )
 
 
 class Inbox(TabbedList):
@@ -50,14 +33,13 @@ class Inbox(TabbedList):
         self.queues = queues(timezone.now())
         self.actor = actor_of(request)
         self.tab = request.GET.get(TAB) or WAITING
-        return every.filter(self.queues[self.tab][1]) if self.tab in self.queues else every
+        return every.filter(self.queues[self.tab]) if self.tab in self.queues else every
 
     def tabs(self) -> Iterator[Tab]:
         """Every queue with its length, in one statement."""
-        counted = {name: Count("pk", filter=within) for name, (_, within) in self.queues.items()}
+        counted = {name: Count("pk", filter=within) for name, within in self.queues.items()}
         counts = self.untabbed.order_by().aggregate(**counted, **{ALL: Count("pk")})
-        labels = {name: label for name, (label, _) in self.queues.items()} | {ALL: "All"}
-        for name, label in labels.items():
+        for name, label in (*LABELS.items(), (ALL, "All")):
             yield Tab(label, counts[name], self.get_query_string({TAB: name}, ["p"]), name == self.tab)
 
     def undoable(self) -> list[Proposal]:
@@ -94,10 +76,10 @@ class ClaimFilter(SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The proposals with such a claim."""
-        claimed = Q(claimed_at__gt=timezone.now() - CLAIM_STANDS)
+        looked_at = claimed(timezone.now())
         if self.value() == "mine":
-            return queryset.filter(claimed, claimed_by_id=actor_of(request).user_id)
-        return queryset.exclude(claimed) if self.value() == "none" else queryset
+            return queryset.filter(looked_at, claimed_by_id=actor_of(request).user_id)
+        return queryset.exclude(looked_at) if self.value() == "none" else queryset
 
 
 def waiting(actor: Actor) -> ProposalQuerySet:
@@ -117,7 +99,7 @@ def next_waiting(after: Proposal, actor: Actor) -> Proposal | None:
     agreed = Approval.objects.filter(
         proposal=OuterRef("pk"), user_label=actor.label, content_sha256=OuterRef("content_sha256")
     )
-    elsewhere = Q(claimed_at__gt=timezone.now() - CLAIM_STANDS) & ~Q(claimed_by_id=actor.user_id)
+    elsewhere = claimed(timezone.now()) & ~Q(claimed_by_id=actor.user_id)
     rows = waiting(actor).exclude(pk=after.pk).exclude(elsewhere).filter(~Exists(agreed))
     return rows.filter(pk__lt=after.pk).first() or rows.first()
 
@@ -126,6 +108,6 @@ def just_applied(actor: Actor) -> list[Proposal]:
     """What this person applied less than a minute ago, the latest first."""
     since = timezone.now() - UNDO_WITHIN
     rows = Proposal.objects.visible_to(actor).filter(
-        state=State.APPLIED, decided_by_id=actor.user_id, decided_at__gt=since
+        state=Proposal.State.APPLIED, decided_by_id=actor.user_id, decided_at__gt=since
     )
     return list(rows.order_by("-decided_at")[:UNDOABLE_SHOWN])

@@ -1,0 +1,76 @@
+"""What a reviewer reads beside a proposal: both texts, what the change reaches, who has to agree and who has."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from apps.api.proposal_rows import ProposalRow
+from apps.governance.models import Proposal
+from apps.review.sheet import Sheet
+
+
+class ChangedField(serializers.Serializer[Any]):
+    """One field: what the proposer read, what is live, what would be."""
+
+    field = serializers.CharField(source="name")
+    base = serializers.JSONField(allow_null=True)
+    live = serializers.JSONField(allow_null=True)
+    after = serializers.JSONField(allow_null=True)
+
+
+class ApprovalRow(serializers.Serializer[Any]):
+    """One reviewer's yes to the words that stand there."""
+
+    by = serializers.CharField(source="user_label")
+    at = serializers.DateTimeField()
+    content_sha256 = serializers.CharField()
+    edited = serializers.BooleanField()
+    confirmed_findings = serializers.ListField(child=serializers.CharField())
+    reason = serializers.CharField()
+
+
+class ReviewSheet(serializers.Serializer[Sheet]):
+    """What a decision asks for, as proposal and target stand now."""
+
+    consequence = serializers.CharField(source="applier.consequence")
+    changes = ChangedField(many=True, source="fields")
+    touches = serializers.ListField(
+        child=serializers.CharField(), help_text="What the change reaches; it makes the tier."
+    )
+    reviewers = serializers.IntegerField(source="panel.reviewers", help_text="How many have to agree.")
+    own_hand = serializers.BooleanField(
+        source="panel.own_hand", help_text="Whether whoever proposed or edited the words may be one of them."
+    )
+    is_author = serializers.BooleanField(help_text="Whether that is you.")
+    approvals = ApprovalRow(many=True)
+    findings = serializers.ListField(
+        child=serializers.CharField(), help_text="What the scanner points at and a yes has to confirm."
+    )
+    needs_rebase = serializers.BooleanField(help_text="Whether what is live is not what the proposer read.")
+    needs_words = serializers.BooleanField(
+        help_text="Whether a yes has to say, field by field, what the free text comes to."
+    )
+    can_undo = serializers.BooleanField(help_text="Whether a yes can be taken back for a minute.")
+
+    def to_representation(self, instance: Sheet) -> Any:
+        """Names of what is touched in the order of the alphabet."""
+        shown = super().to_representation(instance)
+        return {**shown, "touches": sorted(shown["touches"])}
+
+
+class ProposalDetail(ProposalRow):
+    """A proposal with what a reviewer reads beside it; for an agent, that is null."""
+
+    review = serializers.SerializerMethodField()
+
+    class Meta(ProposalRow.Meta):
+        fields = (*ProposalRow.Meta.fields, "review")
+        read_only_fields = fields
+
+    @extend_schema_field(ReviewSheet(allow_null=True))
+    def get_review(self, row: Proposal) -> dict[str, Any] | None:
+        """For people alone."""
+        del row
+        sheet = self.context["sheet"]
+        return None if sheet is None else dict(ReviewSheet(sheet).data)

@@ -1,0 +1,42 @@
+"""How what waits, and what was decided, is divided for whoever decides."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
+
+from django.db.models import Q
+
+from apps.governance.models import Proposal
+from apps.governance.review_models import CLAIM_STANDS
+
+State = Proposal.State
+LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        "waiting": "Waiting",
+        "snoozed": "Snoozed",
+        "second": "Needs a second reviewer",
+        "decided": "Decided",
+        "expired": "Expired",
+        "quarantined": "Quarantined",
+    }
+)
+
+
+def queues(now: datetime) -> Mapping[str, Q]:
+    """Every queue with what is in it. What needs a second reviewer waits, too."""
+    waits = Q(state=State.OPEN) & (Q(snoozed_until=None) | Q(snoozed_until__lte=now))
+    return MappingProxyType(
+        {
+            "waiting": waits,
+            "snoozed": Q(state=State.OPEN, snoozed_until__gt=now),
+            "second": waits & Q(approval_count__gt=0),
+            "decided": Q(state__in=[State.APPLIED, State.REJECTED]),
+            "expired": Q(state=State.EXPIRED),
+            "quarantined": Q(state=State.QUARANTINED),
+        }
+    )
+
+
+def claimed(now: datetime) -> Q:
+    """Those somebody is looking at."""
+    return Q(claimed_at__gt=now - CLAIM_STANDS)

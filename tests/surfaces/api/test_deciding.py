@@ -1,0 +1,108 @@
+"""Every decision on a proposal by REST, and what its agent learns of it."""
+
+import pytest
+
+from apps.governance.models import Proposal
+from apps.personas.actions import propose_sections
+from apps.skills.proposing import propose_revision
+from tests.factories import World, make_member, make_persona, make_skill
+from tests.reviewing import say_yes
+from tests.surfaces.api.asking import Asker, person_of
+
+
+@pytest.fixture
+def high(world: World) -> Proposal:
+    """A change of what the agent must never do, which takes two reviewers."""
+    return propose_sections(make_persona(world), actor=world.bot, values={"avoid": "Never name a carrier."})
+
+
+@pytest.fixture
+def revision(world: World) -> Proposal:
+    return propose_revision(make_skill(world, "approved"), actor=world.bot, values={"body": "A better way."})
+
+
+def move(asker: Asker, proposal: Proposal, to: str, **body: object) -> tuple[int, str]:
+    answer = asker.post(f"proposals/{proposal.pk}/transition/", {"to": to, **body})
+    return answer.status, answer.body.get("state") or answer.code
+
+
+def ids(asker: Asker, query: str) -> list[int]:
+    return [row["id"] for row in asker.get(f"proposals/?{query}").body["results"]]
+
+
+def test_person_reads_both_texts_and_who_has_to_agree(world: World, operator: Asker, high: Proposal) -> None:
+    say_yes(high, world.admin)
+    review = operator.get(f"proposals/{high.pk}/").body["review"]
+    assert review["changes"] == [
+        {
+            "field": "avoid",
+            "base": "Never promise refund dates.",
+            "live": "Never promise refund dates.",
+            "after": "Never name a carrier.",
+        }
+    ]
+    assert (review["touches"], review["reviewers"], review["own_hand"]) == (["avoid"], 2, False)
+    assert [one["by"] for one in review["approvals"]] == [world.admin.label]
+    assert [review[name] for name in ("needs_rebase", "needs_words", "is_author", "findings")] == [
+        False,
+        False,
+        False,
+        [],
+    ]
+
+
+def test_agent_reads_its_own_without_what_reviewers_read(bot: Asker, operator: Asker, high: Proposal) -> None:
+    move(operator, high, "rejected", reason="We name them.", reason_code="against_policy")
+    row = bot.get(f"proposals/{high.pk}/").body
+    assert (row["review"], row["reason_code"], row["decision_reason"]) == (None, "against_policy", "We name them.")
+
+
+def test_agent_revises_by_asking_again_and_takes_back(bot: Asker, high: Proposal) -> None:
+    body = {"kind": "persona.fields", "target_id": high.target_id, "content": {"avoid": "Never name any carrier."}}
+    revised = bot.post("proposals/", body)
+    assert (revised.status, revised.body["id"], revised.body["support_count"]) == (201, high.pk, 2)
+    assert bot.ask("DELETE", f"proposals/{high.pk}/").status == 204
+    assert ids(bot, "state=open") == []
+
+
+def test_queues_divide_as_the_console_does(world: World, operator: Asker, high: Proposal, revision: Proposal) -> None:
+    say_yes(high, world.admin)
+    assert ids(operator, "queue=second") == [high.pk]
+    operator.post(f"proposals/{revision.pk}/snooze/", {"until": "2999-01-01T00:00:00Z"})
+    assert ids(operator, "queue=snoozed") == [revision.pk]
+    assert ids(operator, "queue=waiting") == [high.pk]
+    operator.post(f"proposals/{high.pk}/claim/", {})
+    assert ids(operator, "claimed_by_me=true") == [high.pk]
+    assert ids(person_of(world.admin_user), "claimed_by_me=true") == []
+    assert high.pk not in ids(operator, "claimed_by_me=false")
+    assert ids(operator, "taint=customer-derived") == []
+
+
+def test_states_are_reached_by_name_and_left_again(operator: Asker, revision: Proposal) -> None:
+    assert move(operator, revision, "quarantined") == (400, "invalid")
+    assert move(operator, revision, "quarantined", reason="Copied from a customer.") == (200, "quarantined")
+    assert move(operator, revision, "open", reason="It was not.") == (200, "open")
+    assert move(operator, revision, "rejected", reason="No.", reason_code="wrong") == (200, "rejected")
+    assert move(operator, revision, "open") == (200, "open")
+    seen = operator.get(f"proposals/{revision.pk}/").body["content_sha256"]
+    assert move(operator, revision, "applied", seen_sha256=seen) == (200, "applied")
+    assert move(operator, revision, "open") == (200, "open")
+    skill = operator.get(f"skills/{revision.target_id}/").body
+    assert skill["body"] != "A better way."
+
+
+def test_words_are_edited_on_the_way(world: World, operator: Asker, revision: Proposal, high: Proposal) -> None:
+    make_member(world, "third")
+    content = {"body": "The best way."}
+    assert move(operator, revision, "applied", version=revision.version, content=content) == (200, "applied")
+    assert operator.get(f"skills/{revision.target_id}/").body["body"] == "The best way."
+    content = {"avoid": "Never name any carrier."}
+    assert move(operator, high, "applied", version=high.version, content=content) == (202, "open")
+    row = operator.get(f"proposals/{high.pk}/").body
+    assert (row["content"], row["edited_content"]) == ({"avoid": "Never name a carrier."}, content)
+    assert row["review"]["is_author"] is True
+
+
+def test_agent_reaches_no_state(bot: Asker, high: Proposal) -> None:
+    for to in ("applied", "rejected", "quarantined", "open"):
+        assert move(bot, high, to, reason="x", version=1) == (403, "not_permitted")
