@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with throwaway_server() as server:
         clone_database(server, make_template(server), PREFIX)
         begun = monotonic()
-        inbox = open_inbox()
+        inbox = open_inbox(proposals)
         play(inbox, proposals, options.seed)
         return report(inbox, begun)
 

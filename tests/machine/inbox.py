@@ -29,13 +29,19 @@ from apps.review.expiry import expire
 from apps.skills.actions import draft_skill, revise_skill
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_deprecation, propose_revision, submission_of
+from apps.tenants.actions import amend_settings
 from apps.tenants.due import due_work
 from apps.tenants.identity import agent_actor, person_actor
 from apps.tenants.models import Agent, TenantSettings
 from tests.factories import World, make_member, make_neighbour, make_skill, make_world
 
 AGENTS = 4
-SKILLS_OF_AN_AGENT = 25
+# A thousand are asked for over twenty-five skills of each agent, fewer over fewer.
+PROPOSALS_OF_A_SKILL = 40
+SKILLS_AT_LEAST = 5
+# And so many of an agent's may wait at a time, or fewer where fewer are asked for.
+PROPOSALS_OF_THE_CAP = 33
+CAP_AT_LEAST = 7
 RULES_OF_ALL = 8
 SIMILAR = 0.4
 # Of what is asked about, so much is changed by a person afterwards; rules to come and drafts have nothing to be stale over.
@@ -85,7 +91,7 @@ class Inbox:
         return self.rows(type(row), pk=row.pk)[0]
 
 
-def open_inbox() -> Inbox:
+def open_inbox(proposals: int) -> Inbox:
     """A tenant with four agents, what they have, and three people."""
     world = make_world()
     agents = [world.agent, *(make_neighbour(world, f"agent-{number}") for number in range(1, AGENTS))]
@@ -94,9 +100,11 @@ def open_inbox() -> Inbox:
     inbox = Inbox(world, agents, bots, (world.operator, third, world.admin))
     for agent, bot in zip(agents, bots, strict=True):
         create_persona(agent.pk, actor=world.operator, values={"style": "Warm.", "avoid": "Never shout."})
-        for number in range(SKILLS_OF_AN_AGENT):
+        for number in range(max(SKILLS_AT_LEAST, proposals // PROPOSALS_OF_A_SKILL)):
             owner = World(**{**vars(world), "agent": agent, "bot": bot})
             make_skill(owner, "approved", title=f"Runbook {agent.pk} {number}")
+    cap = max(CAP_AT_LEAST, proposals // PROPOSALS_OF_THE_CAP)
+    amend_settings(inbox.rows(TenantSettings)[0], actor=world.admin, max_open_proposals=cap)
     for number in range(RULES_OF_ALL):
         add_rule(None, actor=world.operator, text=f"Rule {number} of all.")
     return inbox

@@ -8,7 +8,10 @@ import psycopg
 
 # What a prompt carries as prose: the columns that hold it, and which rows let it through. Any change of it is a person's.
 APPROVED: Mapping[str, tuple[str, str]] = {
-    "skills.skill": ("name, title, description, category, body, attachments", "status = 'approved'"),
+    "skills.skill": (
+        "name, title, description, category, body, attachments",
+        "status = 'approved' AND quarantined_at IS NULL",
+    ),
     "personas.persona": ("identity, style, avoid, defaults, goals", "status = 'active'"),
     "personas.personaoverlay": ("text", "true"),
     "personas.identitycard": (

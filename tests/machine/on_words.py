@@ -14,8 +14,10 @@ from apps.conversations.actions import (
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line
 from apps.governance.actors import Actor, Role
+from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
+from apps.memory.holding import Share, hold_back, propose_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.actions import (
     activate_persona,
@@ -34,6 +36,7 @@ from apps.personas.actions import (
     write_overlay,
 )
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.prompt.derived import NOTHING_HEARD, Heard
 from apps.skills.actions import (
     amend_skill,
     approve_skill,
@@ -47,6 +50,7 @@ from apps.skills.actions import (
 )
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_deprecation, propose_revision
+from apps.skills.quarantine import quarantine_skill, release_skill
 from apps.skills.uploads import upload_file
 from tests.machine.chosen import Chosen, Deed, amending, saying, writing
 from tests.machine.stage import CUSTOMERS, NothingToDo
@@ -173,6 +177,30 @@ def _profile(chosen: Chosen) -> object:
     return amend_profile(row, actor=chosen.actor, values={"notes": chosen.words}, read_at=chosen.read_at(row))
 
 
+def _remember(model: Any, act: Callable[..., object]) -> Deed:
+    """Every other time in words that a customer said, so that they are held for a person."""
+
+    def deed(chosen: Chosen) -> object:
+        row, words = chosen.row(model), chosen.words
+        heard = Heard((words,)) if chosen.pick % 2 else NOTHING_HEARD
+        body = f"{row.body}\n{words}" if chosen.pick % 3 else words
+        return act(row, actor=chosen.actor, body=body, heard=heard, read_at=chosen.read_at(row))
+
+    return deed
+
+
+def _whole(chosen: Chosen) -> Share:
+    return Share("", Taint.AGENT, whole=chosen.words)
+
+
+def _held(act: Callable[..., object]) -> Deed:
+    def deed(chosen: Chosen) -> object:
+        row = chosen.row(Skill)
+        return act(row, actor=chosen.actor, reason=chosen.words, read_at=chosen.read_at(row))
+
+    return deed
+
+
 WORDS: Mapping[Act, Deed] = {
     Act.PERSONA_CREATE: lambda chosen: create_persona(
         chosen.agent.pk, actor=chosen.actor, values={"style": chosen.words}
@@ -201,10 +229,21 @@ WORDS: Mapping[Act, Deed] = {
     Act.SKILL_ATTACH: _attach,
     Act.SKILL_DETACH: _detach,
     Act.SKILL_ARRANGE: _arrange,
-    Act.MEMORY_AMEND: saying(AgentMemory, amend_memory, "body"),
+    Act.MEMORY_AMEND: _remember(AgentMemory, amend_memory),
+    Act.MEMORY_PROPOSE: lambda chosen: hold_back(
+        chosen.row(AgentMemory), _whole(chosen), actor=chosen.actor, evidence=None
+    ),
     Act.MEMORY_APPROVE: _approved(AgentMemory, approve_memory),
     Act.BLOCK_WRITE: _block_write,
-    Act.BLOCK_AMEND: saying(MemoryBlock, amend_block, "body"),
+    Act.BLOCK_AMEND: _remember(MemoryBlock, amend_block),
+    Act.BLOCK_PROPOSE: lambda chosen: hold_back(
+        chosen.row(MemoryBlock), _whole(chosen), actor=chosen.actor, evidence=None
+    ),
+    Act.PROFILE_PROPOSE: lambda chosen: propose_profile(
+        chosen.row(CustomerProfile), {"notes": chosen.words}, actor=chosen.actor, evidence=None
+    ),
+    Act.SKILL_QUARANTINE: _held(quarantine_skill),
+    Act.SKILL_RELEASE: _held(release_skill),
     Act.BLOCK_APPROVE: _approved(MemoryBlock, approve_block),
     Act.PROFILE_AMEND: _profile,
     Act.CONVERSATION_OPEN: _open,

@@ -10,6 +10,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import PEOPLE, Actor, Role
 from apps.memory.actions import create_memory
 from apps.personas.actions import add_rule, create_persona, propose_rules, propose_sections
+from apps.prompt.derived import NOTHING_HEARD
 from apps.skills.models import Skill
 from apps.tenants.identity import agent_actor, memberships_of, person_actor
 from apps.tenants.models import Agent, User
@@ -119,7 +120,7 @@ def _furnish(side: Side) -> None:
 def _furnish_second(side: Side) -> None:
     agent, second, person = side.agents[1], side.actor("second agent"), side.world.operator
     create_persona(agent.pk, actor=person, values={"identity": side.words(person)})
-    create_memory(agent.pk, actor=second, body=side.words(second))
+    create_memory(agent.pk, actor=second, body=side.words(second), heard=NOTHING_HEARD)
     add_rule(agent.pk, actor=person, text=side.words(person))
 
 
