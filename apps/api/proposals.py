@@ -44,8 +44,9 @@ from apps.governance.door import authorize, refuse_stale
 from apps.governance.errors import NotPermitted
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
+from apps.governance.proposals import rejected_before
 from apps.governance.receipts import receipt_of
-from apps.review.asking import ask, said_no
+from apps.review.asking import ask
 from apps.review.decisions import approve, rebase, undo
 from apps.review.sheet import sheet_of
 from apps.tenants.models import Tenant
@@ -97,7 +98,7 @@ class ProposalView(Versioned[Proposal]):
             content=sent.get("content", {}),
             rationale=sent.get("rationale", ""),
         )
-        rejected = said_no(proposal, actor=self.actor)
+        rejected = rejected_before(proposal, self.actor)
         row = self.get_queryset().get(pk=proposal.pk)
         context = {**self.get_serializer_context(), "ignored_fields": [], "rejected_before": rejected}
         return Response(ProposalAnswer(row, context=context).data, status=201)

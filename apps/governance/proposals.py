@@ -20,6 +20,7 @@ from apps.governance.models import Approval, Governed, Proposal, Taint
 from apps.governance.tiers import Panel, Terms, Tier, panel_for
 
 NAMED_IN_FULL_QUEUE = 5
+REJECTIONS_TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,17 @@ def refuse_flaws(model: type[Governed], values: Mapping[str, Any]) -> None:
         candidate.clean_fields(exclude=others)
     except ValidationError as refusal:
         raise invalid(refusal) from refusal
+
+
+def rejected_before(proposal: Proposal, actor: Actor) -> list[Proposal]:
+    """The last rejections of the same thing, so that who asks again can answer their reasons."""
+    rows = Proposal.objects.visible_to(actor).filter(
+        kind=proposal.kind,
+        target_type=proposal.target_type,
+        target_id=proposal.target_id,
+        state=Proposal.State.REJECTED,
+    )
+    return list(rows.order_by("-decided_at")[:REJECTIONS_TOLD])
 
 
 def why(proposal: Proposal) -> str:

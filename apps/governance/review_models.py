@@ -1,7 +1,7 @@
 """What waits for a person, and the journal of who said yes to which bytes."""
 
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 from django.db import models
 from django_fsm import FSMField, transition
@@ -11,6 +11,8 @@ from apps.governance.guard import GovernedQuerySet
 from apps.governance.tiers import Tier
 
 CLAIM_STANDS = timedelta(minutes=30)
+# Moves that are not asked for by the name of the state they reach: each is an act with words of its own.
+OWN_ACT: Final = {"by_name": False}
 
 
 class ProposalQuerySet(GovernedQuerySet["Proposal"]):
@@ -163,16 +165,19 @@ class Proposal(Governed):
     def reject(self) -> None:
         """A person said no."""
 
-    @transition(field=state, source=State.OPEN, target=State.EXPIRED)
+    @transition(field=state, source=State.OPEN, target=State.EXPIRED, custom=OWN_ACT)
     def expire(self) -> None:
         """Nobody decided in time; a person may still take it up again."""
 
-    @transition(field=state, source=State.OPEN, target=State.QUARANTINED)
+    @transition(field=state, source=State.OPEN, target=State.QUARANTINED, custom=OWN_ACT)
     def quarantine(self) -> None:
         """Held apart by a person, who says why; nobody decides on it until it is released."""
 
     @transition(
-        field=state, source=[State.REJECTED, State.EXPIRED, State.QUARANTINED, State.APPLIED], target=State.OPEN
+        field=state,
+        source=[State.REJECTED, State.EXPIRED, State.QUARANTINED, State.APPLIED],
+        target=State.OPEN,
+        custom=OWN_ACT,
     )
     def reopen(self) -> None:
         """It waits again, with no approval; what is applied only within a minute, which the database holds to."""

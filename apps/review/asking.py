@@ -17,7 +17,6 @@ from apps.skills.proposing import propose_deprecation, propose_revision
 from apps.tenants.models import Agent, TenantSettings
 
 Kind = Proposal.Kind
-EARLIER = 3
 
 
 def ask(
@@ -38,18 +37,6 @@ def ask(
     with acting(actor):
         target = _target(kind, target_id, actor)
         return _ASKED[kind](target, actor, content, rationale, evidence or {})
-
-
-def said_no(proposal: Proposal, *, actor: Actor) -> list[Proposal]:
-    """The last rejections of the same thing, so that who asks again can answer their reasons."""
-    with acting(actor):
-        rows = Proposal.objects.visible_to(actor).filter(
-            kind=proposal.kind,
-            target_type=proposal.target_type,
-            target_id=proposal.target_id,
-            state=Proposal.State.REJECTED,
-        )
-        return list(rows.order_by("-decided_at")[:EARLIER])
 
 
 _MODELS: Mapping[Kind, type[Governed]] = MappingProxyType(

@@ -11,6 +11,7 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible, Stale
+from apps.governance.proposals import rejected_before, why
 from apps.llm.backend import Json, JsonObject, Tool
 from apps.memory.actions import amend_memory, amend_profile, create_memory, create_profile
 from apps.memory.holding import review_of, told
@@ -206,7 +207,9 @@ def _propose_persona_patch(context: Context, arguments: JsonObject) -> str:
         text = str(arguments["text"])
         taint = whose_words(text, heard_in(context.conversation, actor=context.actor))
         proposal = propose_patch(persona, actor=context.actor, text=text, evidence=evidence, taint=taint)
-    return f"Proposal {proposal.pk} waits for an operator. Nothing changes until one applies it."
+        rejected = rejected_before(proposal, context.actor)
+    said_no = "".join(f" An operator rejected proposal {row.pk}: {why(row)}." for row in rejected)
+    return f"Proposal {proposal.pk} waits for an operator. Nothing changes until one applies it.{_clean(said_no)}"
 
 
 def _draft_skill(context: Context, arguments: JsonObject) -> str:

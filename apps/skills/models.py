@@ -138,7 +138,8 @@ class Skill(Governed):
     def approve(self) -> None:
         """It enters the index of the next session."""
 
-    @transition(field=status, source=Status.APPROVED, target=Status.DRAFT)
+    # Not a state to ask for: an undo leads there and nothing else.
+    @transition(field=status, source=Status.APPROVED, target=Status.DRAFT, custom={"by_name": False})
     def take_back(self) -> None:
         """A yes is taken back within the minute; the database refuses it later."""
 

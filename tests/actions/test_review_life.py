@@ -27,6 +27,7 @@ from apps.governance.errors import (
     QueueFull,
 )
 from apps.governance.models import ChangeRecord, Proposal
+from apps.governance.proposals import rejected_before, why
 from apps.personas.actions import propose_patch, propose_rule_change, propose_rules
 from apps.personas.models import StandingRule
 from apps.review.decisions import rebase, undo
@@ -79,6 +80,15 @@ def test_agents_revise_what_another_agent_asked_of_a_rule_they_share(world: Worl
     mine = propose_rule_change(make_rule(world), actor=world.bot, text="Only mine.")
     with acting(other):
         assert not Proposal.objects.visible_to(other).filter(pk=mine.pk).exists()
+
+
+def test_who_asks_again_is_told_what_was_rejected_before(world: World) -> None:
+    persona = make_persona(world)
+    rejected = propose_patch(persona, actor=world.bot, text="Say hello first.")
+    reject_proposal(rejected, actor=world.operator, reason="We greet nobody.", reason_code="wrong_tone")
+    again = propose_patch(persona, actor=world.bot, text="Say goodbye last.")
+    with acting(world.bot):
+        assert [why(row) for row in rejected_before(again, world.bot)] == ["Wrong tone: We greet nobody."]
 
 
 def test_a_rejected_proposal_is_taken_up_again(world: World) -> None:

@@ -16,7 +16,6 @@ from apps.governance.door import authorize
 from apps.governance.errors import NotPermitted
 from apps.governance.policy import Act
 from apps.learning.models import Extraction
-from apps.skills.proposing import propose_revision
 from apps.tenants.actions import create_agent
 from tests.factories import (
     World,
@@ -73,7 +72,7 @@ def profiles(world: World, number: int) -> None:
 
 
 def proposals(world: World, number: int) -> None:
-    propose_revision(make_skill(world, "approved"), actor=world.bot, values={"body": f"Way {number}."})
+    make_skill(world)
 
 
 def conversations(world: World, number: int) -> None:

@@ -121,9 +121,9 @@ def test_operator_applies_a_patch_by_editing_and_clearing(world: World, bot: Ask
     bot.patch(f"personas/{persona.pk}/", {"proposed_patch": "Never name a carrier."})
     answer = operator.patch(
         f"personas/{persona.pk}/",
-        {"avoid": "Never name a carrier.", **clearing(operator, persona), "version": persona.version},
+        {"goals": "Never name a carrier.", **clearing(operator, persona), "version": persona.version},
     )
-    assert (answer.status, answer.body["avoid"], answer.body["proposed_patch"]) == (200, "Never name a carrier.", None)
+    assert (answer.status, answer.body["goals"], answer.body["proposed_patch"]) == (200, "Never name a carrier.", None)
     assert answer.body["proposed_patch_proposal"] is None
     [proposal] = operator.get("proposals/").body["results"]
     assert (proposal["state"], proposal["decided_by"]) == ("applied", f"operator:{world.operator_user.pk}")
