@@ -85,22 +85,22 @@ CODE = (
         *("visible_to", "without the tenant's filter", "apps/governance/guard.py"),
         "return self.filter(tenant_id=actor.tenant_id)",
         "return self.all()",
-        ("tests/governance/test_guard.py", "tests/governance/test_acting.py"),
+        ("tests/governance/test_both_walls.py",),
     ),
     CodeMutant(
         *("visible_to", "for an actor who does not act", "apps/governance/guard.py"),
         "if acting_actor() != actor:",
         "if actor is None:",
-        ("tests/governance/test_guard.py", "tests/governance/test_acting.py"),
+        DOOR,
     ),
     CodeMutant(
-        *("floor", "grants lift it", "apps/governance/door.py"),
+        *("floor", "grants lift it", "apps/governance/authority.py"),
         "    if actor.role not in POLICY[act].allowed:\n",
         "    if actor is None:\n",
         DOOR,
     ),
     CodeMutant(
-        *("floor", "another tenant's row", "apps/governance/door.py"),
+        *("floor", "another tenant's row", "apps/governance/authority.py"),
         "    if actor.tenant_id != tenant_id:\n",
         "    if actor is None:\n",
         DOOR,
@@ -121,7 +121,8 @@ def database_mutants() -> Iterator[DatabaseMutant]:
 
 
 def _policies() -> Iterator[DatabaseMutant]:
-    for table, name, permissive in _ask("SELECT tablename, policyname, permissive FROM pg_policies ORDER BY 1, 2"):
+    rows = _ask("SELECT tablename, policyname, permissive FROM pg_policies WHERE with_check IS NOT NULL ORDER BY 1, 2")
+    for table, name, permissive in rows:
         if permissive == "RESTRICTIVE":
             yield DatabaseMutant("policy", f"{table}: {name}", f"DROP POLICY {name} ON {table}", ALL_WALLS)
         elif name.endswith("_tenant"):

@@ -136,6 +136,7 @@ def _late(world: World) -> Any:
     row = _revision(world)
     with acting(world.system), connection.cursor() as cursor:
         cursor.execute("UPDATE governance_proposal SET expires_at = now() - interval '1 day' WHERE id = %s", [row.pk])
+        row.refresh_from_db(fields=["version"])
     return row
 
 

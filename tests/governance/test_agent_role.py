@@ -126,8 +126,9 @@ CASES = {
     "R159 read-only block freed": Case("UPDATE memory_memoryblock SET read_only = false"),
     "Z-1 block pinned": Case("UPDATE memory_memoryblock SET pinned = true"),
     "block made": Case(
-        "INSERT INTO memory_memoryblock (tenant_id, agent_id, label, body, read_only, pinned, updated_by, version, taint,"
-        " created_at, updated_at) VALUES ({tenant}, {agent}, 'Mine', 'x', false, true, 'agent', 1, 'agent', now(), now())"
+        "INSERT INTO memory_memoryblock (tenant_id, agent_id, label, body, approved_body, read_only, pinned, updated_by,"
+        " version, taint, created_at, updated_at) VALUES ({tenant}, {agent}, 'Mine', 'x', '', false, true,"
+        " 'agent', 1, 'agent', now(), now())"
     ),
     "R057 another agent's hint": Case("UPDATE tenants_invokableagent SET role_hint = 'changed'"),
     "R057 another agent allowed": Case(
@@ -194,8 +195,9 @@ def test_no_role_inserts_a_skill_that_nobody_reviewed(status: str, filled: Fille
     # R093
     born = (
         "INSERT INTO skills_skill (tenant_id, agent_id, name, title, description, category, body, status, drafted_by,"
-        " content_sha256, approved_sha256, approved_by, version, taint, created_at, updated_at)"
-        " VALUES (%s, %s, 'forged', 'T', 'D', '', 'B', %s, 'agent:support', '', '', '', 1, 'agent', now(), now())"
+        " content_sha256, approved_sha256, approved_by, quarantined_by, quarantine_reason, version, taint, created_at,"
+        " updated_at) VALUES (%s, %s, 'forged', 'T', 'D', '', 'B', %s, 'agent:support', '', '', '', '', '', 1, 'agent',"
+        " now(), now())"
     )
     for actor in (filled.world.bot, filled.world.operator, filled.world.system):
         key = [filled.world.tenant.pk, filled.world.agent.pk]

@@ -177,20 +177,21 @@ def test_every_reference_between_tenants_rows_carries_the_tenant() -> None:
 def test_a_reference_to_another_tenants_agent_is_refused(filled: Filled, other: World) -> None:
     # R006: a plain foreign key would look past row security and find it.
     adopt = (
-        "INSERT INTO memory_agentmemory (tenant_id, agent_id, body, updated_by, version, taint, created_at, updated_at)"
+        "INSERT INTO memory_agentmemory (tenant_id, agent_id, body, approved_body, updated_by, version, taint,"
+        " created_at, updated_at)"
     )
-    values = " VALUES (%s, %s, '', 'x', 1, 'operator', now(), now()); SET CONSTRAINTS ALL IMMEDIATE"
+    values = " VALUES (%s, %s, '', '', 'x', 1, 'operator', now(), now()); SET CONSTRAINTS ALL IMMEDIATE"
     refused = attempt(filled.world.operator, adopt + values, [filled.world.tenant.pk, other.agent.pk])
     assert refused.sqlstate == "23503"
     assert not attempt(other.operator, adopt + values, [other.tenant.pk, other.agent.pk]).sqlstate
 
 
 def test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known() -> None:
-    # R007; the fourth is the trigger that links the books, which nobody can call.
+    # R007; beside them stand the trigger that links the books, which nobody can call, and the check of R016.
     prefix = settings.DATABASE_ROLE_PREFIX
     callers = {f"{prefix}_login", f"{prefix}_crossing"}
     crossing = {"resolve_token": callers, "memberships_of": callers, "due_work": callers}
-    assert definer_functions() == {**crossing, "link_entry": {f"{prefix}_crossing"}}
+    assert definer_functions() == {**crossing, "link_entry": {f"{prefix}_crossing"}, "role_breaches": callers}
 
 
 def test_the_crossing_functions_run_on_a_fixed_search_path() -> None:
@@ -210,7 +211,8 @@ def test_a_service_user_is_shown_and_made_for_its_own_tenant_only(role: Role, ot
     assert seen.found == ((f"agent:{world.tenant.pk}:support",),)
     add = (
         "INSERT INTO tenants_user (username, password, is_service, is_staff, is_superuser, is_active, first_name,"
-        " last_name, email, date_joined) VALUES (%s, '!', true, false, false, true, '', '', '', now())"
+        " last_name, email, date_joined, session_generation)"
+        " VALUES (%s, '!', true, false, false, true, '', '', '', now(), 0)"
     )
     assert attempt(actor, add, [f"agent:{world.tenant.pk}:sales"]).passed
     assert attempt(actor, add, [f"agent:{other.tenant.pk}:sales"]).sqlstate == NO_RIGHT
