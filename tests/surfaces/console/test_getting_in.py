@@ -44,11 +44,11 @@ def test_somebody_without_a_tenant_is_told_so(world: World) -> None:
     assert client.get(HOME).status_code == 302
 
 
-def test_being_superuser_opens_nothing(world: World) -> None:
+def test_being_superuser_opens_nothing_but_the_page_to_enter_a_tenant(world: World) -> None:
     root = User.objects.create_superuser("root", "root@example.org", PASSWORD)
     client = signed_in(root)
-    assert client.get(HOME)["Location"].startswith(LOGIN)
-    assert client.get(list_of(Skill))["Location"].startswith(LOGIN)
+    assert client.get(HOME)["Location"] == reverse("admin:switch_tenant")
+    assert client.get(list_of(Skill))["Location"] == reverse("admin:switch_tenant")
 
 
 def test_agents_service_user_cannot_sign_in(world: World) -> None:
