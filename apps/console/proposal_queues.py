@@ -101,7 +101,9 @@ def next_waiting(after: Proposal, actor: Actor) -> Proposal | None:
     )
     elsewhere = claimed(timezone.now()) & ~Q(claimed_by_id=actor.user_id)
     rows = waiting(actor).exclude(pk=after.pk).exclude(elsewhere).filter(~Exists(agreed))
-    return rows.filter(pk__lt=after.pk).first() or rows.first()
+    # What was removed has no place in the list any more.
+    beyond = rows.filter(pk__lt=after.pk).first() if after.pk else None
+    return beyond or rows.first()
 
 
 def just_applied(actor: Actor) -> list[Proposal]:

@@ -169,15 +169,12 @@ class Proposal(Governed):
     def expire(self) -> None:
         """Nobody decided in time; a person may still take it up again."""
 
-    @transition(field=state, source=State.OPEN, target=State.QUARANTINED, custom=OWN_ACT)
+    @transition(field=state, source=State.OPEN, target=State.QUARANTINED)
     def quarantine(self) -> None:
         """Held apart by a person, who says why; nobody decides on it until it is released."""
 
     @transition(
-        field=state,
-        source=[State.REJECTED, State.EXPIRED, State.QUARANTINED, State.APPLIED],
-        target=State.OPEN,
-        custom=OWN_ACT,
+        field=state, source=[State.REJECTED, State.EXPIRED, State.QUARANTINED, State.APPLIED], target=State.OPEN
     )
     def reopen(self) -> None:
         """It waits again, with no approval; what is applied only within a minute, which the database holds to."""

@@ -16,6 +16,7 @@ from apps.governance.actions import (
     withdraw_proposal,
 )
 from apps.governance.actors import Actor
+from apps.governance.authority import check_actor
 from apps.governance.door import authorize, governed, refuse_stale, take_values
 from apps.governance.errors import IllegalTransition, NotPermitted, NotVisible, Stale
 from apps.governance.models import Proposal, Taint
@@ -92,9 +93,11 @@ def approve_skill(
 
     Sessions already open keep the index they started with.
     """
-    authorize(actor, Act.SKILL_APPROVE, skill.tenant_id, agent_id=skill.agent_id)
+    act = Act.SKILL_APPROVE
+    with noting(actor, act, Subject.of(skill)):
+        check_actor(actor, act, skill.tenant_id, agent_id=skill.agent_id)
     terms = review_terms(actor)
-    with acting(actor):
+    with noting(actor, act, Subject.of(skill)), acting(actor):
         held = Skill.objects.visible_to(actor).select_for_update(no_key=True).filter(pk=skill.pk).first()
         _refuse_unreviewed(held, reviewed_sha256, read_at)
         proposal = submission_of(skill, actor) or submit_draft(skill, actor=actor)

@@ -25,7 +25,7 @@ STANDING = {"member": Act.MEMBER_ADD, "checkpoint": Act.CHECKPOINT_MAKE}
 
 
 # Their texts change together with the signature under them: the database refuses either alone.
-SIGNED = {Act.SKILL_REVISE}
+SIGNED = {Act.SKILL_REVISE, Act.SKILL_QUARANTINE, Act.SKILL_RELEASE}
 # Files come by uploads of their own.
 BY_FILE = {"attachments"}
 

@@ -30,6 +30,7 @@ NAMED_BY: dict[str, type[Model]] = {"skill_id": Skill, "agent_id": Agent}
 # Pages that name no row of a tenant.
 WITHOUT_ROW = {
     "login_link": "signs a person in, before any tenant is known",
+    "invitation": "lets a person in by a secret of their own, before any tenant is known",
     "app_list": "an app, which is the same for all",
 }
 

@@ -49,6 +49,18 @@ ABOUT = {
     "origin",
     "verdict",
     "act",
+    "code",
+    "taint",
+    "tier",
+    "queue",
+    "is_active",
+    "role",
+    "subject_type",
+    "target_type",
+    "claimed_by_me",
+    "actor_role",
+    # Every tenant has a system, and its first agent may be called support.
+    "actor_label",
 }
 IN_BODY = ("tenant", "tenant_id", "agent", "agent_id", "conversation_id", "target_id", "skill_id")
 

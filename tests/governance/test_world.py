@@ -40,7 +40,15 @@ def test_every_factory_leaves_one_record_per_act() -> None:
     assert acts == sorted(
         [
             *("tenant.create", "member.add", "member.add", "agent.create", "token.issue", "persona.create"),
-            *("skill.draft", "skill.approve", "skill.deprecate", "memory.amend", "profile.amend"),
+            *(
+                "skill.draft",
+                "proposal.submit",
+                "proposal.approve",
+                "skill.approve",
+                "proposal.apply",
+                "skill.deprecate",
+            ),
+            *("memory.amend", "profile.amend"),
             *("conversation.open", "conversation.open", "overlay.write", "identity_card.write", "rule.add"),
         ]
     )

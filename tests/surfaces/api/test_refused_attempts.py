@@ -75,11 +75,8 @@ def test_people_read_the_books_and_their_links_and_agents_do_not(world: World, o
     assert change["position"] > 0
     assert len(change["link_sha256"]) == 64
     [refusal] = operator.get("refusals?code=not_permitted&actor_role=agent").body["results"]
-    assert (refusal["act"], refusal["subject_id"], refusal["position"]) == (
-        "skill.approve",
-        skill.pk,
-        change["position"] + 1,
-    )
+    assert (refusal["act"], refusal["subject_id"]) == ("skill.approve", skill.pk)
+    assert refusal["position"] > change["position"]
     assert operator.get(f"refusals/{refusal['id']}").body == refusal
     assert operator.get("refusals?act=skill.discard").body["results"] == []
     assert operator.patch(f"refusals/{refusal['id']}", {"code": "none"}).status == 405

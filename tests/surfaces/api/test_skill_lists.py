@@ -78,6 +78,6 @@ def test_pages_hold_every_row_once(world: World, operator: Asker, ordering: str)
 
 def test_page_is_never_longer_than_a_hundred(world: World, operator: Asker) -> None:
     for _ in range(101):
-        make_skill(world)
+        make_skill(world, actor=world.operator)
     assert len(operator.get("skills/").body["results"]) == 50
     assert len(operator.get("skills/?page_size=1000").body["results"]) == 100

@@ -9,7 +9,7 @@ from apps.console.site import PAGES
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.learning.models import Extraction
-from apps.tenants.models import AgentToken
+from apps.tenants.models import AgentToken, Membership
 from tests.factories import (
     World,
     make_skill,
@@ -25,7 +25,11 @@ LISTED = [model for model, pages in PAGES.items() if not pages.has_one_row]
 def test_empty_list_says_what_to_do_next(operator: Client, model: type[Model]) -> None:
     response = operator.get(list_of(model))
     assert response.status_code == 200
-    assert model in {ChangeRecord, AgentToken} or PAGES[model].empty in text_of(response) or model.__name__ == "Agent"
+    assert (
+        model in {ChangeRecord, AgentToken, Membership}
+        or PAGES[model].empty in text_of(response)
+        or model.__name__ == "Agent"
+    )
 
 
 def test_home_of_an_empty_tenant_says_what_to_do_next(operator: Client) -> None:
@@ -63,10 +67,12 @@ def test_home_shows_what_waits_and_what_it_cost(world: World, operator: Client) 
     furnished(world)
     draft = make_skill(world, title="Send a fresh invoice")
     page = text_of(operator.get(reverse("admin:index")))
-    assert page_of(draft) in page
+    with acting(world.operator):
+        waiting = Proposal.objects.visible_to(world.operator).about(draft).get()
+    assert page_of(waiting) in page
     assert "Persona patch for agent support" in page
     assert "Stand-in model in use." in page
     assert "80 %" in page
     with acting(world.operator):
         assert Extraction.objects.get().get_verdict_display() in page
-        assert Proposal.objects.visible_to(world.operator).open().count() == 3
+        assert Proposal.objects.visible_to(world.operator).open().count() == 6

@@ -120,7 +120,7 @@ def test_every_decision_stands_in_the_history_with_its_reason(world: World, oper
     skill = make_skill(world)
     decide(operator, skill, "reject", reason="Wrong tone.")
     with acting(world.operator):
-        record = ChangeRecord.objects.latest("id")
+        record = ChangeRecord.objects.filter(subject_type=skill._meta.label_lower).latest("id")
     page = text_of(operator.get(page_of(record)))
     assert "Wrong tone." in page
     assert "<del>draft</del>" in page
