@@ -14,7 +14,7 @@ from rest_framework.serializers import ChoiceField, DateTimeField, IntegerField,
 
 from apps.api.agents import agent_id_named
 from apps.api.attachments import FileShown
-from apps.api.bodies import Body, Number, Sent, Text
+from apps.api.bodies import Body, Number, Sent, Text, YesNo
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, DjangoFilterBackend
 from apps.api.moves import refuse_unreachable
 from apps.api.pages import Ordering
@@ -126,10 +126,11 @@ class SkillMove(Body):
         Act.SKILL_DEPRECATE,
     )
 
-    about = Body.about | {"reviewed_sha256"}
+    about = Body.about | {"reviewed_sha256", "confirm_findings"}
 
     to = ChoiceField(Skill.Status.choices)
     reviewed_sha256 = Text(required=False, help_text="For approved: the content_sha256 that was reviewed.")
+    confirm_findings = YesNo(required=False, help_text="True, with a reason: what the scanner points at may stand.")
     version = Number(required=False)
     reason = Text(required=False)
 
@@ -285,7 +286,14 @@ def move_skill(skill: Skill, to: str, sent: Sent, *, actor: Actor, read_at: int 
     reviewed = sent.values.get("reviewed_sha256")
     if reviewed is None:
         raise ValidationError({"reviewed_sha256": ["Say which text you reviewed: send the content_sha256 you read."]})
-    approve_skill(skill, actor=actor, reviewed_sha256=reviewed, read_at=read_at, reason=reason)
+    approve_skill(
+        skill,
+        actor=actor,
+        reviewed_sha256=reviewed,
+        read_at=read_at,
+        reason=reason,
+        confirm_findings=sent.values.get("confirm_findings", False),
+    )
 
 
 def _refuse_discarding(skill: Skill, actor: Actor) -> None:

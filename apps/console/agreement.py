@@ -24,6 +24,9 @@ def offers() -> dict[Act, list[str]]:
             found[amendment.act].append(f"{plural}: edit")
         for button in page.buttons:
             found[button.act].append(f"{plural}: {button.label}")
+    # The switcher stands outside every tenant's books, so no page of a row declares these.
+    found[Act.TENANT_ENTER].append("tenants: Enter")
+    found[Act.TENANT_LEAVE].append("banner: Leave")
     return found
 
 

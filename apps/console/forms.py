@@ -71,9 +71,19 @@ class Decision(forms.Form):
 
 
 class Approval(Decision):
-    """A yes to exactly these bytes."""
+    """A yes to exactly these bytes; what the scanner points at, and files of an agent, are confirmed with a reason."""
 
     reviewed_sha256 = forms.CharField(widget=forms.HiddenInput)
+    confirm_findings = forms.BooleanField(
+        required=False, label="What is pointed at below may stand", help_text="Needed only where something is."
+    )
+    reason = Prose(
+        label="Why (optional)",
+        required=False,
+        max_length=2000,
+        help_text="Kept in the history; needed with the box above.",
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+    )
 
 
 class ReasonedDecision(Decision):

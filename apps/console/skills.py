@@ -94,7 +94,14 @@ def _revise(skill: Skill, values: Values, actor: Actor, read_at: int | None) -> 
 
 
 def _approve(skill: Skill, actor: Actor, said: Values) -> Skill:
-    return approve_skill(skill, actor=actor, reviewed_sha256=said["reviewed_sha256"], read_at=said["read_at"])
+    return approve_skill(
+        skill,
+        actor=actor,
+        reviewed_sha256=said["reviewed_sha256"],
+        read_at=said["read_at"],
+        reason=said["reason"],
+        confirm_findings=said["confirm_findings"],
+    )
 
 
 def _approved(skill: Skill) -> str:

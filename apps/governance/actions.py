@@ -231,6 +231,8 @@ def _bind(row: Proposal, base: Base) -> None:
 
 def _edit(row: Proposal, actor: Actor, words: Mapping[str, Any]) -> None:
     row.edited_content, row.edited_by, row.edited_by_id = dict(words), actor.label, actor.user_id
+    # The last editor's name stands in the row; all of them wrote these words.
+    row.proposers = sorted({*row.proposers, *([] if actor.user_id is None else [actor.user_id])})
 
 
 def _agree(row: Proposal, actor: Actor, verdict: Verdict, terms: Terms) -> bool:

@@ -148,7 +148,7 @@ _QUARANTINED = ("quarantined_at", "quarantined_by")
 _APPROVED = ("approved_sha256", "approved_by", "approved_at")
 _REVIEW_TERMS = ("high_risk_reviewers", "proposal_days", "max_open_proposals")
 _BOUND = ("base_version", "base_sha256", "base_content")
-_EDITED = ("edited_content", "edited_by", "edited_by_id", "approval_count")
+_EDITED = ("edited_content", "edited_by", "edited_by_id", "proposers", "approval_count")
 _PROPOSED = (
     *("target_label", "content", "rationale", "evidence", "support_count", "proposed_by", "proposers", "tier", "taint"),
     *("expires_at", "revision_request"),

@@ -32,6 +32,7 @@ def receipt_of(proposal_id: int, *, tenant_key: str, actor: Actor) -> Receipt:
             "at": as_stored(proposal.decided_at),
             "version": proposal.version,
         },
+        "approvals": list(_approvals(proposal)),
         "changes": list(_changes(proposal)),
     }
 
@@ -43,6 +44,11 @@ def mismatches(receipt: Receipt, now: Receipt) -> list[str]:
         for part in ("proposal", "decision")
         for name, value in receipt[part].items()
         if now[part].get(name) != value
+    ]
+    said += [
+        f"The approval by {approval['by']} at {approval['at']} does not stand in the books."
+        for approval in receipt["approvals"]
+        if approval not in now["approvals"]
     ]
     today = {change["record_id"]: change for change in now["changes"]}
     said += [
@@ -61,9 +67,21 @@ def _said(proposal: Proposal) -> dict[str, Any]:
         "target_type": proposal.target_type,
         "target_id": proposal.target_id,
         "base_sha256": proposal.base_sha256,
+        "reviewed_sha256": proposal.content_sha256,
         "content_sha256": hashlib.sha256(content.encode()).hexdigest(),
         "proposed_by": proposal.proposed_by,
     }
+
+
+def _approvals(proposal: Proposal) -> Iterator[dict[str, Any]]:
+    for approval in proposal.approvals.order_by("id"):
+        yield {
+            "by": approval.user_label,
+            "at": as_stored(approval.at),
+            "content_sha256": approval.content_sha256,
+            "edited": approval.edited,
+            "confirmed_findings": approval.confirmed_findings,
+        }
 
 
 def _changes(proposal: Proposal) -> Iterator[dict[str, Any]]:

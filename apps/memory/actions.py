@@ -174,6 +174,11 @@ def _sign(
             setattr(row, name, text)
     owner = (words_of or Taint.OPERATOR) if actor.is_person else of_agents
     is_new = row._state.adding or any(getattr(row, name) != text for name, text in before.items())
+    if isinstance(row, CustomerProfile) and any(
+        text.strip() and getattr(row, name) == text for name, text in before.items()
+    ):
+        # Who changes one of the two texts answers for that one alone.
+        owner = Taint.joined(owner, row.taint)
     if not is_new:
         # Words that stand already may lose an approval this way, and never gain one.
         owner = Taint.joined(row.taint, words_of or row.taint)
@@ -182,7 +187,7 @@ def _sign(
         row.taint = owner
     if is_new and owner == Taint.OPERATOR and not isinstance(row, CustomerProfile):
         row.approved_body = row.body
-    elif words_of and not is_new and not isinstance(row, CustomerProfile):
+    elif words_of and owner != Taint.OPERATOR and not is_new and not isinstance(row, CustomerProfile):
         row.approved_body = ""
 
 

@@ -15,13 +15,20 @@ Values = Mapping[str, Any]
 Target = Any
 
 
+def nothing_beside(target: Target) -> tuple[str, ...]:
+    """Most kinds are all words."""
+    del target
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Applier:
     """One kind of proposal.
 
     `live` is what stands now, field by field, and `after` what would stand once the words are applied to it. `check` refuses
-    words that could not be applied. `apply` makes the change and returns what an undo needs; `undo` puts it back. A kind
-    that `appends` never needs a rebase. One whose words are `free_text` is applied in the words of a reviewer alone.
+    words that could not be applied, and `beside` names what a reviewer has to confirm besides the words. `apply` makes the
+    change and returns what an undo needs; `undo` puts it back. A kind that `appends` never needs a rebase. One whose words
+    are `free_text` is applied in the words of a reviewer alone.
     """
 
     model: type[Governed]
@@ -33,6 +40,7 @@ class Applier:
     apply: Callable[[Target, Actor, Proposal], Values]
     undo: Callable[[Target, Actor, Proposal], object] | None = None
     cannot_undo: str = ""
+    beside: Callable[[Target], tuple[str, ...]] = nothing_beside
     appends: bool = False
     free_text: bool = False
     consequence: str = "The next session of the agent carries it; sessions already open keep what they started with."

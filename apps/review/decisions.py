@@ -15,7 +15,7 @@ from apps.governance.proposals import Verdict, has_enough, panel_of, refuse_unde
 from apps.governance.tiers import tier_of
 from apps.prompt.findings import to_confirm
 from apps.review.applier import Applier, Target, Values, changed
-from apps.review.registry import applier_of, held_target
+from apps.review.registry import ACT_OF, applier_of, held_target
 from apps.tenants.terms import review_terms
 
 
@@ -66,6 +66,7 @@ def approve(proposal: Proposal, yes: Yes, *, actor: Actor) -> Decided:
     with acting(actor):
         # The target first: whoever changes it revises its proposal afterwards, and two orders would wait for each other.
         target = held_target(proposal, actor)
+        _refuse_without_right(proposal, target, actor)
         row = _held(proposal, actor)
         refuse_stale(row, yes.read_at)
         refuse_undecidable(row)
@@ -106,6 +107,11 @@ def rebase(
         return rebase_proposal(proposal, actor=actor, base=applier.base(target), words=words, read_at=read_at)
 
 
+def _refuse_without_right(proposal: Proposal, target: Target, actor: Actor) -> None:
+    """Each yes counts, so each comes from somebody who may make the change at all, there."""
+    authorize(actor, ACT_OF[Proposal.Kind(proposal.kind)], target.tenant_id, agent_id=target.agent_concerned)
+
+
 def needs_rebase(proposal: Proposal, target: Target, applier: Applier) -> bool:
     """Whether what it would change is not what its words were written over."""
     unbound = applier.appends or (applier.free_text and not proposal.is_edited)
@@ -133,7 +139,7 @@ def _verdict(row: Proposal, target: Target, yes: Yes) -> Verdict:
             live,
         )
     after = applier.after(live, words)
-    findings = _confirmed(live, after, yes)
+    findings = _confirmed(live, after, yes, applier.beside(target))
     tier = tier_of(applier.touches(live, after))
     edited, base = (words, applier.base(target)) if edits else (None, None)
     return Verdict(yes.seen_sha256, tier, edited, base, findings, yes.reason)
@@ -151,8 +157,8 @@ def _words(row: Proposal, applier: Applier, yes: Yes) -> Values:
     return words
 
 
-def _confirmed(live: Values, after: Values, yes: Yes) -> tuple[str, ...]:
-    findings = to_confirm(text for name in sorted(changed(live, after)) for text in _texts(after[name]))
+def _confirmed(live: Values, after: Values, yes: Yes, beside: tuple[str, ...]) -> tuple[str, ...]:
+    findings = (*to_confirm(text for name in sorted(changed(live, after)) for text in _texts(after[name])), *beside)
     if findings and not (yes.confirm_findings and yes.reason.strip()):
         raise FindingsUnconfirmed(
             f"The scanner points at something in these words ({', '.join(findings)}). Read them once more; if they may stand,"

@@ -13,6 +13,7 @@ from apps.governance.tiers import Touch
 from apps.review.applier import Applier, Values, over
 from apps.skills.actions import deprecate_skill, publish_skill, revise_skill, unpublish_skill
 from apps.skills.models import TEXTS, Skill
+from apps.skills.proposing import files_of_agents
 from apps.skills.rules import touches
 
 Kind = Proposal.Kind
@@ -106,6 +107,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             check=_whole,
             apply=_publish,
             undo=_unpublish,
+            beside=files_of_agents,
             consequence="The next session of the agent lists the skill; sessions already open keep their index.",
         ),
         (Kind.SKILL_REVISION, Skill._meta.label_lower): Applier(

@@ -8,11 +8,31 @@ from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed, Proposal
+from apps.governance.policy import Act
 from apps.review import of_memory, of_personas, of_skills
 from apps.review.applier import Applier, Target
 
 APPLIERS: Mapping[tuple[Proposal.Kind, str], Applier] = MappingProxyType(
     {**of_memory.APPLIERS, **of_personas.APPLIERS, **of_skills.APPLIERS}
+)
+
+Kind = Proposal.Kind
+# What the change is when somebody makes it directly: whoever agrees to it must hold that act, at that place.
+ACT_OF: Mapping[Proposal.Kind, Act] = MappingProxyType(
+    {
+        Kind.PERSONA_PATCH: Act.PERSONA_AMEND,
+        Kind.PERSONA_FIELDS: Act.PERSONA_AMEND,
+        Kind.SKILL_NEW: Act.SKILL_APPROVE,
+        Kind.SKILL_REVISION: Act.SKILL_REVISE,
+        Kind.SKILL_DEPRECATION: Act.SKILL_DEPRECATE,
+        Kind.MEMORY_LINES: Act.MEMORY_AMEND,
+        Kind.MEMORY_BODY: Act.MEMORY_AMEND,
+        Kind.BLOCK_LINES: Act.BLOCK_AMEND,
+        Kind.BLOCK_BODY: Act.BLOCK_AMEND,
+        Kind.PROFILE_CHANGE: Act.PROFILE_AMEND,
+        Kind.RULE_LINES: Act.RULE_ADD,
+        Kind.RULE_CHANGE: Act.RULE_AMEND,
+    }
 )
 
 

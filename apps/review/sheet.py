@@ -70,12 +70,17 @@ def sheet_of(proposal: Proposal, *, actor: Actor) -> Sheet:
         target,
         fields,
         touches,
-        to_confirm(text for field in fields for text in _texts(field.after)),
+        _findings(applier, target, fields),
         target is not None and needs_rebase(proposal, target, applier),
         panel_of(proposal, terms),
         approvals,
         actor.user_id in authors_of(proposal),
     )
+
+
+def _findings(applier: Applier, target: Governed | None, fields: tuple[FieldChange, ...]) -> tuple[str, ...]:
+    beside = () if target is None else applier.beside(target)
+    return (*to_confirm(text for field in fields for text in _texts(field.after)), *beside)
 
 
 def _changes(

@@ -61,7 +61,7 @@ def whose_words(text: str, heard: Heard | None) -> Taint:
 
 def _noted(agent_id: int, actor: Actor) -> Iterator[str]:
     """What of customers' words the agent has been given back by its own notes."""
-    profiles = CustomerProfile.objects.visible_to(actor).exclude(taint=Taint.OPERATOR).order_by("-last_seen_at")
+    profiles = CustomerProfile.objects.visible_to(actor).order_by("-last_seen_at")
     for preferences, notes in profiles.values_list("preferences", "notes")[:ROWS_HEARD]:
         yield from (preferences, notes)
     for noun in (AgentMemory, MemoryBlock):

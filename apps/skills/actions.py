@@ -26,7 +26,13 @@ from apps.governance.refusals import Subject, noting
 from apps.governance.tiers import tier_of
 from apps.skills.files import refuse_change, refused
 from apps.skills.models import Skill, SkillUse
-from apps.skills.proposing import refuse_quarantined, submission_of, submit_draft
+from apps.skills.proposing import (
+    confirmed_findings,
+    refuse_other_words,
+    refuse_quarantined,
+    submission_of,
+    submit_draft,
+)
 from apps.skills.rules import Attached, Refused, crowded, named, rearranged, touches
 from apps.tenants.terms import review_terms
 
@@ -87,7 +93,7 @@ def approve_skill(
     reviewed_sha256: str,
     read_at: int | None = None,
     reason: str = "",
-    findings: tuple[str, ...] = (),
+    confirm_findings: bool = False,
 ) -> Skill:
     """Agree that a reviewed draft reaches customers; it does when everybody has agreed whom its tier asks for.
 
@@ -101,6 +107,8 @@ def approve_skill(
         held = Skill.objects.visible_to(actor).select_for_update(no_key=True).filter(pk=skill.pk).first()
         _refuse_unreviewed(held, reviewed_sha256, read_at)
         proposal = submission_of(skill, actor) or submit_draft(skill, actor=actor)
+        refuse_other_words(proposal, skill)
+        findings = confirmed_findings(skill, confirm=confirm_findings, reason=reason)
         verdict = Verdict(proposal.content_sha256, tier_of(touches(skill.texts.values())), None, None, findings, reason)
         approve_proposal(proposal, actor=actor, verdict=verdict, terms=terms)
         if has_enough(proposal, terms):

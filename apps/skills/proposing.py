@@ -7,11 +7,12 @@ from apps.governance.acting import acting
 from apps.governance.actions import open_proposal
 from apps.governance.actors import Actor
 from apps.governance.door import refuse_foreign
-from apps.governance.errors import IllegalTransition, NotPermitted
+from apps.governance.errors import FindingsUnconfirmed, IllegalTransition, NotPermitted, Unseen
 from apps.governance.models import Proposal, ProposalQuerySet, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import ProposedChange, refuse_flaws
 from apps.governance.tiers import Tier, Touch, tier_of
+from apps.prompt.findings import to_confirm
 from apps.skills.models import Skill
 from apps.skills.rules import touches
 from apps.tenants.terms import review_terms
@@ -109,3 +110,37 @@ def _refuse_held(skill: Skill, actor: Actor) -> None:
         held = _submissions(skill, actor).filter(state=Proposal.State.QUARANTINED).first()
     if held is not None:
         raise NotPermitted(f"Proposal {held.pk} holds this draft apart. A person has to release it first.")
+
+
+def refuse_other_words(proposal: Proposal, skill: Skill) -> None:
+    """Refuse a yes to a draft whose proposal would publish something else: words a reviewer made of it, or of before."""
+    if proposal.is_edited or proposal.base_sha256 != skill.content_sha256:
+        raise Unseen(
+            f"A reviewer changed the words of this draft in proposal {proposal.pk}, and those are what would go live."
+            " Decide on the proposal.",
+            proposal.version,
+            proposal.content_sha256,
+            proposal.words,
+        )
+
+
+def findings_in(skill: Skill) -> tuple[str, ...]:
+    """What a reviewer has to confirm of a draft: what the scanner points at, and each file an agent put beside it."""
+    return (*to_confirm(skill.texts.values()), *files_of_agents(skill))
+
+
+def files_of_agents(skill: Skill) -> tuple[str, ...]:
+    """Nobody scans a file; whoever approves one that an agent attached says that they opened it."""
+    return tuple(f"attached file {file.name}" for file in skill.files if file.uploaded_by.startswith("agent:"))
+
+
+def confirmed_findings(skill: Skill, *, confirm: bool, reason: str) -> tuple[str, ...]:
+    """The findings, once whoever approves has confirmed them and said why."""
+    findings = findings_in(skill)
+    if findings and not (confirm and reason.strip()):
+        raise FindingsUnconfirmed(
+            f"Look at these before they reach customers: {', '.join(findings)}. If they may stand, confirm the findings and"
+            " say why.",
+            findings,
+        )
+    return findings

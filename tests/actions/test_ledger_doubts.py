@@ -57,7 +57,7 @@ def big_world() -> World:
     """An agent whose prompt is long enough for every model's cache."""
     world = make_world()
     make_persona(world, identity=f"You are Ada of {world.tenant.key}. " * 100, style="Warm and brief. " * 120)
-    make_memory(world, "Parcels are sent on Mondays. " * 65)
+    make_memory(world, f"Parcels of {world.tenant.key} are sent on Mondays. " * 65)
     return world
 
 

@@ -194,10 +194,9 @@ def test_agents_database_role_is_refused_what_people_decide(name: str, filled: F
 def test_no_role_inserts_a_skill_that_nobody_reviewed(status: str, filled: Filled) -> None:
     # R093
     born = (
-        "INSERT INTO skills_skill (tenant_id, agent_id, name, title, description, category, body, status, drafted_by,"
-        " content_sha256, approved_sha256, approved_by, quarantined_by, quarantine_reason, version, taint, created_at,"
-        " updated_at) VALUES (%s, %s, 'forged', 'T', 'D', '', 'B', %s, 'agent:support', '', '', '', '', '', 1, 'agent',"
-        " now(), now())"
+        "INSERT INTO skills_skill (tenant_id, agent_id, name, title, description, category, body, status, drafted_by, taint,"
+        " content_sha256, approved_sha256, approved_by, quarantined_by, quarantine_reason, version, created_at, updated_at)"
+        " VALUES (%s, %s, 'forged', 'T', 'D', '', 'B', %s, 'agent:x', 'agent', '', '', '', '', '', 1, now(), now())"
     )
     for actor in (filled.world.bot, filled.world.operator, filled.world.system):
         key = [filled.world.tenant.pk, filled.world.agent.pk]

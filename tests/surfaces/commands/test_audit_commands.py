@@ -9,7 +9,6 @@ import pytest
 from django.conf import settings
 
 from apps.governance.acting import acting
-from apps.governance.actions import settle_proposal
 from apps.governance.audit import link_sha256, row_sha256
 from apps.governance.errors import NotPermitted
 from apps.governance.models import AuditCheck, Proposal
@@ -17,6 +16,7 @@ from apps.personas.actions import amend_persona, propose_patch
 from apps.skills.actions import approve_skill
 from tests.committing import committing
 from tests.factories import World, make_persona, make_skill, make_world
+from tests.reviewing import say_yes
 from tests.surfaces.commands.run import run
 
 __all__ = ["committing"]
@@ -28,7 +28,7 @@ def lines(text: str) -> list[Any]:
 
 def decided(world: World) -> Proposal:
     proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
-    return settle_proposal(proposal, actor=world.operator, reason="Friendly.")
+    return say_yes(proposal, world.operator, {"style": "Say hello first."}).proposal
 
 
 def test_verify_audit_says_that_sound_books_are_sound_and_keeps_that_it_looked(committing: str, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_what_is_exported_is_enough_to_compute_every_hash_again(committing: str)
         assert "text" not in line
     assert exported[-1]["entry"]["sentence"].startswith("An agent may not approve a skill.")
     words = [line["text"] for line in lines(run("export_audit", "--tenant", world.tenant.key, "--with-texts").out)[:-1]]
-    assert words[-2]["after"]["style"] == "Brief."
+    assert any(text["after"].get("style") == "Brief." for text in words)
     assert run("export_audit", "--tenant", world.tenant.key, "--until", "2001-01-01").out == ""
     assert len(lines(run("export_audit", "--tenant", world.tenant.key, "--since", "2001-01-01").out)) == len(exported)
 
@@ -107,13 +107,19 @@ def test_a_receipt_says_what_was_decided_and_matches_the_books_until_they_change
     receipt = json.loads(printed)
     assert receipt["decision"]["by"] == world.operator.label
     assert receipt["proposal"]["kind"] == "persona.patch"
-    assert [change["act"] for change in receipt["changes"]] == ["persona.propose", "proposal.apply"]
+    assert [change["act"] for change in receipt["changes"]] == [
+        *("persona.propose", "proposal.approve", "persona.amend", "proposal.apply")
+    ]
+    [approval] = receipt["approvals"]
+    assert (approval["by"], approval["edited"]) == (world.operator.label, True)
+    assert approval["content_sha256"] == receipt["proposal"]["reviewed_sha256"]
     assert all(change["position"] and change["link_sha256"] for change in receipt["changes"])
     kept = tmp_path / "receipt.json"
     kept.write_text(printed)
     assert run("verify_audit", "--receipt", str(kept)).out == "The receipt matches the books.\n"
     kept.write_text(printed.replace(world.operator.label, "operator:9"))
     failure = run("verify_audit", "--receipt", str(kept)).failure
+    assert "The approval by operator:9" in failure
     assert "decision.by was 'operator:9'" in failure
     assert f"Change record {receipt['changes'][1]['record_id']} is not what it was" in failure
 
