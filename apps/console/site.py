@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
@@ -28,6 +29,7 @@ from apps.console.login_links import invitations, login_link
 from apps.console.members import MemberAdmin
 from apps.console.memory import MemoryAdmin
 from apps.console.overlays import OverlayAdmin
+from apps.console.passwords import PasswordPage
 from apps.console.past_prompts import prompt_page
 from apps.console.personas import PersonaAdmin
 from apps.console.profiles import ProfileAdmin
@@ -135,6 +137,11 @@ class ConsoleSite(UnfoldAdminSite):
         """What every page shows besides its own: whose visit this is, and what is stopped for now."""
         visit = getattr(request, "visit", None)
         return {**super().each_context(request), "visit": visit, "switches_on": switches_on(request)}
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
+        """Ask for the old password only where there is one."""
+        shown = {**self.each_context(request), **(extra_context or {})}
+        return PasswordPage.as_view(extra_context=shown)(request)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         home = overview(actor_of(request), timezone.now())

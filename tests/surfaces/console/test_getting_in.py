@@ -13,6 +13,7 @@ from apps.governance.actors import Role
 from apps.skills.models import Skill
 from apps.tenants.actions import add_member
 from apps.tenants.models import User
+from apps.tenants.people import person_named
 from tests.factories import PASSWORD, World, make_skill, make_user, make_world
 from tests.surfaces.console.browsing import form_values, list_of, page_of, signed_in, text_of
 
@@ -79,6 +80,37 @@ def test_password_is_changed_from_the_console(world: World, operator: Client) ->
     given = {"old_password": PASSWORD, "new_password1": fresh, "new_password2": fresh}
     assert operator.post(path, given)["Location"] == reverse("admin:password_change_done")
     assert "Skill drafts that wait" in log_in(world.operator_user.username, fresh)[1]
+
+
+def test_whoever_has_a_password_is_asked_for_it_before_they_change_it(world: World, operator: Client) -> None:
+    path, fresh = reverse("admin:password_change"), "staple battery horse correct"
+    assert 'name="old_password"' in operator.get(path).content.decode()
+    refused = operator.post(path, {"new_password1": fresh, "new_password2": fresh})
+    assert (refused.status_code, refused.context["form"].has_error("old_password")) == (200, True)
+    assert (
+        operator.post(path, {"old_password": "wrong", "new_password1": fresh, "new_password2": fresh}).status_code
+        == 200
+    )
+    assert "Skill drafts that wait" in log_in(world.operator_user.username)[1]
+
+
+def test_whoever_came_in_by_a_link_sets_a_first_password_without_an_old_one(world: World) -> None:
+    user, path, fresh = (
+        person_named("ada@example.org"),
+        reverse("admin:password_change"),
+        "staple battery horse correct",
+    )
+    add_member(user, actor=world.system, role=Role.OPERATOR)
+    guest = Client()
+    guest.post(login_link_path(user))
+    assert "Set a password" in text_of(guest.get(HOME))
+    page = guest.get(path)
+    assert "You have no password yet." in text_of(page)
+    assert 'name="old_password"' not in page.content.decode()
+    assert "Not saved." in text_of(guest.post(path, {"new_password1": fresh, "new_password2": "another"}))
+    assert guest.post(path, {"new_password1": fresh, "new_password2": fresh}).status_code == 302
+    assert "Skill drafts that wait" in log_in(user.username, fresh)[1]
+    assert 'name="old_password"' in guest.get(path).content.decode()
 
 
 def test_member_of_two_tenants_sees_one_at_a_time_and_switches(world: World, operator: Client) -> None:

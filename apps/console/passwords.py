@@ -1,0 +1,25 @@
+"""A member's own password: changed by whoever knows the old one, set by whoever came in without one."""
+
+from typing import Any
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.views import PasswordChangeView
+from django.urls import reverse_lazy
+from unfold.forms import AdminOwnPasswordChangeForm
+
+
+class OwnPassword(AdminOwnPasswordChangeForm):
+    """Whoever came in by a one-time link has no old password to be asked for."""
+
+    def __init__(self, user: AbstractBaseUser, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, *args, **{"label_suffix": "", **kwargs})
+        if not user.has_usable_password():
+            del self.fields["old_password"]
+
+
+class PasswordPage(PasswordChangeView):
+    """The form, in the console's own dress."""
+
+    form_class = OwnPassword
+    template_name = "console/password_change.html"
+    success_url = reverse_lazy("admin:password_change_done")
