@@ -1,0 +1,116 @@
+"""invite_member, deactivate_member and reset_member, as whoever runs the installation uses them."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from apps.governance.acting import acting
+from apps.governance.actors import Role
+from apps.governance.models import ChangeRecord
+from apps.governance.policy import Act
+from apps.tenants.actions import add_member
+from apps.tenants.identity import memberships_of
+from apps.tenants.models import User
+from tests.factories import PASSWORD, World, make_world, member_of
+from tests.surfaces.commands.run import Seen, run
+
+pytestmark = pytest.mark.django_db
+
+HOME = reverse("admin:index")
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def path_in(seen: Seen) -> str:
+    """The path of the link that was printed, and nothing else on standard output."""
+    origin, _, rest = seen.out.strip().partition("/admin/")
+    assert origin == "http://127.0.0.1:8000"
+    return f"/admin/{rest}"
+
+
+def acts_of(world: World, act: Act) -> list[str]:
+    with acting(world.admin):
+        books = ChangeRecord.objects.filter(act=act.value)
+        return [record.actor_label for record in books.order_by("pk")]
+
+
+def test_an_invited_person_comes_in_once_by_the_printed_link(world: World) -> None:
+    seen = run("invite_member", "ada@example.org", "--tenant", world.tenant.key, "--role", "admin")
+    assert seen.failure == ""
+    assert "within 3 days" in seen.err
+    guest, path = Client(), path_in(seen)
+    assert guest.post(path)["Location"] == HOME
+    assert guest.get(HOME).status_code == 200
+    assert Client().post(path).status_code == 410
+    user = User.objects.get(username="ada@example.org")
+    assert memberships_of(user.pk) == [(world.tenant.pk, Role.ADMIN)]
+    assert acts_of(world, Act.MEMBER_INVITE) == ["system"]
+
+
+def test_no_link_is_printed_for_an_account_that_exists(world: World) -> None:
+    # R006: it would open their other tenants.
+    other = make_world()
+    seen = run("invite_member", other.admin_user.username, "--tenant", world.tenant.key)
+    assert (seen.failure, seen.out) == ("", "")
+    assert "They have an account already" in seen.err
+
+
+def test_a_reset_ends_password_and_session_and_its_link_lets_in_again(world: World) -> None:
+    user = world.operator_user
+    signed_in = Client()
+    signed_in.force_login(user)
+    seen = run("reset_member", user.username, "--tenant", world.tenant.key, "--as", world.admin_user.username)
+    assert seen.failure == ""
+    assert signed_in.get(HOME).status_code == 302
+    assert not Client().login(username=user.username, password=PASSWORD)
+    assert Client().post(path_in(seen))["Location"] == HOME
+    assert acts_of(world, Act.MEMBER_RESET) == [world.admin.label]
+
+
+def test_whoever_opens_more_than_this_tenant_is_not_reset(world: World) -> None:
+    add_member(world.operator_user, actor=make_world().admin, role=Role.ADMIN)
+    seen = run("reset_member", world.operator_user.username, "--tenant", world.tenant.key)
+    assert "opens more than this tenant" in seen.failure
+    assert Client().login(username=world.operator_user.username, password=PASSWORD)
+
+
+def test_a_deactivated_member_is_out_at_the_next_request_and_stays_in_the_books(world: World) -> None:
+    user, tenant = world.operator_user, ("--tenant", world.tenant.key)
+    signed_in = Client()
+    signed_in.force_login(user)
+    seen = run("deactivate_member", user.username, *tenant, "--reason", "Left us.")
+    assert f"{user.username} is deactivated" in seen.out
+    assert signed_in.get(HOME).status_code == 302
+    assert not member_of(world, user).is_active
+    assert "deactivated already" in run("deactivate_member", user.username, *tenant).failure
+    assert "is deactivated, so no link" in run("reset_member", user.username, *tenant).failure
+    assert acts_of(world, Act.MEMBER_DEACTIVATE) == ["system"]
+
+
+def test_the_last_admin_stays(world: World) -> None:
+    seen = run("deactivate_member", world.admin_user.username, "--tenant", world.tenant.key)
+    assert "admin" in seen.failure
+    assert member_of(world, world.admin_user).is_active
+
+
+@pytest.mark.parametrize("command", ["invite_member", "deactivate_member", "reset_member"])
+def test_an_operator_decides_about_no_member(world: World, command: str) -> None:
+    # R011
+    tenant, operator = ("--tenant", world.tenant.key), ("--as", world.operator_user.username)
+    subject = "ada@example.org" if command == "invite_member" else world.admin_user.username
+    assert run(command, subject, *tenant, *operator).failure
+    assert not User.objects.filter(username="ada@example.org").exists()
+    assert member_of(world, world.admin_user).is_active
+
+
+def test_words_that_name_nobody_are_refused_with_a_sentence(world: World) -> None:
+    tenant = ("--tenant", world.tenant.key)
+    assert "no tenant “nowhere”" in run("invite_member", "ada@example.org", "--tenant", "nowhere").failure
+    assert "no active member" in run("invite_member", "ada@example.org", *tenant, "--as", "nobody").failure
+    assert "is no member of tenant" in run("reset_member", "ada@example.org", *tenant).failure
+    assert "is no member of tenant" in run("deactivate_member", make_world().admin_user.username, *tenant).failure
+    assert run("invite_member", "not a mail address", *tenant).failure
+    assert run("invite_member", world.operator_user.username, *tenant).failure
