@@ -1,11 +1,15 @@
 """What must never be in the database, looked for all the same: roles that mix (R016)."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from django.apps import AppConfig
 from django.core.checks import CheckMessage, Error
-from django.db import connections
+from django.db import Error as DatabaseRefusal
+from django.db import close_old_connections, connections
+
+logger = logging.getLogger(__name__)
 
 _BREACHES: Final[Mapping[str, tuple[str, str, str]]] = {
     "powerful-service-user": (
@@ -44,6 +48,18 @@ def roles_apart(
             return []
         cursor.execute("SELECT username, breach FROM role_breaches() ORDER BY username, breach")
         return [_told(str(username), str(breach)) for username, breach in cursor.fetchall()]
+
+
+def warn_of_breaches() -> None:
+    """Say in the log of a process that starts what mixes, one line each; nothing found here keeps it from starting."""
+    try:
+        for found in roles_apart(None, databases=["default"]):
+            logger.warning("%s: %s %s", found.id, found.msg, found.hint)
+    except DatabaseRefusal as refusal:
+        said = " ".join(str(refusal).split())
+        logger.warning("Whether roles mix was not looked at: the database did not answer. %s", said)
+    finally:
+        close_old_connections()
 
 
 def _told(username: str, breach: str) -> CheckMessage:

@@ -1,9 +1,15 @@
 """Roles that mix are refused when written, and found if they are there all the same (R016)."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from threading import Timer
 
 import psycopg
 import pytest
+from celery.signals import worker_ready
 from django.core.management import CommandError, call_command
 from psycopg import errors
 
@@ -11,7 +17,9 @@ from apps.launcher.postgres import Postgres
 from apps.tenants.checks import roles_apart
 from tests.committing import committing as committing  # noqa: PLC0414  # a fixture by its own name
 from tests.factories import World, make_world
+from tests.settings import PREFIX
 
+ROOT = Path(__file__).resolve().parents[2]
 JOINS = "INSERT INTO tenants_user_groups (user_id, group_id) SELECT %s, id FROM auth_group WHERE name = %s"
 WALLS = """
 ALTER TABLE tenants_user_groups DISABLE TRIGGER keep_roles_apart;
@@ -95,6 +103,56 @@ def test_what_the_walls_did_not_refuse_the_check_names(
         assert any(each == number and name in said for each, said in told)
     with pytest.raises(CommandError, match="is staff or superuser"):
         call_command("check", databases=["default"])
+
+
+@pytest.fixture
+def mixed(world: World, superuser: "psycopg.Connection[tuple[object, ...]]") -> str:
+    """How the log names an agent's user who was made a superuser past the walls."""
+    superuser.execute(WALLS)
+    superuser.execute("UPDATE tenants_user SET is_superuser = true WHERE id = %s", [world.agent.service_user_id])
+    return f"preceptor.E001: Agent user agent:{world.tenant.pk}:{world.agent.key} is staff or superuser."
+
+
+def test_a_worker_says_at_its_start_what_mixes(mixed: str, caplog: pytest.LogCaptureFixture) -> None:
+    # R016
+    worker_ready.send(sender=None)
+    [told] = [record.getMessage() for record in caplog.records if record.name == "apps.tenants.checks"]
+    assert told.startswith(mixed)
+
+
+def test_the_web_process_says_at_its_start_what_mixes_and_starts(
+    mixed: str, postgres: Postgres, committing: str
+) -> None:
+    # R016
+    said = first_said(postgres.url_for(f"{PREFIX}_login", database=committing), mixed, "Application startup complete")
+    assert all(said.values()), said
+
+
+def test_a_database_that_is_away_keeps_the_web_process_from_nothing() -> None:
+    away = "postgresql://nobody@127.0.0.1:1/nowhere"
+    said = first_said(away, "Whether roles mix was not looked at", "Application startup complete")
+    assert all(said.values()), said
+
+
+def first_said(database_url: str, *words: str) -> dict[str, bool]:
+    """Which of these words the web process wrote within half a minute of its start."""
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": database_url,
+        "DATABASE_OWNER_URL": "",
+    }
+    command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--port", "0"]
+    found = dict.fromkeys(words, False)
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) as server:
+        deadline = Timer(30, server.kill)
+        deadline.start()
+        for line in server.stderr or ():
+            found |= {word: True for word in words if word in line}
+            if all(found.values()):
+                break
+        deadline.cancel()
+        server.kill()
+    return found
 
 
 def test_without_the_database_nothing_is_asked() -> None:
