@@ -1,14 +1,17 @@
 """Forms of who may do what: their choices are the tenant's agents and the acts of the policy."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django import forms
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from apps.console.forms import Decision, GovernedForm
 from apps.console.people import label_of, people_of_tenant
 from apps.governance.actors import Role
-from apps.governance.policy import POLICY, Act, default_grants
+from apps.governance.policy import POLICY, Act, codenames, default_grants
 from apps.tenants.models import Agent
 
 ROLES = [(Role.OPERATOR.value, "Operator"), (Role.ADMIN.value, "Admin")]
@@ -61,13 +64,22 @@ class LimitForm(GovernedForm):
             members.label_from_instance = lambda member: f"{names[label_of(member.user_id)]} ({member.role})"
 
 
+class ChecksByGroup(UnfoldAdminCheckboxSelectMultipleWidget):
+    """Check boxes under a heading for each group of choices."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        """By the console's own templates, which the renderer of forms does not look among."""
+        del renderer
+        return render_to_string("console/checks_by_group.html", self.get_context(name, value, attrs))
+
+
 class GrantsForm(GovernedForm):
     """What the role may do with the agent: on its page every grant that the role floor leaves."""
 
     granted = forms.MultipleChoiceField(
         label="May",
         required=False,
-        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        widget=ChecksByGroup,
         help_text="Untick what it may not do here. With a field unticked, the act goes on for the others.",
     )
 
@@ -77,7 +89,18 @@ class GrantsForm(GovernedForm):
             self.fields.pop("granted", None)
         elif "granted" in self.fields:
             granted: Any = self.fields["granted"]
-            granted.choices = [(name, in_words(name)) for name in sorted(default_grants(Role(self.instance.role)))]
+            granted.choices = by_noun(default_grants(Role(self.instance.role)))
+
+
+def by_noun(names: Collection[str]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Grants as choices under their nouns, in the order of the policy; under a noun each goes without it."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for act in Act:
+        noun = act.noun.replace("_", " ")
+        held = [(name, in_words(name).removeprefix(f"{noun} ")) for name in codenames(act) if name in names]
+        if held:
+            groups.setdefault(noun, []).extend(held)
+    return list(groups.items())
 
 
 def in_words(name: str) -> str:

@@ -1,5 +1,7 @@
 """Members, their limits, and grants on one agent, as admins and operators meet them in the console."""
 
+import re
+
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -132,6 +134,19 @@ def test_an_admin_unticks_what_an_agent_may_not_do(world: World, admin: Client) 
     kept = sorted(default_grants(Role.AGENT) - {"memory_amend"})
     assert admin.post(page_of(grants), {"granted": kept, "read_at": grants.version}).status_code == 302
     assert "May not do here: memory amend" in words_of(admin.get(page_of(grants)))
+
+
+def test_the_grants_of_an_agent_stand_under_their_nouns(world: World, admin: Client) -> None:
+    page = admin.get(page_of(make_grants(world, "skill_fetch"))).content.decode()
+    groups = {
+        group.partition("</legend>")[0]: group.partition("</fieldset>")[0] for group in page.split("<legend>")[1:]
+    }
+    assert len(groups) > 3
+    boxes = {name: group for name, group in groups.items() if 'value="skill_fetch"' in group}
+    assert list(boxes) == ["Skill"]
+    assert page.count('name="granted"') == len(default_grants(Role.AGENT))
+    ticked = re.findall(r'<input type="checkbox"\s+name="granted"\s+value="(\w+)"[^>]*\schecked>', page)
+    assert set(ticked) == default_grants(Role.AGENT) - {"skill_fetch"}
 
 
 def test_a_fresh_row_of_grants_changes_nothing_until_something_is_unticked(world: World, admin: Client) -> None:
