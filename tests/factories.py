@@ -142,7 +142,7 @@ def make_skill(world: World, status: str = "draft", actor: Actor | None = None, 
     }
     skill = draft_skill(world.agent.pk, actor=actor or world.bot, values=given | values)
     if status in {"approved", "deprecated"}:
-        approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256)
+        approve_opened(skill, world.operator)
     if status == "deprecated":
         deprecate_skill(skill, actor=world.operator)
     return skill
@@ -155,8 +155,14 @@ def make_skill_with_file(
     skill = make_skill(world, body=f"## Procedure\n1. Look the price up in {name}.\n")
     upload_file(skill, actor=world.bot, name=name, content=content)
     if status == "approved":
-        approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256)
+        approve_opened(skill, world.operator)
     return skill
+
+
+def approve_opened(skill: Skill, actor: Actor) -> Skill:
+    """Approve a draft whose findings and files the reviewer has looked at."""
+    sha256 = skill.content_sha256
+    return approve_skill(skill, actor=actor, reviewed_sha256=sha256, confirm_findings=True, reason="Opened and read.")
 
 
 def make_memory(world: World, body: str = "Most customers are in the EU.") -> AgentMemory:

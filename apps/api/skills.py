@@ -286,14 +286,8 @@ def move_skill(skill: Skill, to: str, sent: Sent, *, actor: Actor, read_at: int 
     reviewed = sent.values.get("reviewed_sha256")
     if reviewed is None:
         raise ValidationError({"reviewed_sha256": ["Say which text you reviewed: send the content_sha256 you read."]})
-    approve_skill(
-        skill,
-        actor=actor,
-        reviewed_sha256=reviewed,
-        read_at=read_at,
-        reason=reason,
-        confirm_findings=sent.values.get("confirm_findings", False),
-    )
+    said = {"reviewed_sha256": reviewed, "reason": reason, **sent.only("confirm_findings")}
+    approve_skill(skill, actor=actor, read_at=read_at, **said)
 
 
 def _refuse_discarding(skill: Skill, actor: Actor) -> None:

@@ -174,6 +174,7 @@ def _sign(
             setattr(row, name, text)
     owner = (words_of or Taint.OPERATOR) if actor.is_person else of_agents
     is_new = row._state.adding or any(getattr(row, name) != text for name, text in before.items())
+    label = actor.label if owner == Taint.OPERATOR else AGENT
     if isinstance(row, CustomerProfile) and any(
         text.strip() and getattr(row, name) == text for name, text in before.items()
     ):
@@ -183,7 +184,7 @@ def _sign(
         # Words that stand already may lose an approval this way, and never gain one.
         owner = Taint.joined(row.taint, words_of or row.taint)
     if is_new or owner != row.taint:
-        row.updated_by = actor.label if owner == Taint.OPERATOR else AGENT
+        row.updated_by = label if is_new else AGENT
         row.taint = owner
     if is_new and owner == Taint.OPERATOR and not isinstance(row, CustomerProfile):
         row.approved_body = row.body

@@ -51,14 +51,7 @@ def invite(email: str, role: Role, *, actor: Actor) -> Invited:
     """Let a person into the tenant, made if nobody knows them yet."""
     with acting(actor):
         with outside():
-            known = User.objects.filter(username__iexact=email).first()
-        if known is not None and not Membership.objects.visible_to(actor).filter(user=known).exists():
-            raise Conflicting(
-                "This address has an account already, and nobody here can vouch for whose it is. Ask whoever runs the"
-                f" installation to add it: manage.py add_operator {email}"
-            )
-        with outside():
-            is_new = known is None
+            is_new = not User.objects.filter(username=email).exists()
             try:
                 user = person_named(email)
             except ValidationError as refusal:

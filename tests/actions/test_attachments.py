@@ -73,7 +73,7 @@ def test_what_is_approved_covers_the_files_and_their_order(world: World) -> None
     assert len(set(hashes)) == 4
     assert skill.sha256 == skill.content_sha256, "Python and PostgreSQL hash the same"
     with pytest.raises(Stale):
-        approve_skill(skill, actor=world.operator, reviewed_sha256=hashes[2])
+        approve_skill(skill, actor=world.operator, reviewed_sha256=hashes[2], confirm_findings=True, reason="Opened.")
     detach_file(skill, actor=world.bot, name="terms.txt")
     detach_file(skill, actor=world.bot, name="prices.csv")
     assert skill.content_sha256 == hashes[0], "without files the hash is what it always was"

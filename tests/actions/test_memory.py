@@ -83,7 +83,8 @@ def test_a_profile_saved_as_it_stands_keeps_its_author(world: World) -> None:
     assert (profile.updated_by, profile.taint, profile.version) == ("agent", "customer-derived", 2)
     seen = amend_profile(profile, actor=world.operator, values={"notes": "Kind."}).last_seen_at
     amend_profile(profile, actor=world.bot, values={"notes": "Kind."})
-    assert (profile.updated_by, profile.taint) == (world.operator.label, "operator")
+    # The person answers for the notes; the preferences are still the customer's words.
+    assert (profile.updated_by, profile.taint) == (world.operator.label, "customer-derived")
     assert profile.last_seen_at > seen
 
 

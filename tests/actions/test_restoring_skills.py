@@ -35,7 +35,9 @@ def test_what_is_deprecated_comes_back_as_a_draft_that_a_person_approves(world: 
     assert "which is for good" in found.notes[0].says
     fresh = only(world, Skill, status="draft")
     assert (fresh.name, fresh.body, fresh.taint) == ("issue-a-refund-restored", skill.body, Taint.AGENT)
-    approve_skill(fresh, actor=world.operator, reviewed_sha256=fresh.content_sha256)
+    approve_skill(
+        fresh, actor=world.operator, reviewed_sha256=fresh.content_sha256, confirm_findings=True, reason="Opened."
+    )
     expected = before.replace("issue-a-refund", "issue-a-refund-restored").replace(f"id: {skill.pk}", f"id: {fresh.pk}")
     assert told_now(world) == expected
     again = plan(of_agent(world, moment), actor=world.operator)
@@ -46,7 +48,9 @@ def test_what_is_deprecated_comes_back_as_a_draft_that_a_person_approves(world: 
 def test_a_draft_of_then_that_was_approved_since_leaves_the_index_and_waits_again(world: World) -> None:
     skill = make_skill(world, title="Issue a refund")
     moment, before = timezone.now(), told_now(world)
-    approve_skill(skill, actor=world.admin, reviewed_sha256=skill.content_sha256)
+    approve_skill(
+        skill, actor=world.admin, reviewed_sha256=skill.content_sha256, confirm_findings=True, reason="Opened."
+    )
     found, _ = carry_out(of_agent(world, moment), world.operator)
     assert [step.act.value for step in found.steps] == ["skill.deprecate", "skill.draft"]
     assert told_now(world) == before
@@ -105,7 +109,9 @@ def test_one_skill_goes_back_to_a_version(world: World) -> None:
 def test_files_come_back_in_their_order_and_those_that_came_since_go(world: World) -> None:  # R091
     skill = make_skill_with_file(world)
     upload_file(skill, actor=world.bot, name="form.txt", content=b"Name:")
-    approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256)
+    approve_skill(
+        skill, actor=world.operator, reviewed_sha256=skill.content_sha256, confirm_findings=True, reason="Opened."
+    )
     old, moment = skill.content_sha256, timezone.now()
     detach_file(skill, actor=world.admin, name="prices.csv")
     upload_file(skill, actor=world.admin, name="new.txt", content=b"New.")

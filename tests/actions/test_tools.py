@@ -88,7 +88,9 @@ def test_a_long_file_is_cut_and_what_is_no_text_is_only_named(world: World, stan
     upload_file(skill, actor=world.bot, name="long.txt", content=b"x" * (FILE_CHARACTERS + 1))
     upload_file(skill, actor=world.bot, name="plug.png", content=b"\x89PNG\r\n\x1a\n")
     upload_file(skill, actor=world.bot, name="secret.txt", content=b"Nobody mentions me.")
-    approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256)
+    approve_skill(
+        skill, actor=world.operator, reviewed_sha256=skill.content_sha256, confirm_findings=True, reason="Opened."
+    )
     fetched = json.loads(str(call_once(world, standin, "get_skill", skill_id=skill.pk)["result"]))
     assert [file["name"] for file in fetched["attachments"]] == ["long.txt", "plug.png"]
     long = json.loads(

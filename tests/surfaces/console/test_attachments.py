@@ -53,7 +53,9 @@ def test_the_approval_after_a_file_is_for_the_skill_with_it(world: World, operat
     read = form_values(operator.get(page_of(skill)).content.decode(), decision_of(skill, "approve"))
     upload_file(skill, actor=world.bot, name="prices.csv", content=b"x")
     assert operator.post(decision_of(skill, "approve"), read).status_code == 409
-    assert decide(operator, stored(world, skill), "approve").status_code == 303
+    assert decide(operator, stored(world, skill), "approve").status_code == 409
+    opened = decide(operator, stored(world, skill), "approve", confirm_findings="on", reason="Opened and read.")
+    assert opened.status_code == 303
     assert stored(world, skill).approved_sha256 == skill.content_sha256
 
 
