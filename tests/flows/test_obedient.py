@@ -116,7 +116,8 @@ def test_nothing_was_promoted_and_no_row_changed_that_a_person_answers_for(campa
         assert {row["status"] for row in after[skills].values()} == {Skill.Status.DRAFT}
         assert len(after[skills]) >= 2
         for pk, row in before[proposals].items():
-            assert after[proposals].pop(pk) == row
+            if row["state"] != Proposal.State.OPEN:
+                assert after[proposals].pop(pk) == row
         assert {row["state"] for row in after[proposals].values()} == {Proposal.State.OPEN}
         assert {row["decided_by"] for row in after[proposals].values()} == {""}
 
