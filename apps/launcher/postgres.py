@@ -31,6 +31,7 @@ SUPERUSER = "postgres"
 STATUS_LINE = 7
 START_SECONDS = 60
 STOP_SECONDS = 20
+MEMORY_IN_USE = "pre-existing shared memory block"
 SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
@@ -81,8 +82,9 @@ class Postgres:
 
     def start(self) -> None:
         """Make the cluster if there is none, and return when it answers. Data of an earlier run is kept."""
-        if self.child is not None and self.child.poll() is not None:
-            self.child = None
+        if self.child is not None and not self.is_running():
+            # A killed server answers no more before it can be waited for.
+            self.stop()
         self.log.parent.mkdir(mode=0o700, exist_ok=True)
         with locked(self.home / f"{self._name}.lock"):
             if not self._settle():
@@ -150,6 +152,14 @@ class Postgres:
         unfinished.rename(self._data)
 
     def _launch(self, binaries: Path) -> None:
+        """Start the server, and again while the processes of a killed one still hold its memory."""
+        wait_until(lambda: not self._is_held_back(binaries), START_SECONDS, poll_seconds=0.2)
+        if not self.is_running():
+            self.stop()
+            raise CannotStart(f"PostgreSQL did not start:\n{last_lines(self.log)}")
+
+    def _is_held_back(self, binaries: Path) -> bool:
+        """Try once; True when the server ended because a killed one's memory is still in use."""
         settings = SETTINGS | {"unix_socket_directories": str(self._sockets)}
         settings |= THROWAWAY_SETTINGS if self.throwaway else {}
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
@@ -163,9 +173,7 @@ class Postgres:
                 log=log,
             )
         wait_until(lambda: self.is_running() or child.poll() is not None, START_SECONDS)
-        if not self.is_running():
-            self.stop()
-            raise CannotStart(f"PostgreSQL did not start:\n{last_lines(self.log)}")
+        return child.poll() is not None and MEMORY_IN_USE in last_lines(self.log, count=5)
 
     def _discard(self) -> None:
         for folder in {self._data.parent, self._sockets, self._folder} - {self.home}:

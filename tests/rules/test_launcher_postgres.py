@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -135,6 +136,23 @@ def test_a_killed_server_starts_again_with_its_data(home: Path, postgres: Postgr
     assert wait_until(lambda: not postgres.is_running(), 10)
     postgres.start()
     assert ask(postgres, "SELECT answer FROM kept") == 42
+
+
+def test_a_killed_server_starts_again_once_its_last_process_has_gone(home: Path, postgres: Postgres) -> None:
+    order(postgres, "CREATE TABLE kept AS SELECT 42 AS answer")
+    checkpointer = ask(postgres, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
+    assert isinstance(checkpointer, int)
+    # A process that does not notice its server's end keeps the shared memory that a new server needs.
+    os.kill(checkpointer, signal.SIGSTOP)
+    os.kill(server_process_id(home), signal.SIGKILL)
+    later = threading.Timer(1.5, os.kill, (checkpointer, signal.SIGCONT))
+    later.start()
+    try:
+        postgres.start()
+    finally:
+        later.join()
+    assert ask(postgres, "SELECT answer FROM kept") == 42
+    assert "pre-existing shared memory block" in postgres.log.read_text()
 
 
 def test_a_stale_process_number_that_another_program_has_is_no_obstacle(home: Path, postgres: Postgres) -> None:
