@@ -1,0 +1,122 @@
+"""A list of a hundred rows costs as many statements as one of ten: every address and every page that lists something."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection, reset_queries
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
+
+from apps.api.urls import router
+from apps.console.site import site
+from apps.conversations.models import Message
+from apps.launcher.postgres import Postgres
+from tests.factories import make_member
+from tests.governance.crowding import Crowd
+from tests.governance.filled import Filled, fill
+from tests.governance.test_isolation_over_rest import description, operations
+from tests.governance.unlike import row_of
+from tests.standing_in import StandIn
+from tests.surfaces.console.browsing import list_of
+
+FEW, MANY = 10, 100
+# Where the words of one row are listed: tests/surfaces/api/test_versions.py and test_attachments.py count those.
+UNDER_A_ROW = {"versions", "attachments"}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a list cost."""
+
+    rows: int
+    queries: int
+    about_grants: int
+
+
+OPERATOR, LIMITED, AGENT = "operator", "operator with limits", "agent"
+Ask = Callable[[], Any]  # Any: the test client's response
+Asked = tuple[str, str]
+
+
+def lists_of(filled: Filled) -> Iterator[tuple[Asked, Ask]]:
+    """Everything that lists something, by everybody who may ask for it."""
+    world = filled.world
+    people = {LIMITED: world.operator_user, OPERATOR: make_member(world).user}
+    clients = {name: Client() for name in people}
+    for name, user in people.items():
+        clients[name].force_login(user)
+    for model, page in site._registry.items():
+        if not page.has_one_row:
+            for name, client in clients.items():
+                yield (name, list_of(model)), partial(client.get, list_of(model), {"tab": "all", "all": ""})
+    clients[AGENT] = Client(headers={"Authorization": f"Bearer {world.token}"})
+    for method, path, _ in operations():
+        if method == "GET" and "{" not in path:
+            for name, client in clients.items():
+                yield (name, path), partial(client.get, path, {"page_size": MANY} | asked_for(path, filled))
+
+
+def asked_for(path: str, filled: Filled) -> dict[str, int]:
+    """What a list cannot be asked for without."""
+    return {"conversation_id": row_of(Message, filled.world).conversation_id} if "/messages" in path else {}
+
+
+def counted(ask: Ask) -> Counted:
+    """How many rows are shown, or none to whom they are not open, and after how many statements."""
+    reset_queries()
+    with CaptureQueriesContext(connection) as captured:
+        answer = ask()
+    about_grants = sum("objectpermission" in query["sql"] for query in captured)
+    if answer.status_code == 403:
+        return Counted(0, len(captured), about_grants)
+    assert answer.status_code == 200, answer.content[:300]
+    is_json = answer["Content-Type"].startswith("application/json")
+    shown = answer.json()["results"] if is_json else answer.context_data["cl"].result_list
+    return Counted(len(shown), len(captured), about_grants)
+
+
+@pytest.mark.slow
+def test_a_list_of_a_hundred_rows_costs_what_one_of_ten_does(
+    committing: str, postgres: Postgres, standin: StandIn, settings: Settings
+) -> None:
+    # R012, R017: its grants included, which one statement resolves.
+    settings.WHITENOISE_AUTOREFRESH = True
+    filled = fill(standin.backend)
+    asked = dict(lists_of(filled))
+    with psycopg.connect(postgres.url_for("postgres", database=committing), autocommit=True) as superuser:
+        crowd = Crowd(superuser, filled.world.tenant.pk)
+        crowd.grow(FEW)
+        for (who, _), ask in asked.items():
+            # Whoever asks first fills Django's cache of content types.
+            if who == OPERATOR:
+                ask()
+        few = {each: counted(ask) for each, ask in asked.items()}
+        crowd.grow(MANY)
+        many = {each: counted(ask) for each, ask in asked.items()}
+    assert {each: found.queries for each, found in many.items()} == {each: found.queries for each, found in few.items()}
+    assert {found.about_grants for found in (*few.values(), *many.values())} == {1}
+    grown = {each for each in asked if many[each].rows >= few[each].rows + MANY // 3}
+    assert {each for each in asked if each[0] != AGENT} <= grown
+    assert len({each for each in grown if each[0] == AGENT}) >= 3
+
+
+def test_every_address_and_page_that_lists_is_counted() -> None:
+    listing = {path for method, path, operation in operations() if method == "GET" and lists(operation)}
+    assert {path.removeprefix("/api/v1/").strip("/") for path in listing if "{" not in path} == {
+        prefix for prefix, _, _ in router.registry
+    }
+    assert {path.strip("/").rpartition("/")[2] for path in listing if "{" in path} - {"{id}"} == UNDER_A_ROW
+    assert {model.__name__ for model, page in site._registry.items() if page.has_one_row} == {"TenantSettings"}
+
+
+def lists(operation: dict[str, Any]) -> bool:
+    """Whether the answer holds rows, as the description has it."""
+    content: dict[str, Any] = next(iter(operation["responses"].get("200", {}).get("content", {}).values()), {})
+    name = content.get("schema", {}).get("$ref", "").rpartition("/")[2]
+    properties = description()["components"]["schemas"].get(name, {}).get("properties", {})
+    return any(name in properties for name in ("results", "attachments"))
