@@ -19,6 +19,7 @@ from apps.api.views import ActorView
 from apps.governance.acting import acting
 from apps.governance.errors import NotVisible
 from apps.governance.policy import Act
+from apps.runtime.hearing import heard_by, whose_file
 from apps.skills.actions import arrange_files, detach_file
 from apps.skills.files import refuse_fetch
 from apps.skills.links import link_to
@@ -132,12 +133,16 @@ class AttachmentsView(OfSkill):
     def post(self, request: Request, skill_id: str) -> Response:
         """Attach a file at the end. On an approved skill a person signs the whole anew."""
         sent = _upload(request)
-        file = sent["file"]
+        file, content = sent["file"], sent["file"].read()
+        name = sent.get("name") or file.name
+        with acting(self.actor):
+            heard = heard_by(self.actor)
         skill = upload_file(
             self.skill(skill_id),
             actor=self.actor,
-            name=sent.get("name") or file.name,
-            content=file.read(),
+            name=name,
+            content=content,
+            taint=whose_file(name, content, heard),
             read_at=sent.get("version"),
             reason=sent.get("reason", ""),
         )

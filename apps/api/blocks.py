@@ -106,7 +106,7 @@ class BlockView(Versioned[MemoryBlock]):
         if self.actor.is_person:
             write_block(block, actor=self.actor, values=sent.only(*VALUES), read_at=sent.read_at)
             return self.answer(block.pk, sent.ignored)
-        body, heard = sent.values["body"], heard_by(self.actor, block.agent_id)
+        body, heard = sent.values["body"], heard_by(self.actor)
         amend_block(block, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
         return self.answer(block.pk, sent.ignored, notice=told(block, body, self.actor))
 

@@ -74,7 +74,7 @@ class MemoryView(Versioned[AgentMemory]):
         """Start an agent's memory. Its next session carries it."""
         sent = NewMemory.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
-        body, heard = sent.values["body"], heard_by(self.actor, agent_id)
+        body, heard = sent.values["body"], heard_by(self.actor)
         memory = create_memory(agent_id, actor=self.actor, body=body, heard=heard)
         return self.answer(memory.pk, sent.ignored, 201, told(memory, body, self.actor))
 
@@ -84,7 +84,7 @@ class MemoryView(Versioned[AgentMemory]):
         del pk
         memory = self.get_object()
         sent = MemoryChange.read(request, self.actor, memory)
-        body, heard = sent.values["body"], heard_by(self.actor, memory.agent_id)
+        body, heard = sent.values["body"], heard_by(self.actor)
         amend_memory(memory, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
         return self.answer(memory.pk, sent.ignored, notice=told(memory, body, self.actor))
 

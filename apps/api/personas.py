@@ -185,7 +185,7 @@ def change_persona(persona: Persona, sent: Sent, *, actor: Actor) -> None:
         amend_persona(persona, actor=actor, values=sections, read_at=sent.read_at, reason=sent.values.get("reason", ""))
     if sent.values.get("proposed_patch"):
         text = sent.values["proposed_patch"]
-        taint = whose_words(text, heard_by(actor, persona.agent_id))
+        taint = whose_words(text, heard_by(actor))
         propose_patch(persona, actor=actor, text=text, taint=taint)
     status = sent.values.get("status", persona.status)
     if status != persona.status:

@@ -46,9 +46,10 @@ from apps.governance.models import Proposal
 from apps.governance.policy import Act
 from apps.governance.proposals import rejected_before
 from apps.governance.receipts import receipt_of
-from apps.review.asking import ask
+from apps.review.asking import ask, said_in
 from apps.review.decisions import approve, rebase, undo
 from apps.review.sheet import sheet_of
+from apps.runtime.hearing import heard_by, whose_words
 from apps.tenants.models import Tenant
 from apps.tenants.terms import review_terms
 
@@ -91,12 +92,14 @@ class ProposalView(Versioned[Proposal]):
     def create(self, request: Request) -> Response:
         """Put a change before a person. What was rejected of the same thing lately is told along, with the reasons."""
         sent = NewProposal.read(request, self.actor).values
+        content, rationale = sent.get("content", {}), sent.get("rationale", "")
         proposal = ask(
             Proposal.Kind(sent["kind"]),
             sent.get("target_id"),
             actor=self.actor,
-            content=sent.get("content", {}),
-            rationale=sent.get("rationale", ""),
+            content=content,
+            taint=whose_words(said_in(content, rationale), heard_by(self.actor)),
+            rationale=rationale,
         )
         rejected = rejected_before(proposal, self.actor)
         row = self.get_queryset().get(pk=proposal.pk)

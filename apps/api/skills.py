@@ -203,7 +203,7 @@ class SkillView(Versioned[Skill]):
         sent = NewSkill.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
         texts = sent.only(*TEXTS)
-        skill = draft_skill(agent_id, actor=self.actor, values=texts, taint=_whose(texts, agent_id, self.actor))
+        skill = draft_skill(agent_id, actor=self.actor, values=texts, taint=_whose(texts, self.actor))
         return self.answer(skill.pk, sent.ignored, 201)
 
     @extend_schema(
@@ -261,10 +261,10 @@ def change_skill(skill: Skill, sent: Sent, *, actor: Actor) -> Proposal | None:
     if texts and skill.status == Skill.Status.DEPRECATED:
         raise Conflicting("A deprecated skill stays as it is. Draft a fresh one.")
     if texts and skill.status == Skill.Status.DRAFT:
-        taint = _whose(texts, skill.agent_id, actor)
+        taint = _whose(texts, actor)
         amend_skill(skill, actor=actor, values=texts, read_at=sent.read_at, reason=reason, taint=taint)
     elif texts and not may(actor, Act.SKILL_REVISE, row=skill):
-        return propose_revision(skill, actor=actor, values=texts, taint=_whose(texts, skill.agent_id, actor))
+        return propose_revision(skill, actor=actor, values=texts, taint=_whose(texts, actor))
     elif texts:
         revise_skill(skill, actor=actor, values=texts, read_at=sent.read_at, reason=reason)
     if sent.values.get("status", skill.status) != skill.status:
@@ -272,8 +272,8 @@ def change_skill(skill: Skill, sent: Sent, *, actor: Actor) -> Proposal | None:
     return None
 
 
-def _whose(texts: Mapping[str, str], agent_id: int, actor: Actor) -> Taint:
-    return whose_words("\n".join(texts.values()), heard_by(actor, agent_id))
+def _whose(texts: Mapping[str, str], actor: Actor) -> Taint:
+    return whose_words("\n".join(texts.values()), heard_by(actor))
 
 
 def move_skill(skill: Skill, to: str, sent: Sent, *, actor: Actor, read_at: int | None) -> None:

@@ -40,7 +40,9 @@ def open_proposal(
     terms = terms or Terms()
     with acting(actor):
         refuse_rejected(target, actor, change)
-        known = Proposal.objects.visible_to(actor).open().about(target).filter(kind=change.kind).first()
+        open_ones = Proposal.objects.visible_to(actor).open().about(target).filter(kind=change.kind)
+        # Of a shared target, people's proposal is no agent's to see, and they revise none of an agent's.
+        known = open_ones.filter(agent__isnull=change.agent_id is None).first()
         if known is None:
             refuse_full_queue(actor, terms)
         proposal = known or _unwritten(target, change)

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final, Self
 
 from django.db import models
+from django.db.models.lookups import IsNull
 from django_fsm import FSMField, transition
 
 from apps.governance.governed import Governed
@@ -117,8 +118,13 @@ class Proposal(Governed):
     class Meta(Governed.Meta):
         ordering: ClassVar = ["-id"]
         constraints: ClassVar = [
+            # What people ask for everybody is not the agents' to see, so it must not stand in the way of theirs either.
             models.UniqueConstraint(
-                fields=["tenant", "target_type", "target_id", "kind"],
+                models.F("tenant"),
+                models.F("target_type"),
+                models.F("target_id"),
+                models.F("kind"),
+                IsNull(models.F("agent"), rhs=True),
                 condition=models.Q(state="open"),
                 name="one_open_proposal_per_target_and_kind",
                 violation_error_message="There is an open proposal for this already; revise it.",

@@ -106,9 +106,11 @@ def review_of(actor: Actor) -> MemoryReview:
 def with_refused(row: Remembered | CustomerProfile, heard: Heard, actor: Actor) -> Heard:
     """What waits or was turned down is somebody's words, however long ago they said it."""
     earlier = Proposal.objects.visible_to(actor).about(row).exclude(state=Proposal.State.APPLIED)
-    contents = earlier.filter(kind__in=_LINES.values()).values_list("content", flat=True)[:PROPOSALS_HEARD]
+    contents = list(earlier.filter(kind__in=_LINES.values()).values_list("content", flat=True)[: PROPOSALS_HEARD + 1])
     lines = [line for content in contents for line in content.get("lines", [])]
-    return Heard((*heard.customers, *lines), heard.tools, heard.names, heard.is_whole)
+    return Heard(
+        (*heard.customers, *lines), heard.tools, heard.names, heard.is_whole and len(contents) <= PROPOSALS_HEARD
+    )
 
 
 def propose_profile(

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
+from django.db.models.functions import Lower
 
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed, Taint
@@ -81,10 +82,22 @@ class MemoryBlock(Governed):
     class Meta(Governed.Meta):
         ordering: ClassVar = ["label", "id"]
         constraints: ClassVar = [
+            # Case and what stands between words make no other label: neither a model nor a reviewer tells such two apart.
             models.UniqueConstraint(
-                fields=["tenant", "agent", "label"],
+                models.F("tenant"),
+                models.F("agent"),
+                models.Func(
+                    Lower("label"),
+                    models.Value("[ _-]"),
+                    models.Value(""),
+                    models.Value("g"),
+                    function="regexp_replace",
+                ),
                 name="agent_has_one_block_per_label",
-                violation_error_message="This agent has a block of that label already; change that one.",
+                violation_error_message="This agent has a block of that label already, in some spelling; change that one.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(label__regex=LABEL), name="block_label_is_words", violation_error_message=LABEL_RULE
             ),
         ]
 

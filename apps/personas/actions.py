@@ -192,6 +192,7 @@ def propose_rules(
     lines: Sequence[str],
     rationale: str = "",
     evidence: Mapping[str, object] | None = None,
+    taint: Taint | None = None,
 ) -> Proposal:
     """Put new rules before an operator: for one agent, or for the organisation that these settings are of."""
     agent_id = holder.pk if isinstance(holder, Agent) else actor.agent_id
@@ -201,7 +202,14 @@ def propose_rules(
         refuse_flaws(StandingRule, {"text": line})
     sha256 = content_sha256(f"{holder._meta.label_lower}:{holder.pk}")
     change = ProposedChange(
-        Proposal.Kind.RULE_LINES, agent_id, sha256, {"lines": list(lines)}, rationale, evidence or {}, tier=RULES_TIER
+        Proposal.Kind.RULE_LINES,
+        agent_id,
+        sha256,
+        {"lines": list(lines)},
+        rationale,
+        evidence or {},
+        tier=RULES_TIER,
+        taint=taint,
     )
     return open_proposal(holder, actor=actor, act=Act.RULE_PROPOSE, change=change, terms=review_terms(actor))
 
@@ -213,6 +221,7 @@ def propose_rule_change(
     text: str,
     rationale: str = "",
     evidence: Mapping[str, object] | None = None,
+    taint: Taint | None = None,
 ) -> Proposal:
     """Put another wording of a rule before an operator; the rule holds as it stands until then."""
     refuse_flaws(StandingRule, {"text": text})
@@ -226,5 +235,6 @@ def propose_rule_change(
         base_version=rule.version,
         base_content={"text": rule.text},
         tier=RULES_TIER,
+        taint=taint,
     )
     return open_proposal(rule, actor=actor, act=Act.RULE_PROPOSE, change=change, terms=review_terms(actor))

@@ -1,5 +1,6 @@
 """How a proposal of each kind is handed in over a surface that names the kind."""
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -8,7 +9,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid, NotVisible
 from apps.governance.guard import GovernedQuerySet
-from apps.governance.models import Governed, Proposal
+from apps.governance.models import Governed, Proposal, Taint
 from apps.personas.actions import propose_patch, propose_rule_change, propose_rules, propose_sections
 from apps.personas.models import Persona, StandingRule
 from apps.review.applier import Target, Values
@@ -25,10 +26,11 @@ def ask(
     *,
     actor: Actor,
     content: Values,
+    taint: Taint,
     rationale: str = "",
     evidence: Mapping[str, Any] | None = None,
 ) -> Proposal:
-    """Put a change before a person. The rules' target is an agent's id, or none for the organisation's."""
+    """Put a change before a person, in whose words the caller says. The rules' target is an agent's id, or none for all."""
     if kind not in _ASKED:
         raise Invalid(
             f"{kind.label} is not asked for by itself. Ask for one of: {', '.join(_ASKED)}.",
@@ -36,7 +38,21 @@ def ask(
         )
     with acting(actor):
         target = _target(kind, target_id, actor)
-        return _ASKED[kind](target, actor, content, rationale, evidence or {})
+        return _ASKED[kind](target, content, {"actor": actor, "evidence": evidence or {}, "taint": taint}, rationale)
+
+
+def said_in(content: Values, rationale: str) -> str:
+    """All that somebody says in a proposal, line by line, also where it is not what the kind asks for."""
+    said, left = [], deque[object]([content, rationale])
+    while left:
+        value = left.popleft()
+        if isinstance(value, Mapping):
+            value = [part for pair in value.items() for part in pair]
+        if isinstance(value, list):
+            left.extendleft(reversed(value))
+        else:
+            said.append(str(value))
+    return "\n".join(said)
 
 
 _MODELS: Mapping[Kind, type[Governed]] = MappingProxyType(
@@ -83,27 +99,23 @@ def _lines(content: Values) -> list[str]:
     return lines
 
 
-Asked = Callable[[Target, Actor, Values, str, Mapping[str, Any]], Proposal]
+# Who asks, with which evidence and in whose words, as the acts take it.
+Asking = Mapping[str, Any]
+Asked = Callable[[Target, Values, Asking, str], Proposal]
 
 _ASKED: Mapping[Kind, Asked] = MappingProxyType(
     {
-        Kind.PERSONA_PATCH: lambda row, actor, content, _, evidence: propose_patch(
-            row, actor=actor, text=_text(content, "text"), evidence=evidence
+        Kind.PERSONA_PATCH: lambda row, content, by, _: propose_patch(row, text=_text(content, "text"), **by),
+        Kind.PERSONA_FIELDS: lambda row, content, by, why: propose_sections(
+            row, values=_texts(content), rationale=why, **by
         ),
-        Kind.PERSONA_FIELDS: lambda row, actor, content, why, evidence: propose_sections(
-            row, actor=actor, values=_texts(content), rationale=why, evidence=evidence
+        Kind.SKILL_REVISION: lambda row, content, by, why: propose_revision(
+            row, values=_texts(content), rationale=why, **by
         ),
-        Kind.SKILL_REVISION: lambda row, actor, content, why, evidence: propose_revision(
-            row, actor=actor, values=_texts(content), rationale=why, evidence=evidence
-        ),
-        Kind.SKILL_DEPRECATION: lambda row, actor, _, why, evidence: propose_deprecation(
-            row, actor=actor, rationale=why, evidence=evidence
-        ),
-        Kind.RULE_LINES: lambda row, actor, content, why, evidence: propose_rules(
-            row, actor=actor, lines=_lines(content), rationale=why, evidence=evidence
-        ),
-        Kind.RULE_CHANGE: lambda row, actor, content, why, evidence: propose_rule_change(
-            row, actor=actor, text=_text(content, "text"), rationale=why, evidence=evidence
+        Kind.SKILL_DEPRECATION: lambda row, _, by, why: propose_deprecation(row, rationale=why, **by),
+        Kind.RULE_LINES: lambda row, content, by, why: propose_rules(row, lines=_lines(content), rationale=why, **by),
+        Kind.RULE_CHANGE: lambda row, content, by, why: propose_rule_change(
+            row, text=_text(content, "text"), rationale=why, **by
         ),
     }
 )

@@ -76,13 +76,14 @@ def amend_skill(
     reason: str = "",
     taint: Taint | None = None,
 ) -> Skill:
-    """Edit a draft. An approved skill is revised or proposed instead, so that what customers get was always approved (Z-3)."""
+    """Edit a draft; whose words went into it, they stay. What is approved is revised or proposed instead (Z-3)."""
     _refuse_another_author(skill, actor, Act.SKILL_AMEND)
     with acting(actor):
         with governed(Act.SKILL_AMEND, skill, actor=actor, read_at=read_at, reason=reason) as row:
             _refuse_unless_draft(row)
             take_values(row, Act.SKILL_AMEND, values)
-        submit_draft(skill, actor=actor, taint=taint)
+            row.taint = Taint.joined(row.taint, taint or row.taint)
+        submit_draft(skill, actor=actor)
     return skill
 
 
@@ -126,6 +127,7 @@ def publish_skill(skill: Skill, *, actor: Actor, proposal: Proposal, reason: str
                 take_values(row, Act.SKILL_AMEND, proposal.words)
         with governed(Act.SKILL_APPROVE, skill, actor=actor, reason=why) as row:
             row.approve()
+            row.taint = Taint.joined(row.taint, proposal.taint)
             _sign(row, actor)
     return skill
 
@@ -193,7 +195,15 @@ def discard_skill(skill: Skill, *, actor: Actor, read_at: int | None = None, rea
             withdraw_proposal(waiting, actor=actor, reason=reason)
 
 
-def attach_file(skill: Skill, *, actor: Actor, file: Attached, read_at: int | None = None, reason: str = "") -> Skill:
+def attach_file(
+    skill: Skill,
+    *,
+    actor: Actor,
+    file: Attached,
+    read_at: int | None = None,
+    reason: str = "",
+    taint: Taint | None = None,
+) -> Skill:
     """Put a stored file at the end of a skill's files; on an approved skill a person signs the whole anew (R091)."""
 
     def added(files: Files) -> Files:
@@ -201,7 +211,7 @@ def attach_file(skill: Skill, *, actor: Actor, file: Attached, read_at: int | No
             raise refused(full)
         return (*files, file)
 
-    return _change_files(Act.SKILL_ATTACH, skill, actor, added, read_at, reason)
+    return _change_files(Act.SKILL_ATTACH, skill, actor, added, read_at, reason=reason, taint=taint)
 
 
 def detach_file(skill: Skill, *, actor: Actor, name: str, read_at: int | None = None, reason: str = "") -> Skill:
@@ -213,7 +223,7 @@ def detach_file(skill: Skill, *, actor: Actor, name: str, read_at: int | None = 
             raise NotVisible(f"This skill has no file {name}.")
         return kept
 
-    return _change_files(Act.SKILL_DETACH, skill, actor, left, read_at, reason)
+    return _change_files(Act.SKILL_DETACH, skill, actor, left, read_at, reason=reason)
 
 
 def arrange_files(
@@ -227,7 +237,7 @@ def arrange_files(
             raise refused(arranged)
         return arranged
 
-    return _change_files(Act.SKILL_ARRANGE, skill, actor, ordered, read_at, reason)
+    return _change_files(Act.SKILL_ARRANGE, skill, actor, ordered, read_at, reason=reason)
 
 
 def count_use(skill: Skill, *, actor: Actor) -> None:
@@ -241,7 +251,14 @@ def count_use(skill: Skill, *, actor: Actor) -> None:
 
 
 def _change_files(
-    act: Act, skill: Skill, actor: Actor, change: Callable[[Files], Files], read_at: int | None, reason: str
+    act: Act,
+    skill: Skill,
+    actor: Actor,
+    change: Callable[[Files], Files],
+    read_at: int | None,
+    *,
+    reason: str,
+    taint: Taint | None = None,
 ) -> Skill:
     authorize(actor, act, skill.tenant_id, agent_id=skill.agent_id)
     # Said before the door, whose lock the database already refuses.
@@ -249,7 +266,9 @@ def _change_files(
     with acting(actor):
         with governed(act, skill, actor=actor, read_at=read_at, reason=reason) as row:
             refuse_change(row, actor, act)
+            refuse_quarantined(row)
             row.attachments = [asdict(file) for file in change(row.files)]
+            row.taint = Taint.joined(row.taint, taint or row.taint)
             if row.status == Skill.Status.APPROVED:
                 _sign(row, actor)
         if skill.status == Skill.Status.DRAFT:

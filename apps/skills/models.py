@@ -83,6 +83,11 @@ class Skill(Governed):
                 violation_error_message="This agent has a skill of that name already, in some state.",
             ),
             models.CheckConstraint(
+                condition=models.Q(name__regex=NAME_PATTERN),
+                name="skill_name_is_lower_case",
+                violation_error_message=NAME_RULE,
+            ),
+            models.CheckConstraint(
                 condition=~models.Q(status="approved") | ~models.Q(approved_by=""),
                 name="approved_skill_names_its_approver",
             ),

@@ -18,9 +18,7 @@ from apps.skills.rules import touches
 from apps.tenants.terms import review_terms
 
 
-def submit_draft(
-    skill: Skill, *, actor: Actor, evidence: Mapping[str, Any] | None = None, taint: Taint | None = None
-) -> Proposal:
+def submit_draft(skill: Skill, *, actor: Actor, evidence: Mapping[str, Any] | None = None) -> Proposal:
     """Put a draft before the reviewers as it stands; what they approve are exactly these bytes."""
     _refuse_held(skill, actor)
     texts = skill.texts
@@ -32,7 +30,7 @@ def submit_draft(
         evidence=evidence or {},
         base_version=skill.version,
         tier=tier_of(touches(texts.values())),
-        taint=Taint.joined(skill.taint, taint or skill.taint),
+        taint=Taint(skill.taint),
     )
     return open_proposal(skill, actor=actor, act=Act.PROPOSAL_SUBMIT, change=change, terms=review_terms(actor))
 
@@ -55,11 +53,16 @@ def propose_revision(
 
 
 def propose_deprecation(
-    skill: Skill, *, actor: Actor, rationale: str, evidence: Mapping[str, Any] | None = None
+    skill: Skill,
+    *,
+    actor: Actor,
+    rationale: str,
+    evidence: Mapping[str, Any] | None = None,
+    taint: Taint | None = None,
 ) -> Proposal:
     """Ask a person to retire a skill (R020, Z-2)."""
     tier = tier_of({Touch.RETIREMENT})
-    change = _change(Proposal.Kind.SKILL_DEPRECATION, skill, {}, rationale, evidence, tier=tier)
+    change = _change(Proposal.Kind.SKILL_DEPRECATION, skill, {}, rationale, evidence, tier=tier, taint=taint)
     return open_proposal(skill, actor=actor, act=Act.SKILL_PROPOSE, change=change, terms=review_terms(actor))
 
 

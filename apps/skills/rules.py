@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from apps.governance.tiers import Touch
+from apps.prompt.folding import fold, unfolded
 from apps.prompt.tool_names import Effect, effects_in
 from apps.prompt.visible import visible
 
@@ -126,7 +127,8 @@ def crowded(files: Sequence[Attached], name: str, files_per_skill: int) -> Refus
         return Refused(
             "file", f"A skill has at most {files_per_skill} files, and this one has {len(files)}. Remove one."
         )
-    if any(file.name.casefold() == name.casefold() for file in files):
+    # Looked at as a reader does: another case or a letter that poses as another makes no other name.
+    if any(_as_read(file.name) == _as_read(name) for file in files):
         return Refused("name", f"This skill has a file {name} already. Remove that one, or choose another name.")
     return None
 
@@ -142,6 +144,10 @@ def rearranged(files: Sequence[Attached], names: Sequence[str]) -> tuple[Attache
 def mentions(body: str, name: str) -> bool:
     """Whether a runbook refers to a file; one that it does not refer to is no agent's business (R091)."""
     return name.casefold() in body.casefold()
+
+
+def _as_read(name: str) -> str:
+    return " ".join(fold(unfolded(name)).text.split())
 
 
 def _extension(name: str) -> str:

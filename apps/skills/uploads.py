@@ -8,6 +8,7 @@ from django.db import connection
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize
+from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.skills.actions import attach_file
 from apps.skills.files import refuse_change, refused
@@ -23,9 +24,16 @@ SELECT coalesce(sum((file ->> 'size_bytes')::bigint), 0)
 
 
 def upload_file(
-    skill: Skill, *, actor: Actor, name: str, content: bytes, read_at: int | None = None, reason: str = ""
+    skill: Skill,
+    *,
+    actor: Actor,
+    name: str,
+    content: bytes,
+    read_at: int | None = None,
+    reason: str = "",
+    taint: Taint | None = None,
 ) -> Skill:
-    """Attach what somebody sent. Whatever can be refused is refused before a byte is stored."""
+    """Attach what somebody sent, in whose words the caller says. What can be refused is refused before a byte is stored."""
     authorize(actor, Act.SKILL_ATTACH, skill.tenant_id, agent_id=skill.agent_id)
     refuse_change(skill, actor, Act.SKILL_ATTACH)
     vetted = vet_file(name, content, settings.ATTACHMENT_BYTES)
@@ -42,7 +50,7 @@ def upload_file(
         key=keep(actor.tenant_id, content),
         uploaded_by=actor.label,
     )
-    return attach_file(skill, actor=actor, file=file, read_at=read_at, reason=reason)
+    return attach_file(skill, actor=actor, file=file, read_at=read_at, reason=reason, taint=taint)
 
 
 def stored_bytes(tenant_id: int) -> int:

@@ -27,6 +27,17 @@ def test_an_agent_has_one_block_per_label(world: World) -> None:
     assert make_block(make_world(), "Preferences").pk
 
 
+@pytest.mark.parametrize("label", ["preferences", "PREFERENCES", "Prefer-ences", "pre_fer ences"])
+def test_no_two_labels_differ_by_case_or_by_what_stands_between_words_alone(world: World, label: str) -> None:
+    # Neither a model nor a reviewer tells them apart.
+    make_block(world, "Preferences")
+    other = make_block(world, "Hours")
+    with pytest.raises(Conflicting, match="a block of that label already, in some spelling"):
+        make_block(world, label)
+    with pytest.raises(Conflicting):
+        write_block(other, actor=world.operator, values={"label": label})
+
+
 @pytest.mark.parametrize("label", ["BusinessFacts", "opening-hours", "Persona Belief", "tier_2", "A1"])
 def test_a_label_is_made_of_words(world: World, label: str) -> None:
     # R159

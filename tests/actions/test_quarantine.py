@@ -1,7 +1,7 @@
 """A skill in quarantine: found by no agent, decided on by nobody, and back as it was when a person releases it."""
 
 import pytest
-from django.db import ProgrammingError, connection
+from django.db import IntegrityError, ProgrammingError, connection, transaction
 
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
@@ -10,14 +10,17 @@ from apps.runtime.gather import gather
 from apps.skills.actions import (
     amend_skill,
     approve_skill,
+    arrange_files,
     deprecate_skill,
+    detach_file,
     discard_skill,
     revise_skill,
 )
 from apps.skills.models import Skill
 from apps.skills.quarantine import quarantine_skill, release_skill
+from apps.skills.uploads import upload_file
 from tests.actions.conversing import calls, reply, say, tool
-from tests.factories import World, make_skill, make_world
+from tests.factories import World, make_skill, make_skill_with_file, make_world
 from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
@@ -70,6 +73,47 @@ def test_nothing_is_decided_about_it(world: World) -> None:
     for decide in refused:
         with pytest.raises(IllegalTransition, match=r"in quarantine \(Odd\.\)\. Release it before you decide on it"):
             decide()
+
+
+def test_its_files_are_held_with_it(world: World) -> None:
+    # R091
+    skill = make_skill_with_file(world)
+    quarantine_skill(skill, actor=world.operator, reason="Odd.")
+    refused = (
+        lambda: upload_file(skill, actor=world.operator, name="more.txt", content=b"More"),
+        lambda: detach_file(skill, actor=world.operator, name="prices.csv"),
+        lambda: arrange_files(skill, actor=world.operator, names=["prices.csv"]),
+    )
+    for change in refused:
+        with pytest.raises(IllegalTransition, match="Release it before you decide on it"):
+            change()
+
+
+@pytest.mark.parametrize("column", ["attachments = '[]'", "body = 'Other.'", "taint = 'operator'"])
+def test_the_database_releases_it_only_as_it_went_in(column: str, world: World) -> None:
+    skill = make_skill_with_file(world)
+    quarantine_skill(skill, actor=world.operator, reason="Odd.")
+    release = "UPDATE skills_skill SET quarantined_at = NULL, quarantined_by = '', quarantine_reason = ''"
+    with acting(world.operator), connection.cursor() as cursor:
+        with pytest.raises(IntegrityError, match="in quarantine"), transaction.atomic():
+            cursor.execute(f"{release}, {column} WHERE id = {skill.pk}")
+        cursor.execute(f"{release} WHERE id = {skill.pk}")
+        assert cursor.rowcount == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ("name = 'Issue-A-Refund'", "skill_name_is_lower_case"),
+        ("attachments = attachments || jsonb_set(attachments, '{0,name}', '\"PRICES.csv\"')", "not called alike"),
+    ],
+)
+def test_no_skill_and_no_file_of_one_is_called_like_another_but_for_its_case(
+    values: str, why: str, world: World
+) -> None:
+    make_skill_with_file(world)
+    with pytest.raises(IntegrityError, match=why), acting(world.operator), connection.cursor() as cursor:
+        cursor.execute(f"UPDATE skills_skill SET {values}")  # noqa: S608  # values above
 
 
 def test_it_says_why_and_is_not_there_twice(world: World) -> None:

@@ -82,6 +82,24 @@ def test_agents_revise_what_another_agent_asked_of_a_rule_they_share(world: Worl
         assert not Proposal.objects.visible_to(other).filter(pk=mine.pk).exists()
 
 
+def test_what_people_ask_of_a_shared_rule_is_neither_seen_nor_felt_by_agents(world: World) -> None:
+    rule = make_rule(world, of_agent=False)
+    with acting(world.operator):
+        settings = TenantSettings.objects.visible_to(world.operator).get()
+    wording = propose_rule_change(rule, actor=world.operator, text="Name rivals with respect.")
+    lines = propose_rules(settings, actor=world.operator, lines=["Never speak of the merger."])
+    with acting(world.bot):
+        assert not Proposal.objects.visible_to(world.bot).exists()
+    asked = propose_rule_change(rule, actor=world.bot, text="Never name a rival.")
+    more = propose_rules(settings, actor=world.bot, lines=["Be brief."])
+    assert {asked.pk, more.pk}.isdisjoint({wording.pk, lines.pk})
+    again = propose_rule_change(rule, actor=world.operator, text="Name rivals kindly.")
+    assert (again.pk, again.words) == (wording.pk, {"text": "Name rivals kindly."})
+    with acting(world.bot):
+        seen = Proposal.objects.visible_to(world.bot).order_by("id")
+        assert [row.words for row in seen] == [{"text": "Never name a rival."}, {"lines": ["Be brief."]}]
+
+
 def test_who_asks_again_is_told_what_was_rejected_before(world: World) -> None:
     persona = make_persona(world)
     rejected = propose_patch(persona, actor=world.bot, text="Say hello first.")

@@ -130,7 +130,7 @@ def test_every_field_the_policy_governs_or_stamps_is_a_column_of_its_noun() -> N
 def test_an_agent_may_write_no_column_that_only_people_decide() -> None:
     # R017, R018
     agents = {(right.table, right.right) for right in rights_of_policy() if right.role == "agent"}
-    decided = {("skills_skill", f"UPDATE ({name})") for name in ("status", "approved_by", "approved_sha256", "taint")}
+    decided = {("skills_skill", f"UPDATE ({name})") for name in ("status", "approved_by", "approved_sha256")}
     assert not agents & decided
     assert not [table for table, _ in agents if table.startswith("personas_")]
     assert set(DATABASE_ROLES.values()) >= {"operator", "agent", "worker"}

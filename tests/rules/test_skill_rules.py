@@ -151,6 +151,9 @@ def test_a_skill_has_so_many_files_and_each_name_once() -> None:
     assert crowded(files, "A.TXT", 2) == Refused(
         "name", "This skill has a file A.TXT already. Remove that one, or choose another name."
     )
+    # A Cyrillic letter, and a wide one.
+    assert crowded(files, "\N{CYRILLIC SMALL LETTER A}.txt", 2)
+    assert crowded(files, "\N{FULLWIDTH LATIN SMALL LETTER A}.txt", 2)
     assert crowded(files, "b.txt", 1) == Refused("file", "A skill has at most 1 files, and this one has 1. Remove one.")
 
 
