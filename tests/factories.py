@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from django.utils import timezone
+
 from apps.conversations.actions import append_messages, open_conversation, receive_message
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import Line, ToolCall
@@ -79,8 +81,10 @@ def make_world(key: str = "", agent_key: str = "support", memory_review: MemoryR
 
 
 def make_user(username: str) -> User:
-    """A person who can sign in with PASSWORD; people are made before any tenant is chosen."""
-    return User.objects.create_user(username=username, email=username, password=PASSWORD, is_staff=True)
+    """A person known to own the address, who can sign in with PASSWORD; people are made before any tenant is chosen."""
+    return User.objects.create_user(
+        username=username, email=username, password=PASSWORD, is_staff=True, address_proven_at=timezone.now()
+    )
 
 
 def make_staff(username: str = "") -> User:

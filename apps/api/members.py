@@ -1,7 +1,7 @@
 """Members of the tenant, read by people; they are decided on in the console."""
 
 from django.db.models import F, QuerySet
-from rest_framework.serializers import CharField
+from rest_framework.serializers import BooleanField, CharField
 
 from apps.api.filters import BooleanFilter, ChoiceFilter, FilterSet
 from apps.api.rows import STAMPS, Shown
@@ -13,10 +13,11 @@ class MemberRow(Shown[Membership]):
     """Who belongs to the tenant, as what."""
 
     username = CharField(read_only=True)
+    is_awaited = BooleanField(read_only=True, help_text="True until they used the link they were given.")
 
     class Meta:
         model = Membership
-        fields = ("id", "username", "role", "is_active", *STAMPS)
+        fields = ("id", "username", "role", "is_active", "is_awaited", *STAMPS)
         read_only_fields = fields
 
 

@@ -27,6 +27,7 @@ def offers() -> dict[Act, list[str]]:
     # The switcher stands outside every tenant's books, so no page of a row declares these.
     found[Act.TENANT_ENTER].append("tenants: Enter")
     found[Act.TENANT_LEAVE].append("banner: Leave")
+    found[Act.MEMBER_ACCEPT].append("invitation: Join")
     return found
 
 

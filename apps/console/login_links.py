@@ -5,6 +5,7 @@ from django.contrib import messages
 from django.contrib.admin import AdminSite
 from django.contrib.auth import login
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
+from django.core import signing
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -15,11 +16,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.debug import sensitive_variables
 
+from apps.console.requests import TENANT_KEY
 from apps.governance.acting import outside
-from apps.tenants.models import User
+from apps.tenants.invitations import Invitation, accept, invitation_of
+from apps.tenants.models import Membership, User
+from apps.tenants.people import opens_more, prove_address
 
 LIFETIME_SECONDS = 15 * 60
 INVITATION_SECONDS = 3 * 24 * 3600
+INVITATIONS = "apps.console.login_links.invitations"
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -41,15 +46,7 @@ class LoginLinks(PasswordResetTokenGenerator):
         return f"{user.pk}{user.password}{last_login}{timestamp}{user.is_active}"
 
 
-class Invitations(LoginLinks):
-    """The same for people an admin invites or resets, who may read it days later."""
-
-    key_salt = "apps.console.login_links.invitations"
-    lifetime_seconds = INVITATION_SECONDS
-
-
 links = LoginLinks()
-invitations = Invitations()
 
 
 def login_link_path(user: User) -> str:
@@ -58,31 +55,66 @@ def login_link_path(user: User) -> str:
     return reverse("admin:login_link", args=[coded, links.make_token(user)])
 
 
-def invitation_to(user_id: int) -> str:
-    """The whole address that lets this person in once."""
+def invitation_to(membership: Membership) -> str:
+    """The whole address that lets the person of this membership into its tenant once; empty where nothing waits for them."""
     with outside():
-        user = User.objects.get(pk=user_id)
-    coded = urlsafe_base64_encode(str(user.pk).encode())
-    path = reverse("admin:invitation", args=[coded, invitations.make_token(user)])
+        waiting = invitation_of(membership.user_id, membership.tenant_id)
+    if waiting is None:
+        return ""
+    said = [membership.user_id, membership.tenant_id, *waiting.state]
+    path = reverse("admin:invitation", args=[signing.dumps(said, salt=INVITATIONS)])
     return f"{settings.ENV.console_url.rstrip('/')}{path}"
 
 
 @sensitive_variables("token")
 @never_cache
 @csrf_protect
-def login_link(
-    request: HttpRequest, coded_id: str, token: str, site: AdminSite, tokens: LoginLinks = links
-) -> HttpResponse:
+def login_link(request: HttpRequest, coded_id: str, token: str, site: AdminSite) -> HttpResponse:
     """Opening the link shows a button, so that no mail scanner uses it up; the button signs in."""
     with transaction.atomic():
         user = _person(coded_id)
-        if user is None or not tokens.check_token(user, token):
+        if user is None or not links.check_token(user, token):
             return render(request, "console/login_link_spent.html", site.each_context(request), status=410)
         if request.method != "POST":
             return render(request, "console/login_link.html", {**site.each_context(request), "person": user})
+        prove_address(user)
         login(request, user, backend=BACKEND)
     messages.success(request, "You are signed in. The link is used up.")
     return HttpResponseRedirect(reverse("admin:index"), status=303)
+
+
+@sensitive_variables("token")
+@never_cache
+@csrf_protect
+def invitation(request: HttpRequest, token: str, site: AdminSite) -> HttpResponse:
+    """The button lets the person of the invitation in; an account that opens other doors too is signed in to first."""
+    with transaction.atomic():
+        found = _invited(token)
+        if found is None:
+            spent = {**site.each_context(request), "days": INVITATION_SECONDS // 86_400}
+            return render(request, "console/invitation_spent.html", spent, status=410)
+        opens_other_doors = opens_more(found.user, found.row.tenant_id)
+        is_theirs = not opens_other_doors or request.user.pk == found.user.pk
+        if request.method != "POST" or not is_theirs:
+            shown = {"found": found, "is_theirs": is_theirs, "signs_in": not opens_other_doors}
+            status = 403 if request.method == "POST" else 200
+            return render(request, "console/invitation.html", {**site.each_context(request), **shown}, status=status)
+        accept(found)
+        if not opens_other_doors:
+            login(request, found.user, backend=BACKEND)
+    request.session[TENANT_KEY] = found.row.tenant_id
+    messages.success(request, f"You are a member of {found.row.tenant.name} now. The link is used up.")
+    return HttpResponseRedirect(reverse("admin:index"), status=303)
+
+
+def _invited(token: str) -> Invitation | None:
+    """What a link was made for, as long as it still waits."""
+    try:
+        user_id, tenant_id, *state = signing.loads(token, salt=INVITATIONS, max_age=INVITATION_SECONDS)
+    except signing.BadSignature:
+        return None
+    waiting = invitation_of(user_id, tenant_id)
+    return waiting if waiting and waiting.state == state else None
 
 
 def _person(coded_id: str) -> User | None:

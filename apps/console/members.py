@@ -18,13 +18,14 @@ from apps.governance.actors import Actor, Role
 from apps.governance.policy import Act
 from apps.tenants.actions import change_role, reactivate_member
 from apps.tenants.grant_models import MemberLimit
+from apps.tenants.invitations import invite
 from apps.tenants.models import Membership
-from apps.tenants.people import dismiss, invite, reset
+from apps.tenants.people import dismiss, reset
 
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """A member at the one moment their link can be shown; without a link for somebody who has an account already."""
+    """A member at the one moment their link can be shown; without a link for whoever is known to own the address."""
 
     row: Membership
     name: str
@@ -40,17 +41,25 @@ class Welcome:
 def member_panels(member: Any, request: HttpRequest) -> dict[str, Any]:
     """What the member is confined to."""
     limits = MemberLimit.objects.visible_to(actor_of(request)).filter(member=member)
-    return {"limits": limits, "name": people_of(request)[label_of(member.user_id)]}
+    name = people_of(request)[label_of(member.user_id)]
+    return {"limits": limits, "name": name, "standing": standing_of(member)}
+
+
+def standing_of(member: Any) -> str:
+    """Whether they may come in, and whether they have."""
+    if not member.is_active:
+        return "deactivated"
+    return "waits for its link" if _waits(member) else "active"
 
 
 def _invite(values: Values, actor: Actor) -> Welcome:
     invited = invite(values["email"], Role(values["role"]), actor=actor)
-    return Welcome(invited.row, values["email"], invitation_to(invited.row.user_id) if invited.is_new else "")
+    return Welcome(invited.row, values["email"], invitation_to(invited.row))
 
 
 def _reset(member: Membership, actor: Actor, said: Values) -> Welcome:
     reset(member, actor=actor, read_at=said["read_at"], reason=said["reason"])
-    return Welcome(member, people_of_tenant(actor)[label_of(member.user_id)], invitation_to(member.user_id))
+    return Welcome(member, people_of_tenant(actor)[label_of(member.user_id)], invitation_to(member))
 
 
 def _deactivate(member: Membership, actor: Actor, said: Values) -> Membership:
@@ -67,6 +76,14 @@ def _change_role(member: Membership, actor: Actor, said: Values) -> Membership:
 
 def _is_active(member: Membership) -> bool:
     return member.is_active
+
+
+def _came_in(member: Any) -> bool:
+    return member.is_active and not member.is_awaited
+
+
+def _waits(member: Any) -> bool:
+    return bool(member.is_awaited)
 
 
 def _is_inactive(member: Membership) -> bool:
@@ -106,7 +123,18 @@ class MemberAdmin(GovernedAdmin):
             done="",
             consequence="Their password and every session end now. You get a link for them that works once.",
             form=OptionalReason,
-            when=_is_active,
+            when=_came_in,
+            answer_template="console/sign_in_link.html",
+        ),
+        Button(
+            "link",
+            "New link",
+            Act.MEMBER_RESET,
+            _reset,
+            done="",
+            consequence="The link they were given ends now. You get another one that works once.",
+            form=OptionalReason,
+            when=_waits,
             answer_template="console/sign_in_link.html",
         ),
         Button(
@@ -137,4 +165,4 @@ class MemberAdmin(GovernedAdmin):
 
     @admin.display(description="State", ordering="is_active")
     def standing(self, member: Membership) -> str:
-        return "active" if member.is_active else "deactivated"
+        return standing_of(member)

@@ -24,7 +24,7 @@ class InvitationForm(GovernedForm):
         label="Mail address",
         max_length=150,
         widget=UnfoldAdminTextInputWidget,
-        help_text="They sign in by it. A person nobody knew yet gets a link that works once.",
+        help_text="They sign in by it, and come in by a link that works once.",
     )
 
 

@@ -25,7 +25,7 @@ from apps.console.dashboard import overview
 from apps.console.extractions import ExtractionAdmin
 from apps.console.identity_cards import IdentityCardAdmin
 from apps.console.invokables import InvokableAdmin
-from apps.console.login_links import invitations, login_link
+from apps.console.login_links import invitation, login_link
 from apps.console.members import MemberAdmin
 from apps.console.memory import MemoryAdmin
 from apps.console.overlays import OverlayAdmin
@@ -122,12 +122,7 @@ class ConsoleSite(UnfoldAdminSite):
             ),
             path("prompt/<int:agent_id>/", self.admin_view(prompt_page), {"site": self}, name="prompt_at"),
             path("restore/", self.admin_view(partial(restore_page, self)), name="restore"),
-            path(
-                "invitation/<str:coded_id>/<str:token>/",
-                login_link,
-                {"site": self, "tokens": invitations},
-                name="invitation",
-            ),
+            path("invitation/<str:token>/", invitation, {"site": self}, name="invitation"),
             path("tenant/", self.admin_view(partial(switch_tenant, self)), name="switch_tenant"),
             path("tenant/leave/", self.admin_view(leave_tenant), name="leave_tenant"),
             *super().get_urls(),

@@ -99,6 +99,7 @@ class Act(StrEnum):
     TOKEN_ROTATE = "token.rotate"
     MEMBER_ADD = "member.add"
     MEMBER_INVITE = "member.invite"
+    MEMBER_ACCEPT = "member.accept"
     MEMBER_DEACTIVATE = "member.deactivate"
     MEMBER_REACTIVATE = "member.reactivate"
     MEMBER_CHANGE_ROLE = "member.change_role"
@@ -245,6 +246,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.TOKEN_ROTATE: Rule(_ADMIN | _SYSTEM, stamps=("expires_at",)),
         Act.MEMBER_ADD: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
         Act.MEMBER_INVITE: Rule(_HOUSE, ("user", "role"), settled=frozenset({"user"}), does=Does.MAKES),
+        Act.MEMBER_ACCEPT: Rule(PEOPLE, stamps=("accepted_at",)),
         Act.MEMBER_DEACTIVATE: Rule(_HOUSE, ("is_active",)),
         Act.MEMBER_REACTIVATE: Rule(_HOUSE, ("is_active",)),
         Act.MEMBER_CHANGE_ROLE: Rule(_ADMIN | _SYSTEM, ("role",)),

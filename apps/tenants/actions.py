@@ -77,6 +77,17 @@ def invite_member(user: User, *, actor: Actor, role: Role) -> Membership:
     return membership
 
 
+def accept_membership(membership: Membership, *, actor: Actor) -> Membership:
+    """Come in as whom an invitation names; `tenants.invitations.accept` says who may act as that person."""
+    with governed(Act.MEMBER_ACCEPT, membership, actor=actor) as row:
+        if row.user_id != actor.user_id:
+            raise NotPermitted("This invitation names somebody else. They accept it by their link.")
+        if not (row.is_active and row.awaits_its_person):
+            raise Conflicting("There is nothing left to accept. Ask an admin of the tenant for another link.")
+        row.accepted_at = timezone.now()
+    return membership
+
+
 def deactivate_member(
     membership: Membership, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> Membership:

@@ -1,36 +1,34 @@
-"""People before they are anybody's members, and what happens to a person when a membership does.
+"""People apart from their memberships, and what happens to a person when a membership does.
 
 A person belongs to no tenant, so what is written of them is written outside every tenant, in the act's own transaction.
 """
 
-from dataclasses import dataclass
+from typing import Final
 
-from django.core.exceptions import ValidationError
+from django.contrib.auth.hashers import make_password
+from django.db import transaction
 from django.db.models import F
+from django.utils import timezone
 
 from apps.governance.acting import acting, outside
-from apps.governance.actors import Actor, Role
-from apps.governance.door import invalid
+from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting
-from apps.tenants.actions import deactivate_member, invite_member, reset_member
+from apps.tenants.actions import deactivate_member, reset_member
 from apps.tenants.identity import memberships_of
 from apps.tenants.models import Membership, User
 
-
-@dataclass(frozen=True, slots=True)
-class Invited:
-    """A new member. `is_new` says that nobody knew the person before, so that a link to sign in may be shown."""
-
-    row: Membership
-    is_new: bool
+WIDER: Final = (
+    "This person's account opens more than this tenant, so no admin of it may reset it."
+    " They change the password themselves, or the installation's owner runs: manage.py login_link."
+)
 
 
 def person_named(username: str) -> User:
-    """The person of this user name, made if there is none; they sign in by a one-time link until they set a password.
+    """The person of this user name, whatever its case, made if there is none; they sign in by a one-time link first.
 
     Raises ValidationError for a name that cannot be one.
     """
-    known = User.objects.filter(username=username, is_service=False).first()
+    known = User.objects.filter(username__iexact=username, is_service=False).first()
     if known is not None:
         return known
     user = User(username=username, email=username if "@" in username else "", is_staff=True)
@@ -41,22 +39,16 @@ def person_named(username: str) -> User:
 
 
 def person_signed_in(email: str) -> User | None:
-    """The person an identity provider vouches for: known here under this address and active. Membership decides the rest."""
-    people = User.objects.filter(username__iexact=email, is_active=True, is_service=False)
-    found = list(people[:2])
-    return found[0] if len(found) == 1 else None
+    """The person an identity provider vouches for: known here under this address and active. Membership decides the rest.
 
-
-def invite(email: str, role: Role, *, actor: Actor) -> Invited:
-    """Let a person into the tenant, made if nobody knows them yet."""
-    with acting(actor):
-        with outside():
-            is_new = not User.objects.filter(username=email).exists()
-            try:
-                user = person_named(email)
-            except ValidationError as refusal:
-                raise invalid(refusal) from refusal
-        return Invited(invite_member(user, actor=actor, role=role), is_new)
+    The first time it proves the address, and ends the password and the sessions of whoever used the account until then.
+    """
+    with transaction.atomic():
+        people = User.objects.select_for_update().filter(is_active=True, is_service=False)
+        user = people.filter(username__iexact=email).first()
+        if user is not None:
+            prove_address(user)
+    return user
 
 
 def dismiss(membership: Membership, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Membership:
@@ -73,26 +65,37 @@ def reset(membership: Membership, *, actor: Actor, read_at: int | None = None, r
     """Make the old password worthless and end every session; a new link lets the person in.
 
     Refused for whoever belongs to another tenant too or runs the installation: a link of theirs would open more than this one.
+    The account of somebody who has not come in yet is not the tenant's to touch; they only get another link.
     """
     with acting(actor):
         with outside():
-            _refuse_wider(membership, actor.tenant_id)
-        reset_member(membership, actor=actor, read_at=read_at, reason=reason)
-        with outside():
             user = User.objects.select_for_update().get(pk=membership.user_id)
-            user.set_unusable_password()
-            user.save(update_fields=["password"])
-            _end_sessions(user.pk)
+            came_in = actor.tenant_id in dict(memberships_of(user.pk))
+            if came_in and opens_more(user, actor.tenant_id):
+                raise Conflicting(WIDER)
+        reset_member(membership, actor=actor, read_at=read_at, reason=reason)
+        if came_in:
+            with outside():
+                begin_anew(user)
     return membership
 
 
-def _refuse_wider(membership: Membership, tenant_id: int) -> None:
-    elsewhere = [each for each, _ in memberships_of(membership.user_id) if each != tenant_id]
-    if elsewhere or User.objects.filter(pk=membership.user_id, is_superuser=True).exists():
-        raise Conflicting(
-            "This person's account opens more than this tenant, so no admin of it may reset it."
-            " They change the password themselves, or the installation's owner runs: manage.py login_link."
-        )
+def opens_more(user: User, tenant_id: int) -> bool:
+    """Whether the account opens another tenant than this one, or the installation."""
+    return user.is_superuser or any(each != tenant_id for each, _ in memberships_of(user.pk))
+
+
+def prove_address(user: User) -> None:
+    """Note that whoever signs in now owns the address. The first time, whoever else used the account is out."""
+    if user.address_proven_at is None:
+        begin_anew(user, address_proven_at=timezone.now())
+
+
+def begin_anew(user: User, **noted: object) -> None:
+    """Make the password worthless, end every session, and forget whose address it was, unless that is what was noted."""
+    values = {"address_proven_at": None, **noted, "password": make_password(None)}
+    User.objects.filter(pk=user.pk).update(session_generation=F("session_generation") + 1, **values)
+    user.refresh_from_db()
 
 
 def _end_sessions(user_id: int) -> None:

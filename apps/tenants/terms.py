@@ -3,7 +3,7 @@
 from apps.governance.acting import acting
 from apps.governance.actors import PEOPLE, Actor
 from apps.governance.tiers import Terms
-from apps.tenants.models import Membership, TenantSettings
+from apps.tenants.models import OPEN, Membership, TenantSettings
 
 
 def review_terms(actor: Actor) -> Terms:
@@ -15,5 +15,5 @@ def review_terms(actor: Actor) -> Terms:
 
 
 def _people(actor: Actor) -> frozenset[int]:
-    members = Membership.objects.visible_to(actor).filter(is_active=True, role__in=[role.value for role in PEOPLE])
+    members = Membership.objects.visible_to(actor).filter(OPEN, role__in=[role.value for role in PEOPLE])
     return frozenset(members.values_list("user_id", flat=True))

@@ -6,14 +6,14 @@ import pytest
 
 from apps.governance.acting import acting, acting_actor, outside
 from apps.governance.actors import Role
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid
+from apps.governance.errors import Conflicting, IllegalTransition
 from apps.governance.models import ChangeRecord
 from apps.governance.policy import Act
 from apps.tenants.actions import add_member, change_role, deactivate_member, limit_member, reactivate_member
 from apps.tenants.grant_models import MemberLimit
 from apps.tenants.identity import member_named, memberships_of
 from apps.tenants.models import Membership, User
-from apps.tenants.people import dismiss, invite, person_signed_in, reset
+from apps.tenants.people import dismiss, person_signed_in, reset
 from tests.factories import World, make_member, make_user, make_world, member_of
 
 pytestmark = pytest.mark.django_db
@@ -32,33 +32,6 @@ def sessions_of(user_id: int) -> str:
 def acts(world: World) -> list[str]:
     with acting(world.admin):
         return list(ChangeRecord.objects.order_by("id").values_list("act", flat=True))
-
-
-def test_an_invitation_makes_the_person_and_the_membership(world: World) -> None:
-    invited = invite("ada@example.org", Role.OPERATOR, actor=world.admin)
-    user = User.objects.get(username="ada@example.org")
-    assert invited.is_new
-    assert not user.has_usable_password()
-    assert memberships_of(user.pk) == [(world.tenant.pk, Role.OPERATOR)]
-    assert acts(world)[-1] == "member.invite"
-
-
-def test_somebody_with_an_account_is_let_in_and_their_account_left_alone(world: World) -> None:
-    # A link of theirs would open their other tenants to whoever invited them.
-    other = make_world()
-    before = sessions_of(other.admin_user.pk)
-    invited = invite(other.admin_user.username, Role.OPERATOR, actor=world.admin)
-    assert not invited.is_new
-    assert len(memberships_of(other.admin_user.pk)) == 2
-    assert sessions_of(other.admin_user.pk) == before
-
-
-def test_an_invitation_that_is_refused_makes_nobody(world: World) -> None:
-    with pytest.raises(Invalid):
-        invite("not a name!", Role.OPERATOR, actor=world.admin)
-    with pytest.raises(Invalid):
-        invite("bot@example.org", Role.AGENT, actor=world.admin)
-    assert not User.objects.filter(username="bot@example.org").exists()
 
 
 def test_a_deactivated_member_is_nobody_from_the_next_request_on(world: World) -> None:

@@ -70,6 +70,7 @@ class Console:
         Act.TENANT_CREATE: "tenants are made by a command",
         Act.TENANT_ENTER: "a missing right must read like an unknown key; test_visits_of_staff proves it",
         Act.TENANT_LEAVE: "without a visit there is nothing to leave; test_visits_of_staff proves it",
+        Act.MEMBER_ACCEPT: "its link is followed by whoever is nobody here yet; test_invitations proves it",
         Act.MEMBER_ADD: "members are invited here; the bare act is the command's",
     }
     not_for: Mapping[tuple[Act, Role], str] = {

@@ -57,6 +57,7 @@ class Rest:
         Act.MEMBER_ADD: "members are added by a command",
         Act.CHECKPOINT_MAKE: "checkpoints are made in the console or by a command",
         Act.MEMBER_INVITE: "members are decided on in the console",
+        Act.MEMBER_ACCEPT: "an invitation is accepted by its link",
         Act.MEMBER_DEACTIVATE: "members are decided on in the console",
         Act.MEMBER_REACTIVATE: "members are decided on in the console",
         Act.MEMBER_CHANGE_ROLE: "members are decided on in the console",

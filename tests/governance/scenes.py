@@ -46,6 +46,7 @@ from tests.factories import (
     make_user,
     make_visit,
     make_world,
+    member_of,
 )
 from tests.reviewing import say_yes
 
@@ -228,6 +229,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.TOKEN_ROTATE: lambda world: issue_token(world.agent, actor=world.admin, name="spare").row,
     Act.MEMBER_ADD: lambda world: make_user(f"new@{world.tenant.key}.example"),
     Act.MEMBER_INVITE: lambda world: make_user(f"new@{world.tenant.key}.example"),
+    Act.MEMBER_ACCEPT: lambda world: member_of(world, world.operator_user),
     Act.MEMBER_DEACTIVATE: make_member,
     Act.MEMBER_REACTIVATE: lambda world: deactivate_member(make_member(world), actor=world.admin),
     Act.MEMBER_CHANGE_ROLE: make_member,

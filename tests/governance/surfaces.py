@@ -73,6 +73,7 @@ from apps.skills.uploads import upload_file
 from apps.switches.actions import lift_switch, throw_switch
 from apps.switches.models import Switch
 from apps.tenants.actions import (
+    accept_membership,
     add_member,
     allow_invokable,
     amend_agent,
@@ -135,6 +136,7 @@ class Actions:
     not_offered: Mapping[Act, str] = {Act.GRANT_SYNC: SYNCS}
     not_for: Mapping[tuple[Act, Role], str] = {
         (Act.PROPOSAL_UNDO, Role.ADMIN): "whoever applied it undoes it; in the scene that is the operator",
+        (Act.MEMBER_ACCEPT, Role.ADMIN): "everybody accepts their own; in the scene that is the operator's",
     }
 
     performed: ClassVar[Mapping[Act, Callable[[Scene, Any, Actor], object]]] = {
@@ -234,6 +236,7 @@ class Actions:
             "Before the sale", actor=actor, agent_id=scene.world.agent.pk
         ),
         Act.MEMBER_INVITE: lambda _, user, actor: invite_member(user, actor=actor, role=Role.OPERATOR),
+        Act.MEMBER_ACCEPT: lambda _, row, actor: accept_membership(row, actor=actor),
         Act.MEMBER_DEACTIVATE: lambda _, row, actor: deactivate_member(row, actor=actor),
         Act.MEMBER_REACTIVATE: lambda _, row, actor: reactivate_member(row, actor=actor),
         Act.MEMBER_CHANGE_ROLE: lambda _, row, actor: change_role(row, actor=actor, role=Role.ADMIN),

@@ -8,6 +8,7 @@ from apps.restoration.actions import make_checkpoint
 from apps.switches.actions import lift_switch, throw_switch
 from apps.switches.models import Switch
 from apps.tenants.actions import (
+    accept_membership,
     add_member,
     allow_invokable,
     amend_agent,
@@ -108,6 +109,7 @@ TENANTS: Mapping[Act, Deed] = {
     Act.TOKEN_ROTATE: lambda chosen: rotate_token(chosen.row(AgentToken), actor=chosen.actor),
     Act.MEMBER_ADD: _new_member(add_member),
     Act.MEMBER_INVITE: _new_member(invite_member),
+    Act.MEMBER_ACCEPT: lambda chosen: accept_membership(chosen.row(Membership), actor=chosen.actor),
     Act.MEMBER_DEACTIVATE: amending(Membership, deactivate_member),
     Act.MEMBER_REACTIVATE: amending(Membership, reactivate_member),
     Act.MEMBER_CHANGE_ROLE: _role,

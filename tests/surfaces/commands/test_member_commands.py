@@ -50,12 +50,11 @@ def test_an_invited_person_comes_in_once_by_the_printed_link(world: World) -> No
     assert acts_of(world, Act.MEMBER_INVITE) == ["system"]
 
 
-def test_no_link_is_printed_for_an_account_that_exists(world: World) -> None:
-    # R006: it would open their other tenants.
+def test_no_link_is_printed_for_whoever_is_known_to_own_the_address(world: World) -> None:
     other = make_world()
     seen = run("invite_member", other.admin_user.username, "--tenant", world.tenant.key)
     assert (seen.failure, seen.out) == ("", "")
-    assert "They have an account already" in seen.err
+    assert "They are known to own the address" in seen.err
 
 
 def test_a_reset_ends_password_and_session_and_its_link_lets_in_again(world: World) -> None:

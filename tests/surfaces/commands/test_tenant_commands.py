@@ -4,6 +4,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from apps.governance.acting import acting
 from apps.governance.actors import Role
@@ -58,11 +59,14 @@ def test_create_tenant_refuses_a_key_that_is_taken() -> None:
         run("create_tenant", "globex")
 
 
-def test_add_operator_makes_a_member_who_has_no_password_yet() -> None:
+def test_add_operator_makes_a_member_who_has_no_password_and_comes_in_by_a_link() -> None:
     run("create_tenant", "globex")
     run("add_operator", "ann@globex.example", "--tenant", "globex", "--role", "admin")
     actor = tenant_named("globex")
     assert actor is not None
+    assert member_named("ann@globex.example", actor.tenant_id) is None
+    path = run("login_link", "ann@globex.example").partition("/admin/")[2].strip()
+    assert Client().post(f"/admin/{path}").status_code == 303
     member = member_named("ann@globex.example", actor.tenant_id)
     assert member is not None
     assert member.role is Role.ADMIN

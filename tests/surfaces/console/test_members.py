@@ -2,7 +2,9 @@
 
 import re
 
+import pytest
 from django.db import connection
+from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -22,23 +24,24 @@ from tests.factories import (
     make_world,
     member_of,
 )
-from tests.surfaces.console.browsing import decide, decision_of, list_of, page_of, save, text_of, words_of
+from tests.surfaces.console.browsing import decide, decision_of, list_of, page_of, save, signed_in, text_of, words_of
 
 HOME = reverse("admin:index")
+ADA = "ada@example.org"
 INVITE = reverse("admin:tenants_membership_add")
 
 
-def link_in(page: str) -> str:
+def link_in(answer: HttpResponse) -> str:
     """The path of the link on a page that shows one."""
-    return page.partition('value="http')[2].partition('"')[0].partition("/admin/")[2]
+    return answer.content.decode().partition('value="http')[2].partition('"')[0].partition("/admin/")[2]
 
 
 def test_an_invited_person_comes_in_by_the_link_once_and_sets_a_password(world: World, admin: Client) -> None:
     answer = save(admin, INVITE, email="ada@example.org", role="operator")
     assert "no-store" in answer.headers["Cache-Control"]
-    path = HOME + link_in(answer.content.decode())
+    path = HOME + link_in(answer)
     guest = Client()
-    assert "Sign in to Preceptor" in text_of(guest.get(path))
+    assert "You come in as ada@example.org" in words_of(guest.get(path))
     assert guest.post(path, follow=True).status_code == 200
     assert guest.get(HOME).status_code == 200
     assert Client().post(path).status_code == 410
@@ -46,12 +49,45 @@ def test_an_invited_person_comes_in_by_the_link_once_and_sets_a_password(world: 
     assert memberships_of(user.pk) == [(world.tenant.pk, Role.OPERATOR)]
 
 
-def test_no_link_is_shown_for_somebody_who_has_an_account(world: World, admin: Client) -> None:
-    # R006: it would open their other tenants.
+def test_no_link_is_shown_for_somebody_who_is_known_to_own_the_address(world: World, admin: Client) -> None:
     other = make_world()
     page = text_of(save(admin, INVITE, email=other.admin_user.username, role="operator"))
-    assert "They have an account already" in page
+    assert "They are known to own this address" in page
     assert "/invitation/" not in page
+
+
+def test_a_link_opens_no_account_that_opens_another_tenant(world: World, admin: Client) -> None:
+    # R006: neither is the account's holder let in here without the link, nor the link's holder there.
+    accept_in = make_world()
+    theirs = Client()
+    theirs.post(HOME + link_in(save(signed_in(accept_in.admin_user), INVITE, email=ADA, role="operator")))
+    path = HOME + link_in(save(admin, INVITE, email=ADA, role="admin"))
+    guest = Client()
+    assert "Sign in to it first" in words_of(guest.get(path))
+    assert (guest.post(path).status_code, guest.get(HOME).status_code) == (403, 302)
+    assert "You are signed in as" in words_of(admin.get(path))
+    assert "waits for its link" in words_of(admin.get(list_of(Membership)))
+    assert dict(memberships_of(User.objects.get(username=ADA).pk)) == {accept_in.tenant.pk: Role.OPERATOR}
+    assert theirs.post(path, follow=True).status_code == 200
+    assert world.tenant.name in words_of(theirs.get(HOME))
+    assert theirs.post(path).status_code == 410
+
+
+def test_a_new_link_ends_the_one_before_it(world: World, admin: Client) -> None:
+    first = HOME + link_in(save(admin, INVITE, email=ADA, role="operator"))
+    member = member_of(world, User.objects.get(username=ADA))
+    page = admin.get(page_of(member)).content.decode()
+    assert decision_of(member, "reset") not in page
+    second = HOME + link_in(decide(admin, member, "link"))
+    assert Client().post(first).status_code == 410
+    assert Client().post(HOME + "invitation/made-up/").status_code == 410
+    assert Client().post(second).status_code == 303
+
+
+def test_an_invitation_ends_after_three_days(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = HOME + link_in(save(admin, INVITE, email=ADA, role="operator"))
+    monkeypatch.setattr("apps.console.login_links.INVITATION_SECONDS", -1)
+    assert Client().post(path).status_code == 410
 
 
 def test_a_deactivated_member_is_out_at_the_next_request(world: World, admin: Client, operator: Client) -> None:
@@ -67,7 +103,7 @@ def test_a_deactivated_member_is_out_at_the_next_request(world: World, admin: Cl
 def test_a_reset_member_is_out_and_comes_back_by_the_link(world: World, admin: Client, operator: Client) -> None:
     answer = decide(admin, member_of(world, world.operator_user), "reset")
     assert operator.get(HOME).status_code == 302
-    path = HOME + link_in(answer.content.decode())
+    path = HOME + link_in(answer)
     assert Client().post(path, follow=True).status_code == 200
 
 

@@ -10,14 +10,14 @@ from apps.conversations.management.named import actor_named
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
 from apps.governance.policy import Act
-from apps.tenants.people import invite
+from apps.tenants.invitations import invite
 
 
 class Command(BaseCommand):
-    """A link is printed for a person nobody knew; another's account may open more than this tenant."""
+    """The membership opens nothing until its link is used, except to somebody known to own the address."""
 
     acts = (Act.MEMBER_INVITE,)
-    help = "Let a person into a tenant as operator or admin, and print the link that signs them in once."
+    help = "Let a person into a tenant as operator or admin, and print the link by which they come in."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Who, where, as what."""
@@ -33,9 +33,11 @@ class Command(BaseCommand):
             invited = invite(email, Role(options["role"]), actor=actor)
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
-        self.stderr.write(f"{email} is {options['role']} of {key}.")
-        if not invited.is_new:
-            self.stderr.write("They have an account already and sign in as they do; no link is made for it.")
+        if invited.is_open:
+            self.stderr.write(
+                f"{email} is {options['role']} of {key}. They are known to own the address; no link is needed."
+            )
             return
+        self.stderr.write(f"{email} is {options['role']} of {key} once they have used the link.")
         self.stderr.write(f"The link works once, within {INVITATION_SECONDS // 86_400} days:")
-        self.stdout.write(invitation_to(invited.row.user_id))
+        self.stdout.write(invitation_to(invited.row))

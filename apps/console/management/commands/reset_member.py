@@ -35,6 +35,6 @@ class Command(BaseCommand):
             reset(membership, actor=actor, reason=options["reason"])
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
-        self.stderr.write(f"The password and the sessions of {email} are ended.")
+        self.stderr.write(f"Whatever let {email} in until now is ended.")
         self.stderr.write(f"The link works once, within {INVITATION_SECONDS // 86_400} days:")
-        self.stdout.write(invitation_to(membership.user_id))
+        self.stdout.write(invitation_to(membership))

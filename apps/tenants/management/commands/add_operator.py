@@ -41,5 +41,5 @@ class Command(BaseCommand):
         except ValidationError as refusal:
             raise CommandError(" ".join(refusal.messages)) from refusal
         self.stdout.write(
-            f"{username} is {options['role']} of {key}. A link to sign in: manage.py login_link {username}"
+            f"{username} is {options['role']} of {key} once they signed in by a link: manage.py login_link {username}"
         )

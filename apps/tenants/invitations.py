@@ -1,0 +1,73 @@
+"""Invitations: a membership opens nothing until the person it names used its link, or is known to own the address.
+
+The product sends no mail, so a link passes through the hands of whoever invites. Its use therefore says who somebody is to that one
+tenant. To every tenant say it only what no admin of one can forge: the link of the installation's owner, and an identity provider.
+"""
+
+from dataclasses import dataclass
+
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from apps.governance.acting import acting, outside
+from apps.governance.actors import Actor, Role
+from apps.governance.door import invalid
+from apps.tenants.actions import accept_membership, invite_member
+from apps.tenants.identity import person_actor, system_actor
+from apps.tenants.models import Membership, User
+from apps.tenants.people import begin_anew, opens_more, person_named
+
+
+@dataclass(frozen=True, slots=True)
+class Invited:
+    """A new member. `is_open` says that they own their address beyond doubt, so that no link is needed."""
+
+    row: Membership
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """A membership that waits for its person, and the account it names."""
+
+    row: Membership
+    user: User
+
+    @property
+    def state(self) -> list[str]:
+        """What a link was made for; once one of them changed, it opens nothing."""
+        return [str(self.row.accepted_at), str(self.row.reset_at)]
+
+
+def invite(email: str, role: Role, *, actor: Actor) -> Invited:
+    """Name a person who may come in, made if nobody knows them yet."""
+    with acting(actor):
+        with outside():
+            try:
+                user = person_named(email)
+            except ValidationError as refusal:
+                raise invalid(refusal) from refusal
+        return Invited(invite_member(user, actor=actor, role=role), user.address_proven_at is not None)
+
+
+def invitation_of(user_id: int, tenant_id: int) -> Invitation | None:
+    """What waits for this person in the tenant, if anything does. Their account stays locked, so that two clicks accept once."""
+    people = User.objects.select_for_update().filter(is_active=True, is_service=False, address_proven_at=None)
+    user = people.filter(pk=user_id).first()
+    actor = system_actor(tenant_id)
+    with acting(actor):
+        members = Membership.objects.visible_to(actor).select_related("tenant").filter(user_id=user_id, is_active=True)
+        row = members.first()
+    return Invitation(row, user) if user and row and row.awaits_its_person else None
+
+
+def accept(invitation: Invitation) -> Membership:
+    """Let the holder of the link in.
+
+    An account that opens nothing else begins anew, because whoever had its password until now may be another person. For one
+    that opens more, the caller has made sure that its own person is signed in: a link of this tenant opens no other.
+    """
+    row, user = invitation.row, invitation.user
+    if not opens_more(user, row.tenant_id):
+        begin_anew(user, held_since=timezone.now())
+    return accept_membership(row, actor=person_actor(user.pk, row.tenant_id, Role(row.role)))
