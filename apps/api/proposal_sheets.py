@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from apps.api.proposal_rows import ProposalRow
 from apps.governance.models import Proposal
+from apps.review.applier import Beside
 from apps.review.sheet import Sheet
 
 
@@ -30,6 +31,19 @@ class ApprovalRow(serializers.Serializer[Any]):
     reason = serializers.CharField()
 
 
+class ReadFile(serializers.Serializer[Beside]):
+    """A file that is approved with the words."""
+
+    name = serializers.CharField()
+    media_type = serializers.CharField()
+    size_bytes = serializers.IntegerField()
+    sha256 = serializers.CharField()
+    uploaded_by = serializers.CharField()
+    findings = serializers.ListField(child=serializers.CharField(), help_text="What the scanner points at in it.")
+    text = serializers.CharField(allow_null=True, help_text="Its text, or the beginning of it; null if it is none.")
+    note = serializers.CharField(help_text="What a reviewer has to look at by themselves, if anything.")
+
+
 class ReviewSheet(serializers.Serializer[Sheet]):
     """What a decision asks for, as proposal and target stand now."""
 
@@ -47,6 +61,7 @@ class ReviewSheet(serializers.Serializer[Sheet]):
     findings = serializers.ListField(
         child=serializers.CharField(), help_text="What the scanner points at and a yes has to confirm."
     )
+    files = ReadFile(many=True, help_text="What is approved with the words.")
     needs_rebase = serializers.BooleanField(help_text="Whether what is live is not what the proposer read.")
     needs_words = serializers.BooleanField(
         help_text="Whether a yes has to say, field by field, what the free text comes to."

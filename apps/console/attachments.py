@@ -18,6 +18,7 @@ from apps.governance.door import may
 from apps.governance.errors import GovernanceError
 from apps.governance.policy import Act
 from apps.skills.actions import arrange_files, detach_file
+from apps.skills.files import Read, read_file
 from apps.skills.links import link_to
 from apps.skills.models import Skill
 from apps.skills.rules import MEDIA_TYPES, Attached, mentions
@@ -54,6 +55,7 @@ class FileShown:
     by: str
     url: str
     is_mentioned: bool
+    read: Read
 
 
 def files_panel(skill: Skill, request: HttpRequest) -> dict[str, Any]:
@@ -146,7 +148,8 @@ def _page(skill: Skill) -> str:
 def _shown(skill: Skill, placed: tuple[int, Attached], request: HttpRequest) -> FileShown:
     at, file = placed
     url = reverse("admin:download_file", args=[skill.pk, at])
-    return FileShown(file, people_of(request)[file.uploaded_by], url, mentions(skill.body, file.name))
+    by = people_of(request)[file.uploaded_by]
+    return FileShown(file, by, url, mentions(skill.body, file.name), read_file(file))
 
 
 def _unbound(skill: Skill) -> Upload:

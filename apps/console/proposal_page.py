@@ -66,6 +66,7 @@ def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
         "decider": people[proposal.decided_by] if proposal.decided_by else "",
         "signed": _signed(proposal, people),
         "flags": flags(texts),
+        "people": people,
         "undoable": just_applied(actor),
     }
 

@@ -27,6 +27,7 @@ from apps.governance.proposals import (
     refuse_undecidable,
     refuse_unseen,
     reviewers_of,
+    waiting_already,
 )
 from apps.governance.tiers import Terms, Tier, highest, standing
 
@@ -40,9 +41,7 @@ def open_proposal(
     terms = terms or Terms()
     with acting(actor):
         refuse_rejected(target, actor, change)
-        open_ones = Proposal.objects.visible_to(actor).open().about(target).filter(kind=change.kind)
-        # Of a shared target, people's proposal is no agent's to see, and they revise none of an agent's.
-        known = open_ones.filter(agent__isnull=change.agent_id is None).first()
+        known = waiting_already(target, actor, change)
         if known is None:
             refuse_full_queue(actor, terms)
         proposal = known or _unwritten(target, change)
@@ -66,12 +65,7 @@ def approve_proposal(
 
 
 def reject_proposal(
-    proposal: Proposal,
-    *,
-    actor: Actor,
-    reason: str,
-    reason_code: str = "",
-    read_at: int | None = None,
+    proposal: Proposal, *, actor: Actor, reason: str, reason_code: str = "", read_at: int | None = None
 ) -> Proposal:
     """Say no. The target stays as it is; the reason stays with the proposal and is told to the agent."""
     with governed(Act.PROPOSAL_REJECT, proposal, actor=actor, read_at=read_at, reason=reason) as row:

@@ -150,6 +150,12 @@ def refuse_full_queue(actor: Actor, terms: Terms) -> None:
     )
 
 
+def waiting_already(target: Governed, actor: Actor, change: ProposedChange) -> Proposal | None:
+    """The open proposal that this one revises. People's for everybody is no agent's to see, and they revise none of an agent's."""
+    waiting = Proposal.objects.visible_to(actor).open().about(target).filter(kind=change.kind)
+    return waiting.filter(agent__isnull=change.agent_id is None).first()
+
+
 def refuse_rejected(target: Governed, actor: Actor, change: ProposedChange) -> None:
     """Refuse an agent what a person has said no to, word for word, and say why they did."""
     if actor.is_person:

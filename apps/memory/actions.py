@@ -183,12 +183,13 @@ def _sign(
     if not is_new:
         # Words that stand already may lose an approval this way, and never gain one.
         owner = Taint.joined(row.taint, words_of or row.taint)
-    if is_new or owner != row.taint:
+    loses = not is_new and owner != row.taint
+    if is_new or loses:
         row.updated_by = label if is_new else AGENT
         row.taint = owner
     if is_new and owner == Taint.OPERATOR and not isinstance(row, CustomerProfile):
         row.approved_body = row.body
-    elif words_of and owner != Taint.OPERATOR and not is_new and not isinstance(row, CustomerProfile):
+    elif loses and not isinstance(row, CustomerProfile):
         row.approved_body = ""
 
 

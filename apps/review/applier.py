@@ -15,8 +15,34 @@ Values = Mapping[str, Any]
 Target = Any
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A file that is approved with the words. `text` is what a reviewer is shown of it, if it is one; `note` says the rest."""
+
+    name: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    uploaded_by: str
+    findings: tuple[str, ...]
+    text: str | None
+    note: str
+
+
 def nothing_beside(target: Target) -> tuple[str, ...]:
     """Most kinds are all words."""
+    del target
+    return ()
+
+
+def reaches_nothing(target: Target) -> frozenset[Touch]:
+    """And what stands beside no words reaches nothing."""
+    del target
+    return frozenset()
+
+
+def no_files(target: Target) -> tuple[Beside, ...]:
+    """Nor is there anything to open."""
     del target
     return ()
 
@@ -26,9 +52,9 @@ class Applier:
     """One kind of proposal.
 
     `live` is what stands now, field by field, and `after` what would stand once the words are applied to it. `check` refuses
-    words that could not be applied, and `beside` names what a reviewer has to confirm besides the words. `apply` makes the
-    change and returns what an undo needs; `undo` puts it back. A kind that `appends` never needs a rebase. One whose words
-    are `free_text` is applied in the words of a reviewer alone.
+    words that could not be applied. `beside` names what a reviewer has to confirm besides the words, `reaches` what that
+    touches, and `files` are what to read of it. `apply` makes the change and returns what an undo needs; `undo` puts it back.
+    A kind that `appends` never needs a rebase. One whose words are `free_text` is applied in the words of a reviewer alone.
     """
 
     model: type[Governed]
@@ -41,6 +67,8 @@ class Applier:
     undo: Callable[[Target, Actor, Proposal], object] | None = None
     cannot_undo: str = ""
     beside: Callable[[Target], tuple[str, ...]] = nothing_beside
+    reaches: Callable[[Target], frozenset[Touch]] = reaches_nothing
+    files: Callable[[Target], tuple[Beside, ...]] = no_files
     appends: bool = False
     free_text: bool = False
     consequence: str = "The next session of the agent carries it; sessions already open keep what they started with."

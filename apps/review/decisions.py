@@ -140,7 +140,7 @@ def _verdict(row: Proposal, target: Target, yes: Yes) -> Verdict:
         )
     after = applier.after(live, words)
     findings = _confirmed(live, after, yes, applier.beside(target))
-    tier = tier_of(applier.touches(live, after))
+    tier = tier_of(applier.touches(live, after) | applier.reaches(target))
     edited, base = (words, applier.base(target)) if edits else (None, None)
     return Verdict(yes.seen_sha256, tier, edited, base, findings, yes.reason)
 

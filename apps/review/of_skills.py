@@ -10,11 +10,13 @@ from apps.governance.models import Proposal
 from apps.governance.policy import Act
 from apps.governance.proposals import refuse_flaws
 from apps.governance.tiers import Touch
-from apps.review.applier import Applier, Values, over
-from apps.skills.actions import deprecate_skill, publish_skill, revise_skill, unpublish_skill
+from apps.review.applier import Applier, Beside, Values, over
+from apps.skills.actions import deprecate_skill, revise_skill
+from apps.skills.files import Read, read_file
 from apps.skills.models import TEXTS, Skill
-from apps.skills.proposing import files_of_agents
-from apps.skills.rules import touches
+from apps.skills.proposing import findings_in_files
+from apps.skills.publishing import publish_skill, unpublish_skill
+from apps.skills.rules import Attached, touches
 
 Kind = Proposal.Kind
 ONE_WAY = "A deprecated skill does not come back; a fresh skill is the way. That is why nobody can undo this."
@@ -96,6 +98,19 @@ def _deprecate(skill: Skill, actor: Actor, proposal: Proposal) -> Values:
     return {"version": skill.version}
 
 
+def _reached(skill: Skill) -> frozenset[Touch]:
+    return touches((), skill.files)
+
+
+def _files(skill: Skill) -> tuple[Beside, ...]:
+    return tuple(_shown(file, read_file(file)) for file in skill.files)
+
+
+def _shown(file: Attached, read: Read) -> Beside:
+    what = (file.name, file.media_type, file.size_bytes, file.sha256, file.uploaded_by)
+    return Beside(*what, tuple(file.findings), read.text, read.note)
+
+
 APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
     {
         (Kind.SKILL_NEW, Skill._meta.label_lower): Applier(
@@ -107,7 +122,9 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             check=_whole,
             apply=_publish,
             undo=_unpublish,
-            beside=files_of_agents,
+            beside=findings_in_files,
+            reaches=_reached,
+            files=_files,
             consequence="The next session of the agent lists the skill; sessions already open keep their index.",
         ),
         (Kind.SKILL_REVISION, Skill._meta.label_lower): Applier(
@@ -119,6 +136,8 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             check=_checked,
             apply=_revise,
             undo=_revise_back,
+            reaches=_reached,
+            files=_files,
             consequence="The proposed version becomes the approved one, and is fetched from then on.",
         ),
         (Kind.SKILL_DEPRECATION, Skill._meta.label_lower): Applier(

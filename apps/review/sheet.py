@@ -9,7 +9,7 @@ from apps.governance.models import Approval, Governed, Proposal
 from apps.governance.proposals import authors_of, panel_of, reviewers_of
 from apps.governance.tiers import Panel, Touch
 from apps.prompt.findings import to_confirm
-from apps.review.applier import Applier, changed
+from apps.review.applier import Applier, Beside, changed
 from apps.review.decisions import needs_rebase
 from apps.review.registry import applier_of, target_of
 from apps.tenants.terms import review_terms
@@ -40,6 +40,7 @@ class Sheet:
     fields: tuple[FieldChange, ...]
     touches: frozenset[Touch]
     findings: tuple[str, ...]
+    files: tuple[Beside, ...]
     needs_rebase: bool
     panel: Panel
     approvals: tuple[Approval, ...]
@@ -71,6 +72,7 @@ def sheet_of(proposal: Proposal, *, actor: Actor) -> Sheet:
         fields,
         touches,
         _findings(applier, target, fields),
+        () if target is None else applier.files(target),
         target is not None and needs_rebase(proposal, target, applier),
         panel_of(proposal, terms),
         approvals,
@@ -93,7 +95,8 @@ def _changes(
     base = proposal.base_content
     fields = (FieldChange(name, base.get(name, live.get(name)), live.get(name), after[name]) for name in after)
     shown = changed(live, after)
-    return tuple(field for field in fields if field.name in shown or field.moved), applier.touches(live, after)
+    reached = applier.touches(live, after) | applier.reaches(target)
+    return tuple(field for field in fields if field.name in shown or field.moved), reached
 
 
 def _texts(value: object) -> list[str]:

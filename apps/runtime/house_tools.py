@@ -38,11 +38,9 @@ from apps.runtime.hearing import heard_in, whose_words
 from apps.skills.actions import count_use, draft_skill
 from apps.skills.files import content_of, refuse_fetch
 from apps.skills.models import Skill
-from apps.skills.rules import BODY_CHARACTERS, Attached, mentions
+from apps.skills.rules import BODY_CHARACTERS, FILE_CHARACTERS, Attached, mentions
 
 LISTED_SKILLS = 100
-# A model reads the beginning of a long file; the rest costs more than it tells.
-FILE_CHARACTERS = 20_000
 MEMORY = "memory"
 SAVED = "Saved. It is read from the next session on."
 

@@ -33,6 +33,7 @@ from apps.skills.proposing import (
     submission_of,
     submit_draft,
 )
+from apps.skills.publishing import publish_skill, sign
 from apps.skills.rules import Attached, Refused, crowded, named, rearranged, touches
 from apps.tenants.terms import review_terms
 
@@ -106,41 +107,16 @@ def approve_skill(
     terms = review_terms(actor)
     with noting(actor, act, Subject.of(skill)), acting(actor):
         held = Skill.objects.visible_to(actor).select_for_update(no_key=True).filter(pk=skill.pk).first()
-        _refuse_unreviewed(held, reviewed_sha256, read_at)
-        proposal = submission_of(skill, actor) or submit_draft(skill, actor=actor)
-        refuse_other_words(proposal, skill)
-        findings = confirmed_findings(skill, confirm=confirm_findings, reason=reason)
-        verdict = Verdict(proposal.content_sha256, tier_of(touches(skill.texts.values())), None, None, findings, reason)
+        row = _reviewable(held, reviewed_sha256, read_at)
+        proposal = submission_of(row, actor) or submit_draft(row, actor=actor)
+        refuse_other_words(proposal, row)
+        findings = confirmed_findings(row, confirm=confirm_findings, reason=reason)
+        tier = tier_of(touches(row.texts.values(), row.files))
+        verdict = Verdict(proposal.content_sha256, tier, None, None, findings, reason)
         approve_proposal(proposal, actor=actor, verdict=verdict, terms=terms)
         if has_enough(proposal, terms):
             publish_skill(skill, actor=actor, proposal=proposal, reason=reason)
             settle_proposal(proposal, actor=actor, reason=reason, replaced={"version": skill.version})
-    return skill
-
-
-def publish_skill(skill: Skill, *, actor: Actor, proposal: Proposal, reason: str = "") -> Skill:
-    """Let a draft reach customers in the words that enough reviewers approved; whoever calls closes the proposal."""
-    with acting(actor):
-        why = reason or f"Applies proposal {proposal.pk}."
-        if proposal.is_edited:
-            with governed(Act.SKILL_AMEND, skill, actor=actor, evidence=proposal.authorship, reason=why) as row:
-                take_values(row, Act.SKILL_AMEND, proposal.words)
-        with governed(Act.SKILL_APPROVE, skill, actor=actor, reason=why) as row:
-            row.approve()
-            row.taint = Taint.joined(row.taint, proposal.taint)
-            _sign(row, actor)
-    return skill
-
-
-def unpublish_skill(skill: Skill, *, actor: Actor, proposal: Proposal) -> Skill:
-    """Make a skill the draft again that it was a moment ago; the database allows it for a minute."""
-    with acting(actor):
-        with governed(Act.SKILL_UNDO, skill, actor=actor, evidence=proposal.authorship, reason="Undone.") as row:
-            row.take_back()
-            row.approved_sha256, row.approved_by, row.approved_at = "", "", None
-        if proposal.is_edited:
-            with governed(Act.SKILL_AMEND, skill, actor=actor, evidence=proposal.authorship, reason="Undone.") as row:
-                take_values(row, Act.SKILL_AMEND, proposal.content)
     return skill
 
 
@@ -160,7 +136,7 @@ def revise_skill(
         take_values(row, Act.SKILL_REVISE, values)
         if proposal is not None:
             row.taint = Taint.joined(row.taint, proposal.taint)
-        _sign(row, actor)
+        sign(row, actor)
     return skill
 
 
@@ -270,19 +246,13 @@ def _change_files(
             row.attachments = [asdict(file) for file in change(row.files)]
             row.taint = Taint.joined(row.taint, taint or row.taint)
             if row.status == Skill.Status.APPROVED:
-                _sign(row, actor)
+                sign(row, actor)
         if skill.status == Skill.Status.DRAFT:
             submit_draft(skill, actor=actor)
     return skill
 
 
-def _sign(row: Skill, actor: Actor) -> None:
-    row.approved_sha256 = row.sha256
-    row.approved_by = actor.label
-    row.approved_at = timezone.now()
-
-
-def _refuse_unreviewed(row: Skill | None, reviewed_sha256: str, read_at: int | None) -> None:
+def _reviewable(row: Skill | None, reviewed_sha256: str, read_at: int | None) -> Skill:
     if row is None:
         raise NotVisible("There is no such skill.")
     refuse_stale(row, read_at)
@@ -291,6 +261,7 @@ def _refuse_unreviewed(row: Skill | None, reviewed_sha256: str, read_at: int | N
         raise Stale("The skill changed since you read it. Read it again and decide on what stands there.", row.version)
     if row.status != Skill.Status.DRAFT:
         raise IllegalTransition(f"Cannot approve a skill that is {row.status}.")
+    return row
 
 
 def _refuse_another_author(row: Skill, actor: Actor, act: Act) -> None:

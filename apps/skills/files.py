@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+from dataclasses import dataclass
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -9,7 +10,7 @@ from apps.governance.errors import Invalid, NotPermitted, NotVisible
 from apps.governance.policy import Act
 from apps.governance.refusals import Subject, noting
 from apps.skills.models import Skill
-from apps.skills.rules import Attached, Refused
+from apps.skills.rules import FILE_CHARACTERS, Attached, Refused
 from apps.skills.store import bytes_at
 
 logger = logging.getLogger(__name__)
@@ -62,6 +63,31 @@ def content_of(file: Attached) -> bytes:
         logger.error("attachment is not what was stored", extra={"sha256": file.sha256, "missing": content is None})
         raise NotVisible("The stored file is not the one that was uploaded. Ask an operator to attach it again.")
     return content
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a reviewer is shown of a file: its text or the beginning of it, and what they have to look at by themselves."""
+
+    text: str | None
+    note: str
+
+
+def read_file(file: Attached) -> Read:
+    """The file as it is reviewed. One that is gone or another than was uploaded says so in the place of its text."""
+    try:
+        content = content_of(file)
+    except NotVisible as refusal:
+        return Read(None, str(refusal))
+    if not file.is_text:
+        return Read(None, "This is no text, so nothing scans it and nothing of it is shown here. Download it and look.")
+    text = content.decode()
+    if len(text) <= FILE_CHARACTERS:
+        return Read(text, "" if file.is_read_whole else "Nothing has scanned this file. Read it with care.")
+    return Read(
+        text[:FILE_CHARACTERS],
+        f"These are the first {FILE_CHARACTERS} of {len(text)} characters. Download it to read the rest.",
+    )
 
 
 def refused(flaw: Refused) -> Invalid:

@@ -14,7 +14,7 @@ from apps.governance.proposals import ProposedChange, refuse_flaws
 from apps.governance.tiers import Tier, Touch, tier_of
 from apps.prompt.findings import to_confirm
 from apps.skills.models import Skill
-from apps.skills.rules import touches
+from apps.skills.rules import to_confirm_of, touches
 from apps.tenants.terms import review_terms
 
 
@@ -29,7 +29,7 @@ def submit_draft(skill: Skill, *, actor: Actor, evidence: Mapping[str, Any] | No
         texts,
         evidence=evidence or {},
         base_version=skill.version,
-        tier=tier_of(touches(texts.values())),
+        tier=tier_of(touches(texts.values(), skill.files)),
         taint=Taint(skill.taint),
     )
     return open_proposal(skill, actor=actor, act=Act.PROPOSAL_SUBMIT, change=change, terms=review_terms(actor))
@@ -47,7 +47,7 @@ def propose_revision(
     """Bring a next version of an approved skill before a person; the live one is untouched until then (Z-3)."""
     refuse_foreign(Act.SKILL_PROPOSE, values)
     refuse_flaws(Skill, values)
-    tier = tier_of(touches({**skill.texts, **values}.values()))
+    tier = tier_of(touches({**skill.texts, **values}.values(), skill.files))
     change = _change(Proposal.Kind.SKILL_REVISION, skill, values, rationale, evidence, tier=tier, taint=taint)
     return open_proposal(skill, actor=actor, act=Act.SKILL_PROPOSE, change=change, terms=review_terms(actor))
 
@@ -128,13 +128,13 @@ def refuse_other_words(proposal: Proposal, skill: Skill) -> None:
 
 
 def findings_in(skill: Skill) -> tuple[str, ...]:
-    """What a reviewer has to confirm of a draft: what the scanner points at, and each file an agent put beside it."""
-    return (*to_confirm(skill.texts.values()), *files_of_agents(skill))
+    """What a reviewer has to confirm of a draft, in its words and in its files."""
+    return (*to_confirm(skill.texts.values()), *findings_in_files(skill))
 
 
-def files_of_agents(skill: Skill) -> tuple[str, ...]:
-    """Nobody scans a file; whoever approves one that an agent attached says that they opened it."""
-    return tuple(f"attached file {file.name}" for file in skill.files if file.uploaded_by.startswith("agent:"))
+def findings_in_files(skill: Skill) -> tuple[str, ...]:
+    """The same of its files alone."""
+    return to_confirm_of(skill.files)
 
 
 def confirmed_findings(skill: Skill, *, confirm: bool, reason: str) -> tuple[str, ...]:

@@ -4,10 +4,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from apps.governance.tiers import Touch
+from apps.prompt.findings import to_confirm
 from apps.prompt.folding import fold, unfolded
 from apps.prompt.tool_names import Effect, effects_in
 from apps.prompt.visible import visible
@@ -46,6 +47,8 @@ def slug(title: str) -> str:
 
 
 FILE_NAME_CHARACTERS = 120
+# The beginning of a text file: what a model is given of it, and what a reviewer is shown.
+FILE_CHARACTERS = 20_000
 TEXT_TYPES: Final = {
     "txt": "text/plain",
     "md": "text/markdown",
@@ -72,7 +75,11 @@ _NOT_IN_FILE_NAMES: Final = re.compile(r'[<>:"|?*]')
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """One file of a skill, as the skill keeps it: what is reviewed, and under which key its bytes lie."""
+    """One file of a skill, as the skill keeps it: what is reviewed, and under which key its bytes lie.
+
+    Of a text also what was found in exactly these bytes when they came: how long it is, what the scanner points at and what
+    following it can reach. Files from before that was done, and what is no text, were looked through by nobody.
+    """
 
     name: str
     media_type: str
@@ -80,11 +87,33 @@ class Attached:
     sha256: str
     key: str
     uploaded_by: str
+    characters: int | None = None
+    findings: Sequence[str] = ()
+    touches: Sequence[str] = ()
 
     @property
     def is_text(self) -> bool:
         """Whether a model can be given it as words."""
         return self.media_type in TEXT_TYPES.values()
+
+    @property
+    def is_read_whole(self) -> bool:
+        """Whether all of it was scanned and is shown to whoever decides."""
+        return self.characters is not None and self.characters <= FILE_CHARACTERS
+
+    @property
+    def by_agent(self) -> bool:
+        """Whether an agent put it there."""
+        return self.uploaded_by.startswith("agent:")
+
+
+@dataclass(frozen=True, slots=True)
+class LookedThrough:
+    """What was found in the text of a file; lists, as they come back from where a skill keeps them."""
+
+    characters: int | None = None
+    findings: list[str] = field(default_factory=list)
+    touches: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +141,14 @@ def vet_file(name: str, content: bytes, file_bytes: int) -> Accepted | Refused:
     media_type = MEDIA_TYPES[_extension(clean)]
     reason = _flaw_of_content(media_type, content)
     return Refused("file", f"{clean} cannot be taken: {reason}") if reason else Accepted(clean, media_type)
+
+
+def looked_through(media_type: str, content: bytes) -> LookedThrough:
+    """Scan a text file as a body is scanned. Of anything else only a person can tell what it says."""
+    if media_type not in TEXT_TYPES.values():
+        return LookedThrough()
+    text = content.decode()
+    return LookedThrough(len(text), list(to_confirm([text])), sorted(touches([text])))
 
 
 def file_name(name: str) -> str:
@@ -203,7 +240,20 @@ _KINDS: Final = f"Send one of: {', '.join(MEDIA_TYPES)}."
 _TOUCHES = {Effect.WRITES: Touch.WRITING_TOOL, Effect.PAYS: Touch.PAYING_TOOL}
 
 
-def touches(texts: Iterable[str]) -> frozenset[Touch]:
-    """What following a runbook of these texts can reach: the tools it names decide, not how it speaks of money."""
+def touches(texts: Iterable[str], files: Iterable[Attached] = ()) -> frozenset[Touch]:
+    """What following a runbook of these texts and files can reach: the tools named decide, not how it speaks of money."""
     effects = frozenset[Effect]().union(*(effects_in(text) for text in texts))
-    return frozenset({Touch.SKILL_TEXT, *(_TOUCHES[effect] for effect in effects if effect in _TOUCHES)})
+    reached = (_TOUCHES[effect] for effect in effects if effect in _TOUCHES)
+    return frozenset({Touch.SKILL_TEXT, *reached, *(Touch(name) for file in files for name in file.touches)})
+
+
+def to_confirm_of(files: Iterable[Attached]) -> tuple[str, ...]:
+    """What a reviewer has to confirm of files: what the scanner points at, and each of an agent's that nobody read whole."""
+    return tuple(
+        said
+        for file in files
+        for said in (
+            *(f"{finding} in the file {file.name}" for finding in file.findings),
+            *([f"attached file {file.name}"] if file.by_agent and not file.is_read_whole else []),
+        )
+    )

@@ -1,6 +1,7 @@
 """An upload: look at the file, store its bytes, then let the skill name them. No transaction is open meanwhile."""
 
 import hashlib
+from dataclasses import asdict
 
 from django.conf import settings
 from django.db import connection
@@ -13,7 +14,7 @@ from apps.governance.policy import Act
 from apps.skills.actions import attach_file
 from apps.skills.files import refuse_change, refused
 from apps.skills.models import Skill
-from apps.skills.rules import Attached, Refused, crowded, vet_file
+from apps.skills.rules import Attached, Refused, crowded, looked_through, vet_file
 from apps.skills.store import keep
 from apps.tenants.identity import system_actor
 
@@ -49,6 +50,7 @@ def upload_file(
         sha256=hashlib.sha256(content).hexdigest(),
         key=keep(actor.tenant_id, content),
         uploaded_by=actor.label,
+        **asdict(looked_through(vetted.media_type, content)),
     )
     return attach_file(skill, actor=actor, file=file, read_at=read_at, reason=reason, taint=taint)
 

@@ -1,5 +1,7 @@
 """A skill in quarantine: found by no agent, decided on by nobody, and back as it was when a person releases it."""
 
+from collections.abc import Callable
+
 import pytest
 from django.db import IntegrityError, ProgrammingError, connection, transaction
 
@@ -79,7 +81,7 @@ def test_its_files_are_held_with_it(world: World) -> None:
     # R091
     skill = make_skill_with_file(world)
     quarantine_skill(skill, actor=world.operator, reason="Odd.")
-    refused = (
+    refused: tuple[Callable[[], Skill], ...] = (
         lambda: upload_file(skill, actor=world.operator, name="more.txt", content=b"More"),
         lambda: detach_file(skill, actor=world.operator, name="prices.csv"),
         lambda: arrange_files(skill, actor=world.operator, names=["prices.csv"]),

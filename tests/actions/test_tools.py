@@ -10,9 +10,9 @@ from apps.governance.models import ChangeRecord, Proposal
 from apps.memory.actions import amend_memory
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.models import Persona
-from apps.runtime.house_tools import FILE_CHARACTERS
 from apps.skills.actions import approve_skill
 from apps.skills.models import Skill, SkillUse
+from apps.skills.rules import FILE_CHARACTERS
 from apps.skills.uploads import upload_file
 from apps.tenants.actions import create_agent
 from apps.tenants.identity import agent_actor

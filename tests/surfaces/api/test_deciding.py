@@ -5,7 +5,7 @@ import pytest
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
 from apps.skills.proposing import propose_revision
-from tests.factories import World, make_member, make_persona, make_skill
+from tests.factories import World, make_member, make_persona, make_skill, make_skill_with_file
 from tests.reviewing import say_yes
 from tests.surfaces.api.asking import Asker, person_of
 
@@ -28,6 +28,23 @@ def move(asker: Asker, proposal: Proposal, to: str, **body: object) -> tuple[int
 
 def ids(asker: Asker, query: str) -> list[int]:
     return [row["id"] for row in asker.get(f"proposals/?{query}").body["results"]]
+
+
+def test_person_reads_the_files_that_are_approved_with_the_words(world: World, operator: Asker) -> None:
+    # R091
+    skill = make_skill_with_file(world)
+    [proposal_id] = ids(operator, "state=open")
+    [file] = operator.get(f"proposals/{proposal_id}/").body["review"]["files"]
+    assert file == {
+        "name": "prices.csv",
+        "media_type": "text/csv",
+        "size_bytes": 18,
+        "sha256": skill.files[0].sha256,
+        "uploaded_by": "agent:support",
+        "findings": [],
+        "text": "Plan,Price\nPro,20\n",
+        "note": "",
+    }
 
 
 def test_person_reads_both_texts_and_who_has_to_agree(world: World, operator: Asker, high: Proposal) -> None:
