@@ -14,6 +14,7 @@ from apps.governance.models import Governed
 from apps.governance.policy import permissions
 from apps.governance.text import plain_text
 from apps.prompt.values import DEFAULT_TIER, TIERS, Flavour, SkillIndex
+from apps.tenants.agent_tokens import AgentToken
 from apps.tenants.grant_models import AgentGrants
 from apps.tenants.tenant_settings import TenantSettings, known_timezone
 from apps.tenants.visits import StaffVisit
@@ -34,7 +35,8 @@ __all__ = [
     "slug_rule",
 ]
 
-slug_rule = RegexValidator(r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z", "Use lower-case letters, digits and single hyphens.")
+SLUG = r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z"
+slug_rule = RegexValidator(SLUG, "Use lower-case letters, digits and single hyphens.")
 
 
 class User(AbstractUser):
@@ -89,6 +91,9 @@ class Tenant(models.Model):
 
     class Meta:
         permissions: ClassVar = permissions()
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=models.Q(key__regex=SLUG), name="tenant_key_is_lower_case"),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -219,6 +224,7 @@ class Agent(Governed):
                 name="agent_key_is_unique_in_tenant",
                 violation_error_message="There is an agent with this key in the tenant already.",
             ),
+            models.CheckConstraint(condition=models.Q(key__regex=SLUG), name="agent_key_is_lower_case"),
             models.CheckConstraint(
                 condition=models.Q(context_tier__in=TIERS),
                 name="agent_has_a_context_tier_from_1_to_4",
@@ -269,32 +275,3 @@ class InvokableAgent(Governed):
 
     def __str__(self) -> str:
         return f"Agent {self.agent_id} may ask agent {self.callee_id}"
-
-
-class AgentToken(Governed):
-    """A bearer token of an agent: shown once, stored as a digest. It cannot name anybody but the agent."""
-
-    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="tokens")
-    name = models.CharField(max_length=80)
-    prefix = models.CharField(max_length=16)
-    digest = models.CharField(max_length=64, unique=True)
-    expires_at = models.DateTimeField(null=True, blank=True)
-    revoked_at = models.DateTimeField(null=True, blank=True)
-    last_used_at = models.DateTimeField(null=True, blank=True)
-
-    unrecorded = Governed.unrecorded | {"digest", "last_used_at"}
-
-    noun = "token"
-    objects = GovernedQuerySet["AgentToken"].as_manager()
-
-    class Meta(Governed.Meta):
-        ordering: ClassVar = ["-id"]
-        constraints: ClassVar = [
-            models.CheckConstraint(
-                condition=models.Q(expires_at__isnull=True) | models.Q(expires_at__gt=models.F("created_at")),
-                name="token_expires_after_it_is_issued",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.prefix}…)"

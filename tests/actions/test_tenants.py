@@ -31,11 +31,22 @@ from apps.tenants.identity import (
 )
 from apps.tenants.models import Agent, AgentToken, TenantSettings, User
 from tests.factories import World, make_user, make_world
+from tests.governance.attempts import BROKEN_RULE, attempt
 
 
 @pytest.fixture
 def world(db: None) -> World:
     return make_world()
+
+
+def test_no_key_of_an_agent_differs_from_another_by_its_case_alone(world: World) -> None:
+    with pytest.raises(Invalid, match="lower-case"):
+        create_agent("Support", "Support", actor=world.admin)
+    columns = [field.column for field in Agent._meta.concrete_fields if not field.primary_key]
+    values = ["upper(key)" if column == "key" else f'"{column}"' for column in columns]
+    names = ", ".join(f'"{column}"' for column in columns)
+    twin = f"INSERT INTO tenants_agent ({names}) SELECT {', '.join(values)} FROM tenants_agent"  # noqa: S608  # columns
+    assert attempt(world.system, twin).sqlstate == BROKEN_RULE
 
 
 def test_a_tenants_key_is_unique_and_a_slug(world: World) -> None:
