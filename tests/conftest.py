@@ -17,7 +17,9 @@ from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
 from apps.tenants.roles import forbid_leavings
+from tests.factories import make_world
 from tests.settings import PREFIX
+from tests.standing_worlds import STANDING
 
 STANDING_HOME = os.environ.get("STANDING_HOME", "")
 STANDING_TEMPLATE = os.environ.get("STANDING_TEMPLATE", "")
@@ -64,10 +66,18 @@ def template_database(postgres: Postgres, django_db_blocker: DjangoDbBlocker) ->
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(postgres: Postgres, template_database: str) -> str:
-    """The database of tests that roll back."""
+def django_db_setup(postgres: Postgres, template_database: str, django_db_blocker: DjangoDbBlocker) -> str:
+    """The database of tests that roll back, with the worlds that stand in it."""
     clone_database(postgres, template_database, PREFIX)
+    with django_db_blocker.unblock():
+        STANDING.put_up([make_world() for _ in range(3)])
     return PREFIX
+
+
+@pytest.fixture(autouse=True)
+def standing_worlds() -> None:
+    """Every test finds the worlds as they were put up."""
+    STANDING.begin()
 
 
 def make_template(server: Postgres) -> str:

@@ -2,21 +2,13 @@
 
 import hashlib
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from django.db import connection
-from django.db.models import BigIntegerField, QuerySet, Value
-from django.db.models.functions import Cast
 
 from apps.governance.acting import acting, tenant_id_named
 from apps.governance.actors import Actor, Role
 from apps.governance.policy import Act, codename, default_grants
-from apps.tenants.grant_models import (
-    AgentGrants,
-    MemberLimit,
-    RoleTemplateGroupObjectPermission,
-    TenantGroupObjectPermission,
-)
 from apps.tenants.models import User
 
 # Where a grant is said; each replaces the one before it, and a limit narrows whatever stands.
@@ -26,6 +18,40 @@ AGENT: Final = "agent"
 LIMIT: Final = "limit"
 # No agent has this id.
 EVERYWHERE: Final = 0
+
+# (where it is said, of which agent, what), a row for each place: asked at every request, so it is not composed anew.
+# Agents' grants go by way of the rows they were written from: one that grants nothing replaces the template all the same.
+SAID: Final = """
+    SELECT 'template', NULL::bigint, array_agg(permission.codename::text)
+      FROM tenants_roletemplategroupobjectpermission granted
+      JOIN tenants_roletemplate template ON template.id = granted.content_object_id AND template.role = %(role)s
+      JOIN auth_group ON auth_group.id = granted.group_id AND auth_group.name = %(role)s
+      JOIN auth_permission permission ON permission.id = granted.permission_id
+    HAVING count(*) > 0
+     UNION ALL
+    SELECT 'tenant', NULL, array_agg(permission.codename::text)
+      FROM tenants_tenantgroupobjectpermission granted
+      JOIN auth_group ON auth_group.id = granted.group_id AND auth_group.name = %(role)s
+      JOIN auth_permission permission ON permission.id = granted.permission_id
+     WHERE granted.content_object_id = %(tenant)s
+    HAVING count(*) > 0
+     UNION ALL
+    SELECT 'agent', grants.agent_id, array_remove(array_agg(permission.codename::text), NULL)
+      FROM tenants_agentgrants grants
+      LEFT JOIN tenants_agentgroupobjectpermission granted ON granted.grants_id = grants.id
+      LEFT JOIN auth_permission permission ON permission.id = granted.permission_id
+     WHERE grants.tenant_id = %(tenant)s AND grants.role = %(role)s
+     GROUP BY grants.agent_id
+"""
+# Only people have limits, and only their roles may read them.
+LIMITED: Final = """
+     UNION ALL
+    SELECT 'limit', granted.content_object_id, ARRAY[narrowed.limited_act::text]
+      FROM tenants_memberlimit narrowed
+      JOIN tenants_membership member ON member.id = narrowed.member_id AND member.user_id = %(user)s
+      LEFT JOIN tenants_agentuserobjectpermission granted ON granted.limit_id = narrowed.id
+     WHERE narrowed.tenant_id = %(tenant)s
+"""
 
 
 def token_digest(token: str) -> str:
@@ -95,39 +121,24 @@ def member_named(username: str, tenant_id: int) -> Actor | None:
 
 def _with_grants(bare: Actor) -> Actor:
     """The actor with all it holds, read in one statement."""
-    with acting(bare):
-        rows = list(_said_of(bare))
-    names: dict[str, dict[int, set[str]]] = {origin: {} for origin in (TEMPLATE, TENANT, AGENT)}
+    statement = SAID if bare.agent_id is not None else SAID + LIMITED
+    with acting(bare), connection.cursor() as cursor:
+        cursor.execute(statement, {"role": bare.role.value, "tenant": bare.tenant_id, "user": bare.user_id})
+        rows = cursor.fetchall()
+    names: dict[str, dict[int, frozenset[str]]] = {origin: {} for origin in (TEMPLATE, TENANT, AGENT)}
     limits: dict[str, set[int]] = {}
-    for origin, agent_id, name in rows:
+    for origin, agent_id, said in rows:
         if origin == LIMIT:
-            limits.setdefault(name, set()).update(() if agent_id is None else (agent_id,))
+            limits.setdefault(said[0], set()).update(() if agent_id is None else (agent_id,))
         else:
-            names[origin].setdefault(agent_id or EVERYWHERE, set()).update((name,) if name else ())
+            names[origin][agent_id or EVERYWHERE] = frozenset(said)
     general = names[TENANT] or names[TEMPLATE]
     if bare.agent_id in names[AGENT]:
         # Whatever the agent writes, customers' profiles of the whole tenant included, it writes with its own grants.
-        return replace(bare, grants=frozenset(names[AGENT][bare.agent_id]))
+        return replace(bare, grants=names[AGENT][bare.agent_id])
     return replace(
         bare,
-        grants=frozenset(general.get(EVERYWHERE, ())),
-        by_agent=tuple((agent_id, frozenset(held)) for agent_id, held in sorted(names[AGENT].items())),
+        grants=general.get(EVERYWHERE, frozenset()),
+        by_agent=tuple(sorted(names[AGENT].items())),
         limits=tuple((codename(Act(act)), frozenset(agent_ids)) for act, agent_ids in sorted(limits.items())),
     )
-
-
-def _said_of(actor: Actor) -> "QuerySet[Any, tuple[str, int | None, str]]":
-    """(where it is said, which agent, what): the template and what replaces or narrows it for this actor."""
-    role, nowhere = actor.role.value, Cast(Value(None), BigIntegerField())
-    template = RoleTemplateGroupObjectPermission.objects.filter(group__name=role, content_object__role=role)
-    tenant = TenantGroupObjectPermission.objects.filter(group__name=role, content_object_id=actor.tenant_id)
-    # By way of the rows these were written from: one that grants nothing replaces the template all the same.
-    agents = AgentGrants.objects.filter(tenant_id=actor.tenant_id, role=role).order_by()
-    parts: list[Any] = [
-        tenant.values_list(Value(TENANT), nowhere, "permission__codename"),
-        agents.values_list(Value(AGENT), "agent_id", "rows__permission__codename"),
-    ]
-    if actor.user_id is not None and actor.agent_id is None:
-        limits = MemberLimit.objects.filter(tenant_id=actor.tenant_id, member__user_id=actor.user_id).order_by()
-        parts.append(limits.values_list(Value(LIMIT), "rows__content_object_id", "limited_act"))
-    return template.values_list(Value(TEMPLATE), nowhere, "permission__codename").union(*parts, all=True)

@@ -216,7 +216,8 @@ def test_a_name_that_is_not_there_and_half_an_order_are_refused(world: World) ->
         arrange_files(skill, actor=world.bot, names=[])
 
 
-def test_a_refused_upload_stores_nothing(world: World) -> None:
+def test_a_refused_upload_stores_nothing() -> None:
+    world = make_world("stores-nothing")
     skill = make_skill(world, "approved")
     with pytest.raises(NotPermitted):
         upload_file(skill, actor=world.system, name="x.txt", content=b"x")

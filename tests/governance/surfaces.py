@@ -65,9 +65,9 @@ from apps.skills.actions import (
     discard_skill,
     draft_skill,
     revise_skill,
-    unpublish_skill,
 )
 from apps.skills.proposing import propose_revision, submit_draft
+from apps.skills.publishing import unpublish_skill
 from apps.skills.quarantine import quarantine_skill, release_skill
 from apps.skills.uploads import upload_file
 from apps.switches.actions import lift_switch, throw_switch

@@ -32,7 +32,7 @@ def links(world: World) -> list[AuditLink]:
 @pytest.mark.django_db
 def test_every_record_and_refusal_has_one_link_and_each_names_the_one_before() -> None:
     # R017
-    world, other = make_world(), make_world()
+    world, other = make_world("not-linked-yet"), make_world()
     skill = make_skill(world)
     with pytest.raises(NotPermitted):
         approve_skill(skill, actor=world.bot, reviewed_sha256=skill.content_sha256)

@@ -20,7 +20,8 @@ from tests.governance.fields import CHANGING, another, columns, governed_fields,
 from tests.governance.scenes import Scene, set_scene
 from tests.surfaces.console.browsing import page_of
 
-pytestmark = pytest.mark.django_db
+# Walks what other tests already cover, thousands of times: measuring that would only make it slower.
+pytestmark = [pytest.mark.django_db, pytest.mark.no_cover]
 
 # What goes before a reviewer is brought up to date with the draft it is about.
 BROUGHT_ALONG = {"proposal.submit"}

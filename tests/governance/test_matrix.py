@@ -13,7 +13,8 @@ from tests.governance.over_rest import Rest
 from tests.governance.scenes import Scene, set_scene
 from tests.governance.surfaces import Actions, Surface
 
-pytestmark = pytest.mark.django_db
+# Walks what other tests already cover, thousands of times: measuring that would only make it slower.
+pytestmark = [pytest.mark.django_db, pytest.mark.no_cover]
 
 SURFACES: tuple[Surface, ...] = (Actions(), Rest(), Console())
 # Recorded by a journal row of their own instead.

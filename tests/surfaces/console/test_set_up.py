@@ -80,7 +80,7 @@ def test_a_label_that_stands_already_is_refused_in_words(world: World, operator:
     make_block(world, "Hours")
     refused = save(operator, reverse("admin:memory_memoryblock_add"), agent=world.agent.pk, label="Hours", body="Nine.")
     assert refused.status_code == 409
-    assert "This agent has a block of that label already; change that one." in text_of(refused)
+    assert "This agent has a block of that label already, in some spelling; change that one." in text_of(refused)
 
 
 def test_who_may_ask_whom_is_decided_on_a_page(world: World, operator: Client) -> None:
