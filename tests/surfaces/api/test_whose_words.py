@@ -5,6 +5,8 @@ from django.db import ProgrammingError, connection
 
 from apps.governance.acting import acting
 from apps.governance.models import Proposal, Taint
+from apps.prompt.derived import NOTHING_HEARD, Heard
+from apps.runtime.hearing import CHARACTERS_HEARD, whose_file
 from apps.skills.actions import detach_file
 from apps.skills.models import Skill
 from tests.factories import World, approve_opened, make_event, make_persona, make_rule, make_skill
@@ -87,6 +89,31 @@ def test_a_file_in_a_customers_words_is_the_customers(
     make_event(world, SAID)
     assert upload(bot, make_skill(world), content, name).status == 201
     assert taints(world) == {"skill.new": whose}
+
+
+def test_a_file_that_cannot_be_compared_is_a_customers_wherever_one_was_heard() -> None:
+    # Z-25
+    picture, long = b"\xff\xd8\xff", b"x" * (CHARACTERS_HEARD + 1)
+    for content in (picture, long):
+        assert whose_file("a", content, NOTHING_HEARD) == Taint.AGENT
+        assert whose_file("a", content, None) == Taint.OPERATOR
+        for heard in (Heard(customers=("Hello.",)), Heard(tools=("{}",)), Heard(is_whole=False)):
+            assert whose_file("a", content, heard) == Taint.CUSTOMER_DERIVED
+
+
+def test_what_people_ask_for_everybody_is_not_there_for_an_agents_token(
+    world: World, bot: Asker, operator: Asker
+) -> None:
+    rule = make_rule(world, of_agent=False)
+    asked = {"kind": "rule.change", "target_id": rule.pk, "content": {"text": "Name rivals kindly."}}
+    lines = {"kind": "rule.lines", "content": {"lines": ["Never speak of the merger."]}}
+    made = [operator.post("proposals/", body).body["id"] for body in (asked, lines)]
+    assert bot.get("proposals/").body["results"] == []
+    assert [bot.get(f"proposals/{pk}/").status for pk in made] == [404, 404]
+    # Nor does the answer to its own tell that one stands there.
+    again = [bot.post("proposals/", body) for body in (asked, lines)]
+    assert [answer.status for answer in again] == [201, 201]
+    assert not {answer.body["id"] for answer in again} & set(made)
 
 
 def test_a_draft_keeps_whose_words_it_had_through_edits_and_withdrawals_until_it_is_live(
