@@ -51,7 +51,6 @@ class Verified:
     position: int = 0
     sha256: str = ""
     entry_count: int = 0
-    erased_count: int = 0
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -98,9 +97,7 @@ def verify(chain: Iterable[Linked], anchors: Mapping[int, Sequence[str]]) -> Ver
             result.findings.append(Finding(Found.REMOVED, each.name, f"Link {each.link['position']} is about it."))
         elif row_sha256(each.entry) != each.link["entry_sha256"]:
             broken_entries.append(each)
-        if each.text_is_sound is False:
-            result.findings.append(Finding(Found.ALTERED, f"words of {each.name}", "The record's hash is another."))
-        result.erased_count += each.entry is not None and each.text_is_sound is None and "text_sha256" in each.entry
+        result.findings += _words(each)
         result.entry_count += 1
         result.position, result.sha256 = each.link["position"], each.link["sha256"]
         fits = frozenset({each.link["sha256"], link_sha256(each.link)})
@@ -120,6 +117,15 @@ def _order(each: Linked, before: int, fits: frozenset[str]) -> Iterator[Finding]
         yield Finding(Found.INSERTED, f"link {position}", "There is another one at this position.")
     elif each.link["previous_sha256"] not in fits:
         yield Finding(Found.REORDERED, f"link {position}", f"It does not go on from link {before}.")
+
+
+def _words(each: Linked) -> Iterator[Finding]:
+    """The words of a change are part of it: nothing in the product takes them away yet, so nobody lawfully has."""
+    if each.text_is_sound is False:
+        yield Finding(Found.ALTERED, f"words of {each.name}", "The record's hash is another.")
+    elif each.text_is_sound is None and each.entry is not None and "text_sha256" in each.entry:
+        subject = f"{each.entry['act']} on {each.entry['subject_type']} {each.entry['subject_id']}"
+        yield Finding(Found.REMOVED, f"words of {each.name}", f"The record ({subject}) has a hash of them.")
 
 
 def _span(first: int, last: int) -> str:

@@ -53,7 +53,7 @@ _BOOKS: Final[dict[str, type[Model]]] = {
 def linked_entries(
     tenant_id: int, since: datetime | None = None, until: datetime | None = None
 ) -> Iterator[tuple[Linked, Values | None]]:
-    """Each link of the tenant in order with its entry, and the words of a change where they were not erased."""
+    """Each link of the tenant in order with its entry, and the words of a change."""
     statement = _CHAIN.format(columns=", ".join(part for book in _BOOKS for part in _columns(book)))
     _join_whole_tables()
     with connection.chunked_cursor() as cursor:

@@ -14,7 +14,7 @@ from apps.governance.acting import acting
 from apps.governance.audit import Verified, verify
 from apps.governance.books import entries_beside, linked_entries, names
 from apps.governance.errors import NotPermitted
-from apps.governance.models import AuditLink
+from apps.governance.models import AuditLink, ChangeRecord
 from apps.personas.actions import amend_persona
 from apps.skills.actions import approve_skill
 from tests.factories import World, make_persona, make_skill, make_world
@@ -122,7 +122,6 @@ def alterations(books: Books, neighbour: World) -> Iterator[Mutation]:
             found = "removed" if gone or (book, column) == ("link", "position") else "altered"
             if book == "words" and column in {"record_id", "tenant_id"}:
                 row, found = f"words of change record {books.record_id + 1000000 * (column == 'record_id')}", "inserted"
-            # Words that move to no tenant at all look like erased ones, and are as harmless.
             value = str(neighbour.tenant.pk) if (book, column) == ("words", "tenant_id") else forged(table, column)
             change = f"{column} = {value}"
             yield Mutation(f"{table}.{column}", (update(book, change, where[book]),), row, found)
@@ -152,6 +151,7 @@ def other_mutations(books: Books) -> Iterator[Mutation]:
     unlink = delete("link", f"{mine} = {at}")
     yield Mutation("record removed", (delete("record", f"id = {record}"),), of_record, "removed")
     yield Mutation("refusal removed", (delete("refusal", f"id = {refusal}"),), of_refusal, "removed")
+    yield Mutation("words removed", (delete("words", f"record_id = {record}"),), f"words of {of_record}", "removed")
     yield Mutation("link removed", (unlink,), f"link {at}", "removed")
     yield Mutation("record left without its link", (unlink,), of_record, "inserted")
     yield Mutation(
@@ -245,9 +245,12 @@ def test_a_shortened_chain_is_found_by_an_anchor_and_by_nothing_else(committing:
     assert (finding.row, finding.found) == (f"link {head.position}", "altered")
 
 
-def test_erased_words_are_counted_and_no_finding(committing: str) -> None:
+def test_words_that_are_gone_are_found_and_the_row_they_were_about_is_named(committing: str) -> None:
     books = keep_books()
     with superuser(committing) as opened:
         opened.execute("DELETE FROM governance_changetext WHERE record_id = %s", [books.record_id])
-    result = verified(books.world)
-    assert (result.findings, result.erased_count, result.entry_count) == ([], 1, len(books.links))
+    [finding] = verified(books.world).findings
+    with acting(books.world.operator):
+        record = ChangeRecord.objects.get(pk=books.record_id)
+    assert (finding.row, finding.found.value) == (f"words of change record {record.pk}", "removed")
+    assert f"{record.act} on {record.subject_type} {record.subject_id}" in finding.sentence

@@ -24,7 +24,7 @@ class Command(BaseCommand):
             "--since", type=_moment, metavar="DATE", help="Links of this day or moment and later (UTC)."
         )
         parser.add_argument("--until", type=_moment, metavar="DATE", help="Links before this day or moment (UTC).")
-        parser.add_argument("--with-texts", action="store_true", help="The words of changes too, where not erased.")
+        parser.add_argument("--with-texts", action="store_true", help="The words of changes too.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the lines in the order of the chain."""

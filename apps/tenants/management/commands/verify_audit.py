@@ -96,8 +96,8 @@ class Command(BaseCommand):
         for finding in verified.findings:
             self.stderr.write(f"{key}: {finding.row} was {finding.found.value}. {finding.sentence}")
         self.stderr.write(
-            f"{key}: {verified.entry_count} entries up to link {verified.position}, {verified.erased_count} of them with"
-            f" erased words, {len(verified.findings)} findings ({speed:,.0f} rows a second)."
+            f"{key}: {verified.entry_count} entries up to link {verified.position}, {len(verified.findings)} findings"
+            f" ({speed:,.0f} rows a second)."
         )
         return verified
 
