@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -12,6 +12,7 @@ from apps.api.bodies import Body, Number, Text, YesNo
 from apps.api.filters import AgentFilters, CharFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
+from apps.api.views import LINES_WAIT
 from apps.governance.policy import Act
 from apps.memory.actions import amend_block, create_block, write_block
 from apps.memory.holding import told
@@ -97,7 +98,7 @@ class BlockView(Versioned[MemoryBlock]):
         block = create_block(agent_id, actor=self.actor, values=sent.only(*VALUES))
         return self.answer(block.pk, sent.ignored, 201)
 
-    @extend_schema(request=BlockChange, responses=BlockRow)
+    @extend_schema(request=BlockChange, responses={200: BlockRow, 202: OpenApiResponse(BlockRow, LINES_WAIT)})
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change a block; an agent its body. Sessions already open keep what they started with."""
         del pk
@@ -108,7 +109,8 @@ class BlockView(Versioned[MemoryBlock]):
             return self.answer(block.pk, sent.ignored)
         body, heard = sent.values["body"], heard_by(self.actor)
         amend_block(block, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
-        return self.answer(block.pk, sent.ignored, notice=told(block, body, self.actor))
+        notice = told(block, body, self.actor)
+        return self.answer(block.pk, sent.ignored, notice=notice, waits=self.waiting_about(block, notice))
 
     @extend_schema(request=BlockChange, responses=BlockRow)
     def update(self, request: Request, pk: str) -> Response:

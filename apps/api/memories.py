@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -12,6 +12,7 @@ from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
+from apps.api.views import LINES_WAIT
 from apps.governance.policy import Act
 from apps.memory.actions import amend_memory, create_memory
 from apps.memory.holding import told
@@ -76,9 +77,10 @@ class MemoryView(Versioned[AgentMemory]):
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
         body, heard = sent.values["body"], heard_by(self.actor)
         memory = create_memory(agent_id, actor=self.actor, body=body, heard=heard)
-        return self.answer(memory.pk, sent.ignored, 201, told(memory, body, self.actor))
+        notice = told(memory, body, self.actor)
+        return self.answer(memory.pk, sent.ignored, 201, notice, self.waiting_about(memory, notice))
 
-    @extend_schema(request=MemoryChange, responses=MemoryRow)
+    @extend_schema(request=MemoryChange, responses={200: MemoryRow, 202: OpenApiResponse(MemoryRow, LINES_WAIT)})
     def partial_update(self, request: Request, pk: str) -> Response:
         """Replace the body. Sessions already open keep what they started with."""
         del pk
@@ -86,7 +88,8 @@ class MemoryView(Versioned[AgentMemory]):
         sent = MemoryChange.read(request, self.actor, memory)
         body, heard = sent.values["body"], heard_by(self.actor)
         amend_memory(memory, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
-        return self.answer(memory.pk, sent.ignored, notice=told(memory, body, self.actor))
+        notice = told(memory, body, self.actor)
+        return self.answer(memory.pk, sent.ignored, notice=notice, waits=self.waiting_about(memory, notice))
 
     @extend_schema(request=MemoryChange, responses=MemoryRow)
     def update(self, request: Request, pk: str) -> Response:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.fields.json import KT
 from django.db.models.functions import JSONObject
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -30,7 +30,7 @@ from apps.personas.actions import (
     propose_patch,
 )
 from apps.personas.models import SECTION_CHARACTERS, SECTIONS, Persona
-from apps.review.decisions import Yes, approve
+from apps.review.decisions import Decided, Yes, approve
 from apps.runtime.hearing import heard_by, whose_words
 
 
@@ -63,12 +63,14 @@ class PersonaRow(Shown[Persona]):
             "proposed_patch_proposal",
             *STAMPS,
             "ignored_fields",
+            "notice",
         )
         read_only_fields = fields
 
 
 SHOWN = frozenset(PersonaRow.Meta.fields)
 READ_PROPOSAL = ("proposal_id", "proposal_version")
+OTHERS_AGREE = "Others have to agree first; `Location` is the proposal, and the persona stands as it was."
 UNREAD = "A proposed patch waits. Say which one you read: send the id and version in `proposed_patch_proposal`."
 
 
@@ -153,14 +155,16 @@ class PersonaView(Versioned[Persona]):
         persona = create_persona(agent_id, actor=self.actor, values=sent.only(*SECTIONS))
         return self.answer(persona.pk, sent.ignored, 201)
 
-    @extend_schema(request=PersonaChange, responses=PersonaRow)
+    @extend_schema(request=PersonaChange, responses={200: PersonaRow, 202: OpenApiResponse(PersonaRow, OTHERS_AGREE)})
     def partial_update(self, request: Request, pk: str) -> Response:
         """Edit sections, propose a patch, or settle the one that waits by sending it as null."""
         del pk
         persona = self.get_object()
         sent = PersonaChange.read(request, self.actor, persona)
-        change_persona(persona, sent, actor=self.actor)
-        return self.answer(persona.pk, sent.ignored)
+        decided = change_persona(persona, sent, actor=self.actor)
+        if decided is None or decided.applied:
+            return self.answer(persona.pk, sent.ignored)
+        return self.answer(persona.pk, sent.ignored, notice=decided.sentence, waits=decided.proposal)
 
     @extend_schema(request=PersonaChange, responses=PersonaRow)
     def update(self, request: Request, pk: str) -> Response:
@@ -175,12 +179,16 @@ class PersonaView(Versioned[Persona]):
         return Response(status=204)
 
 
-def change_persona(persona: Persona, sent: Sent, *, actor: Actor) -> None:
-    """Every change a body asks for, in one transaction; the first one checks the version it was decided on."""
+def change_persona(persona: Persona, sent: Sent, *, actor: Actor) -> Decided | None:
+    """Every change a body asks for, in one transaction; the first one checks the version it was decided on.
+
+    Answers what a yes to the proposed patch came to, if there was one.
+    """
     refuse_stale(persona, sent.read_at)
+    decided = None
     sections = sent.only(*SECTIONS)
     if "proposed_patch" in sent.values and sent.values["proposed_patch"] is None:
-        _settle(persona, sections, sent, actor)
+        decided = _settle(persona, sections, sent, actor)
     elif sections:
         amend_persona(persona, actor=actor, values=sections, read_at=sent.read_at, reason=sent.values.get("reason", ""))
     if sent.values.get("proposed_patch"):
@@ -191,9 +199,10 @@ def change_persona(persona: Persona, sent: Sent, *, actor: Actor) -> None:
     if status != persona.status:
         act = archive_persona if status == Persona.Status.ARCHIVED else activate_persona
         act(persona, actor=actor, read_at=None if sections else sent.read_at, reason=sent.values.get("reason", ""))
+    return decided
 
 
-def _settle(persona: Persona, sections: dict[str, Any], sent: Sent, actor: Actor) -> None:
+def _settle(persona: Persona, sections: dict[str, Any], sent: Sent, actor: Actor) -> Decided | None:
     if not actor.is_person:
         raise NotPermitted("Only an operator clears a proposed patch. Send the text you propose now instead.")
     reason = sent.values.get("reason", "")
@@ -202,7 +211,7 @@ def _settle(persona: Persona, sections: dict[str, Any], sent: Sent, actor: Actor
     if proposal is None:
         _refuse_settled(sent)
         amend_persona(persona, actor=actor, values=sections, read_at=sent.read_at, reason=reason)
-        return
+        return None
     proposal_read_at = _version_read(proposal, sent)
     if sections:
         # The version that was read stands for the bytes; it is compared once more under the lock.
@@ -214,11 +223,11 @@ def _settle(persona: Persona, sections: dict[str, Any], sent: Sent, actor: Actor
             proposal_read_at,
             sent.read_at or persona.version,
         )
-        approve(proposal, yes, actor=actor)
-    elif reason.strip():
+        return approve(proposal, yes, actor=actor)
+    if reason.strip():
         reject_proposal(proposal, actor=actor, reason=reason, read_at=proposal_read_at)
-    else:
-        raise ValidationError({"reason": ["Say why the proposed patch is declined, or send the sections it changes."]})
+        return None
+    raise ValidationError({"reason": ["Say why the proposed patch is declined, or send the sections it changes."]})
 
 
 def _version_read(proposal: Proposal, sent: Sent) -> int:

@@ -13,6 +13,7 @@ from apps.api.refusals import TooLarge
 from apps.governance import errors
 from apps.governance.actors import Actor
 from apps.governance.refusals import Subject, note
+from apps.restoration.restoring import PlanMoved
 
 CONTENT_TYPE = "application/problem+json"
 DOCUMENTATION = "/docs/errors"
@@ -30,6 +31,7 @@ STATUS: Mapping[type[errors.GovernanceError], int] = {
     errors.Conflicting: 409,
     errors.Invalid: 400,
     errors.Erased: 410,
+    PlanMoved: 409,
 }
 # REST framework's words for what we say otherwise; every other code is its own.
 CODES = {"parse_error": "malformed", "error": "refused"}
@@ -52,6 +54,7 @@ TITLES = {
     "not_permitted": "Not permitted",
     "nothing_permitted": "Nothing of this is permitted",
     "permission_denied": "Not permitted",
+    "plan_moved": "It is another plan by now",
     "queue_full": "Too many proposals wait",
     "stale": "It has changed since",
     "throttled": "Too many requests",

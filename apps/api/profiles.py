@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -11,6 +11,7 @@ from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import CharFilter, FilterSet
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
+from apps.api.views import LINES_WAIT
 from apps.governance.policy import Act
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.models import CustomerProfile
@@ -85,16 +86,18 @@ class ProfileView(Versioned[CustomerProfile]):
         """Start a profile. Every agent of the tenant sees it from its next session."""
         sent = NewProfile.read(request, self.actor)
         profile = create_profile(sent.values["end_user_key"], actor=self.actor, values=sent.only(*TEXTS))
-        return self.answer(profile.pk, sent.ignored, 201, _waits(profile, sent))
+        notice = _waits(profile, sent)
+        return self.answer(profile.pk, sent.ignored, 201, notice, self.waiting_about(profile, notice))
 
-    @extend_schema(request=ProfileChange, responses=ProfileRow)
+    @extend_schema(request=ProfileChange, responses={200: ProfileRow, 202: OpenApiResponse(ProfileRow, LINES_WAIT)})
     def partial_update(self, request: Request, pk: str) -> Response:
         """Write preferences or notes; the end user counts as seen now."""
         del pk
         profile = self.get_object()
         sent = ProfileChange.read(request, self.actor, profile)
         amend_profile(profile, actor=self.actor, values=sent.only(*TEXTS), read_at=sent.read_at)
-        return self.answer(profile.pk, sent.ignored, notice=_waits(profile, sent))
+        notice = _waits(profile, sent)
+        return self.answer(profile.pk, sent.ignored, notice=notice, waits=self.waiting_about(profile, notice))
 
     @extend_schema(request=ProfileChange, responses=ProfileRow)
     def update(self, request: Request, pk: str) -> Response:

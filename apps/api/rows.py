@@ -21,7 +21,7 @@ class Shown(serializers.ModelSerializer[Row]):
 
     notice = serializers.CharField(
         required=False,
-        help_text="Only in answers to an agent's writes to memory: what waits for a person, and what stays.",
+        help_text="Only in answers to writes of which something waits for a person: what does, and what stays.",
     )
 
     def to_representation(self, instance: Any) -> Any:

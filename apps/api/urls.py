@@ -1,5 +1,7 @@
 """Addresses of the API, version 1. A trailing slash is welcome and not needed."""
 
+from typing import Any
+
 from django.urls import URLPattern, URLResolver, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 from rest_framework.routers import SimpleRouter
@@ -19,10 +21,12 @@ from apps.api.personas import PersonaView
 from apps.api.profiles import ProfileView
 from apps.api.prompts import PromptView
 from apps.api.proposals import ProposalView
+from apps.api.restoring import RestoreView
 from apps.api.sessions import SessionView
 from apps.api.skills import SkillView
 from apps.api.standing_rules import RuleView
 from apps.api.switches import SwitchView
+from apps.api.versions import Versioned
 from apps.api.views import Nowhere
 
 router = SimpleRouter()
@@ -46,8 +50,23 @@ router.register("extractions", ExtractionView, "extraction")
 router.register("changes", ChangeView, "change")
 router.register("refusals", RefusalView, "refusal")
 
+
+def _model(view: type[Versioned[Any]]) -> Any:
+    return view.queryset.model if view.queryset is not None else None
+
+
+RESTORING = [
+    re_path(
+        rf"^{prefix}/(?P<pk>[0-9]{{1,18}})/versions/(?P<number>[0-9]{{1,9}})/restore/?$",
+        RestoreView.as_view(model=_model(view)),
+        name=f"{name}-restore",
+    )
+    for prefix, view, name in router.registry
+    if issubclass(view, Versioned)
+]
 urlpatterns: list[URLPattern | URLResolver] = [
     *router.urls,
+    *RESTORING,
     re_path(r"^agents/(?P<pk>[0-9]{1,18})/prompt/?$", PromptView.as_view(), name="agent-prompt"),
     re_path(r"^events/(?P<pk>[0-9]{1,18})/?$", EventView.as_view(), name="event-detail"),
     re_path(r"^skills/(?P<skill_id>[0-9]{1,18})/attachments/?$", AttachmentsView.as_view(), name="attachment-list"),

@@ -1,9 +1,10 @@
 """The two bases of every view: a request runs as its actor, in one transaction, and lists are pages of visible rows."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 from django.db.models import Model
+from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.parsers import BaseParser
@@ -19,10 +20,12 @@ from apps.api.schema import ProblemSchema
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
+from apps.governance.models import Governed, Proposal
 from apps.governance.policy import Act
 
 Row = TypeVar("Row", bound=Model)
 Handler = Callable[..., Response]
+LINES_WAIT: Final = "Some of it waits for a person; `Location` is the proposal that keeps it."
 
 
 class ActorView(APIView):
@@ -103,11 +106,26 @@ class Rows(ActorView, GenericViewSet[Row]):
         del request, pk
         return Response(self.get_serializer(self.get_object()).data)
 
-    def answer(self, row_id: int, ignored: Sequence[str] = (), status: int = 200, notice: str = "") -> Response:
-        """A written row as it now stands, with what of the body was stripped."""
+    def answer(
+        self,
+        row_id: int,
+        ignored: Sequence[str] = (),
+        status: int = 200,
+        notice: str = "",
+        waits: Proposal | None = None,
+    ) -> Response:
+        """A written row as it now stands, with what of the body was stripped, and where to find what waits for a person."""
         row = self.get_queryset().get(pk=row_id)
         context = {**self.get_serializer_context(), "ignored_fields": list(ignored), "notice": notice}
-        return Response(self.serializer_class(row, context=context).data, status=status)  # type: ignore[misc]
+        shown = self.serializer_class(row, context=context).data  # type: ignore[misc]
+        if waits is None:
+            return Response(shown, status=status)
+        where = {"Location": reverse("proposal-detail", args=[waits.pk])}
+        return Response(shown, status=202 if status == 200 else status, headers=where)
+
+    def waiting_about(self, row: Governed, notice: str) -> Proposal | None:
+        """The proposal that keeps what the notice says is not saved yet, if it is one."""
+        return Proposal.objects.visible_to(self.actor).open().about(row).first() if notice else None
 
     def _refuse_unknown_parameters(self, request: Request) -> None:
         filters = getattr(getattr(self, "filterset_class", None), "base_filters", {})

@@ -8,7 +8,8 @@ from django.db.models import Model, QuerySet
 from django.urls import NoReverseMatch, reverse
 
 from apps.console.diffs import FieldDiff, field_diffs
-from apps.console.people import People
+from apps.console.people import People, label_of, label_of_agent
+from apps.console.rights_forms import in_words
 from apps.governance.models import ChangeRecord, ChangeText
 from apps.governance.versions import records_of
 
@@ -45,16 +46,27 @@ def change(record: ChangeRecord, people: People) -> Change:
     text: ChangeText | None = getattr(record, "text", None)
     if text is None:
         return Change(record, people[record.actor_label], "The words of this change were erased.", [])
-    before, after = (in_order(values, record.subject_type) for values in (text.before, text.after))
+    before, after = (in_order(values, record.subject_type, people) for values in (text.before, text.after))
     return Change(record, people[record.actor_label], text.reason, field_diffs(before, after))
 
 
-def in_order(values: Mapping[str, object], subject_type: str) -> dict[str, object]:
-    """The columns in the order of the noun's fields, without the tenant, which is the reader's own."""
+def in_order(values: Mapping[str, object], subject_type: str, people: People) -> dict[str, object]:
+    """The columns in the order of the noun's fields and in words, without the tenant, which is the reader's own."""
     known = [field.attname for field in apps.get_model(subject_type)._meta.concrete_fields]
     rank = {name: at for at, name in enumerate(known)}
     names = sorted((name for name in values if name != "tenant_id"), key=lambda name: rank.get(name, len(rank)))
-    return {name: values[name] for name in names}
+    return {name: _said(name, values[name], people) for name in names}
+
+
+def _said(name: str, value: object, people: People) -> object:
+    """People, agents and rights by what they are called."""
+    if name == "user_id" and isinstance(value, int):
+        return people[label_of(value)]
+    if name == "agent_id" and isinstance(value, int):
+        return people[label_of_agent(value)]
+    if name == "agents" and isinstance(value, list):
+        return "\n".join(people[label_of_agent(each)] for each in value) or "nowhere"
+    return "\n".join(in_words(each) for each in value) if name == "granted" and isinstance(value, list) else value
 
 
 def url_of_subject(subject_type: str, subject_id: int) -> str:

@@ -3,16 +3,19 @@
 from django.db.models import Value
 
 from apps.governance.actors import Actor
-from apps.tenants.models import Membership
+from apps.tenants.models import Agent, Membership
 from apps.tenants.visits import StaffVisit
 
 STAFF = " (platform staff)"
+AGENT = "agent"
 
 
 class People(dict[str, str]):
     """The name behind a label; a label nobody is known by reads as itself."""
 
     def __missing__(self, label: str) -> str:
+        if label.startswith("agent#"):
+            return f"agent {label.removeprefix('agent#')}"
         kind, _, key = label.partition(":")
         if kind == "agent" and key:
             return f"agent {key}"
@@ -24,13 +27,28 @@ def label_of(user_id: int) -> str:
     return f"operator:{user_id}"
 
 
+def label_of_agent(agent_id: int) -> str:
+    """How pages find an agent that a record names by its number."""
+    return f"agent#{agent_id}"
+
+
 def people_of_tenant(actor: Actor) -> People:
-    """Every member of the actor's tenant, and whoever of the platform's staff looked in, by the label their acts carry."""
+    """Every member of the actor's tenant, and whoever of the platform's staff looked in, by the label their acts carry.
+
+    With them its agents, for records that name those by number.
+    """
     members = Membership.objects.visible_to(actor).order_by().values_list("user_id", "user__username", Value(""))
     staff = StaffVisit.objects.visible_to(actor).order_by().values_list("user_id", "user__username", Value(STAFF))
+    agents = Agent.objects.visible_to(actor).order_by().values_list("pk", "key", Value(AGENT))
     return People(
         {
-            f"staff:{user_id}" if kind else label_of(user_id): f"{username}{kind}"
-            for user_id, username, kind in members.union(staff)
+            _label(row_id, kind): f"agent {name}" if kind == AGENT else f"{name}{kind}"
+            for row_id, name, kind in members.union(staff, agents)
         }
     )
+
+
+def _label(row_id: int, kind: str) -> str:
+    if kind == AGENT:
+        return label_of_agent(row_id)
+    return f"staff:{row_id}" if kind else label_of(row_id)

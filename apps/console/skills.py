@@ -16,6 +16,7 @@ from apps.console.forms import Approval, OptionalReason, ReasonedDecision
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.markup import rendered
 from apps.console.panels import Panels
+from apps.console.proposal_forms import Rejection
 from apps.console.requests import actor_of, people_of
 from apps.console.transcripts import Spoken, transcript
 from apps.console.whose import words_panel
@@ -33,6 +34,7 @@ from apps.skills.actions import (
     revise_skill,
 )
 from apps.skills.models import Skill
+from apps.skills.proposing import reject_draft
 from apps.skills.quarantine import quarantine_skill, release_skill
 
 FIELDS = ("title", "name", "description", "category", "body")
@@ -112,6 +114,11 @@ def _approved(skill: Skill) -> str:
 
 def _deprecate(skill: Skill, actor: Actor, said: Values) -> Skill:
     return deprecate_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
+def _reject(skill: Skill, actor: Actor, said: Values) -> Proposal:
+    why = {"reason": said["reason"], "reason_code": said["reason_code"]}
+    return reject_draft(skill, actor=actor, read_at=said["read_at"], **why)
 
 
 def _discard(skill: Skill, actor: Actor, said: Values) -> None:
@@ -197,13 +204,15 @@ class SkillAdmin(GovernedAdmin):
         Button(
             "reject",
             "Reject",
-            Act.SKILL_DEPRECATE,
-            _deprecate,
-            done="Rejected. The draft is deprecated and reaches no customer.",
-            consequence="The draft becomes deprecated for good. It never reaches a customer.",
-            form=ReasonedDecision,
+            Act.PROPOSAL_REJECT,
+            _reject,
+            done="Rejected. The draft reaches no customer.",
+            consequence="The draft reaches no customer. The agent is told the reason.",
+            form=Rejection,
             when=_is_draft,
             tone="danger",
+            leads_to=_queue,
+            on_others=True,
         ),
         Button(
             "discard",

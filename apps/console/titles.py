@@ -1,15 +1,19 @@
 """What rows and moments are called on pages."""
 
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Model
 from django.utils import timezone
 from django.utils.formats import date_format
 
+from apps.console.people import label_of, label_of_agent
 from apps.governance.models import Proposal
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
-from apps.tenants.models import InvokableAgent
+from apps.tenants.grant_models import AgentGrants, MemberLimit
+from apps.tenants.models import InvokableAgent, Membership
 
 # Rows that hang on an agent are known by its key, not by the number their own name has.
 OF_AN_AGENT = {
@@ -21,14 +25,25 @@ OF_AN_AGENT = {
 }
 
 
+# Rows whose own name would be made of numbers; on a page they know who is who.
+BY_THOSE_IN_IT: Mapping[type[Model], Callable[[Any], str]] = {
+    Membership: lambda row: str(row.people[label_of(row.user_id)]),
+    MemberLimit: lambda row: f"{row.people[label_of(row.member.user_id)]}: {row.limited_act}",
+    AgentGrants: lambda row: f"{row.get_role_display()} on {row.people[label_of_agent(row.agent_id)]}",
+}
+BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
+    InvokableAgent: lambda row: f"Agent {row.agent} may ask {row.callee}",
+    MemoryBlock: lambda row: f"Block {row.label} of agent {row.agent}",
+}
+
+
 def title_of(row: Any) -> str:
     """A row by the words people use for it."""
     if isinstance(row, Proposal) and row.target_type == Persona._meta.label_lower:
         return f"{row.get_kind_display()} for agent {row.agent}"
-    if isinstance(row, InvokableAgent):
-        return f"Agent {row.agent} may ask {row.callee}"
-    if isinstance(row, MemoryBlock):
-        return f"Block {row.label} of agent {row.agent}"
+    named = BY_THEIR_AGENT.get(type(row)) or (BY_THOSE_IN_IT.get(type(row)) if hasattr(row, "people") else None)
+    if named is not None:
+        return named(row)
     kind = OF_AN_AGENT.get(type(row))
     if kind is None or row.agent_id is None:
         return str(row)

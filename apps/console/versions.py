@@ -74,7 +74,7 @@ def versions_page(pages: NounPages, request: HttpRequest, object_id: str) -> Htt
     }
     status = 200
     try:
-        context |= _compared(row, request.GET)
+        context |= _compared(row, request.GET, people_of(request))
     except GovernanceError as refusal:
         context["refusal"], status = str(refusal), status_of(refusal)
     return TemplateResponse(request, "console/versions.html", context, status=status)
@@ -88,24 +88,29 @@ def row_named(pages: NounPages, request: HttpRequest, object_id: str) -> Any:
     return row
 
 
-def _compared(row: Governed, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _compared(row: Governed, asked: Mapping[str, Any], people: People) -> dict[str, Any]:
     numbers = [
         asked[name] for name in ("from", "to") if str(asked.get(name, "")).isascii() and asked.get(name, "").isdigit()
     ]
     if len(numbers) < 2:
         return {}
     before, after = versions_named(row, (int(number[:9]) for number in numbers))
-    return {"before": before, "after": after, "diffs": diffs_between(row, before, after), **_labels(before, after)}
+    return {
+        "before": before,
+        "after": after,
+        "diffs": diffs_between(row, before, after, people),
+        **_labels(before, after),
+    }
 
 
 def _labels(before: Version, after: Version) -> dict[str, str]:
     return {"left": f"Version {before.number}", "right": f"Version {after.number}"}
 
 
-def diffs_between(row: Governed, before: Version, after: Version) -> list[FieldDiff]:
+def diffs_between(row: Governed, before: Version, after: Version, people: People) -> list[FieldDiff]:
     """Field by field in the order of the noun; erased words cannot be compared."""
     for version in (before, after):
         if version.values is None:
             raise Erased(f"The words of version {version.number} were erased. Compare two other versions.")
     kind = row._meta.label_lower
-    return field_diffs(in_order(before.values or {}, kind), in_order(after.values or {}, kind))
+    return field_diffs(in_order(before.values or {}, kind, people), in_order(after.values or {}, kind, people))

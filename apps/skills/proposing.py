@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from apps.governance.acting import acting
-from apps.governance.actions import open_proposal
+from apps.governance.actions import open_proposal, reject_proposal
 from apps.governance.actors import Actor
-from apps.governance.door import refuse_foreign
-from apps.governance.errors import FindingsUnconfirmed, IllegalTransition, NotPermitted, Unseen
+from apps.governance.door import refuse_foreign, refuse_stale
+from apps.governance.errors import Conflicting, FindingsUnconfirmed, IllegalTransition, NotPermitted, Unseen
 from apps.governance.models import Proposal, ProposalQuerySet, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import ProposedChange, refuse_flaws
@@ -69,6 +69,16 @@ def propose_deprecation(
 def submission_of(skill: Skill, actor: Actor) -> Proposal | None:
     """The open proposal by which a draft waits for its reviewers."""
     return _submissions(skill, actor).open().first()
+
+
+def reject_draft(skill: Skill, *, actor: Actor, reason: str, reason_code: str, read_at: int | None = None) -> Proposal:
+    """Say no to a draft as the inbox does: by the proposal it waits in, whose author is told why and may write another."""
+    with acting(actor):
+        refuse_stale(skill, read_at)
+        waiting = submission_of(skill, actor)
+        if waiting is None:
+            raise Conflicting("Nobody is asked about this draft any more. Discard it, or approve it as it stands.")
+        return reject_proposal(waiting, actor=actor, reason=reason, reason_code=reason_code)
 
 
 def _submissions(skill: Skill, actor: Actor) -> ProposalQuerySet:

@@ -123,3 +123,23 @@ def test_words_are_edited_on_the_way(world: World, operator: Asker, revision: Pr
 def test_agent_reaches_no_state(bot: Asker, high: Proposal) -> None:
     for to in ("applied", "rejected", "quarantined", "open"):
         assert move(bot, high, to, reason="x", version=1) == (403, "not_permitted")
+
+
+def test_a_yes_that_needs_a_second_reviewer_is_answered_as_accepted_with_where_it_waits(
+    world: World, bot: Asker, operator: Asker
+) -> None:
+    persona = make_persona(world)
+    make_member(world)
+    assert bot.patch(f"personas/{persona.pk}/", {"proposed_patch": "Name our rivals when asked."}).status == 200
+    waits = operator.get(f"personas/{persona.pk}/").body["proposed_patch_proposal"]
+    body = {
+        "proposed_patch": None,
+        "avoid": "Nothing.",
+        "proposal_id": waits["id"],
+        "proposal_version": waits["version"],
+    }
+    answer = operator.patch(f"personas/{persona.pk}/", body)
+    assert answer.status == 202
+    assert answer.body["avoid"] == persona.avoid
+    assert "2 more reviewers" in answer.body["notice"]
+    assert operator.get(answer.headers["Location"]).body["id"] == waits["id"]

@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from apps.launcher.postgres import Postgres
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
-from tests.factories import World, make_persona, make_world
+from tests.factories import World, make_conversation, make_persona, make_world
 from tests.governance.test_history import erase
 from tests.surfaces.api.asking import Asker, person_of
 from tests.surfaces.api.test_other_tenant import NOUNS
@@ -97,3 +97,32 @@ def test_erased_words_are_a_problem_of_their_own(committing: str, postgres: Post
     assert (first["is_erased"], first["values"]) == (True, None)
     answer = operator.get(f"personas/{persona.pk}/versions/?from=1&to=2")
     assert (answer.status, answer.code) == (410, "erased")
+
+
+def test_a_row_is_restored_to_a_version_after_a_look_at_the_plan(world: World, operator: Asker, bot: Asker) -> None:
+    persona = styled(world, "Brief.", "Warm.")
+    path = f"personas/{persona.pk}/versions/1/restore/"
+    shown = operator.get(path).body
+    assert [(step["act"], step["after"]) for step in shown["steps"]] == [("persona.amend", {"style": "Brief."})]
+    for refused in (bot.get(path), bot.post(path, {"plan_sha256": shown["sha256"]})):
+        assert (refused.status, refused.code) == (403, "not_permitted")
+        assert "Only people restore" in refused.body["detail"]
+    amend_persona(persona, actor=world.operator, values={"style": "Cold."})
+    moved = operator.post(path, {"plan_sha256": shown["sha256"]})
+    assert (moved.status, moved.code) == (409, "plan_moved")
+    done = operator.post(path, {"plan_sha256": operator.get(path).body["sha256"]})
+    assert (done.status, len(done.body["steps"])) == (200, 1)
+    row = operator.get(f"personas/{persona.pk}/").body
+    assert (row["style"], row["version"]) == ("Brief.", 4)
+    assert operator.get(f"personas/{persona.pk}/versions/9/restore/").code == "not_found"
+
+
+def test_what_has_no_way_back_says_so_and_a_strangers_row_is_none(
+    world: World, other: World, operator: Asker
+) -> None:  # R006
+    conversation = make_conversation(world)
+    answer = operator.get(f"conversations/{conversation.pk}/versions/1/restore/")
+    assert (answer.status, answer.code) == (400, "invalid")
+    theirs = styled(other, "Brief.", "Warm.")
+    assert operator.get(f"personas/{theirs.pk}/versions/1/restore/").code == "not_found"
+    assert operator.post(f"personas/{theirs.pk}/versions/1/restore/", {"plan_sha256": "x"}).code == "not_found"

@@ -185,6 +185,24 @@ def test_the_grants_of_an_agent_stand_under_their_nouns(world: World, admin: Cli
     assert set(ticked) == default_grants(Role.AGENT) - {"skill_fetch"}
 
 
+def test_pages_and_histories_of_rights_name_people_agents_and_rights(world: World, admin: Client) -> None:
+    limit = make_limit(world, agents=[world.agent.pk])
+    limit_member(limit, actor=world.admin, agents=[])
+    grants = make_grants(world, "skill_fetch", role=Role.AGENT)
+    for row, words in (
+        (member_of(world, world.operator_user), world.operator_user.username),
+        (limit, f"{world.operator_user.username}: {limit.limited_act}"),
+        (grants, "The agent itself on agent support"),
+    ):
+        assert words in words_of(admin.get(page_of(row))).partition("History")[0]
+    history = text_of(admin.get(page_of(limit))).partition("History")[2]
+    assert "agent support" in history
+    assert "nowhere" in history
+    granted = text_of(admin.get(page_of(grants))).partition("History")[2]
+    assert "skill amend: body" in granted
+    assert "[" not in granted
+
+
 def test_a_fresh_row_of_grants_changes_nothing_until_something_is_unticked(world: World, admin: Client) -> None:
     answer = admin.post(
         reverse("admin:tenants_agentgrants_add"), {"agent": world.agent.pk, "role": "operator", "read_at": ""}

@@ -20,6 +20,7 @@ from apps.governance.models import ChangeRecord
 from apps.memory.models import MemoryBlock
 from apps.personas.actions import propose_patch
 from apps.personas.models import IdentityCard, StandingRule
+from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
 from apps.tenants.models import InvokableAgent
 from tests.factories import (
@@ -34,7 +35,7 @@ from tests.factories import (
     make_rule,
     make_skill,
 )
-from tests.surfaces.console.browsing import decide, list_of, page_of, text_of
+from tests.surfaces.console.browsing import list_of, page_of, text_of
 from tests.surfaces.console.furnishing import make_extraction, make_turn, session_of
 
 HOSTILE = """# Hi <script>alert(1)</script>
@@ -118,7 +119,7 @@ def test_conversation_page_shows_turns_with_their_cache_figures(world: World, op
 
 def test_every_decision_stands_in_the_history_with_its_reason(world: World, operator: Client) -> None:
     skill = make_skill(world)
-    decide(operator, skill, "reject", reason="Wrong tone.")
+    deprecate_skill(skill, actor=world.operator, reason="Wrong tone.")
     with acting(world.operator):
         record = ChangeRecord.objects.filter(subject_type=skill._meta.label_lower).latest("id")
     page = text_of(operator.get(page_of(record)))

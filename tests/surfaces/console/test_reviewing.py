@@ -93,9 +93,14 @@ def test_rejection_needs_a_reason_and_keeps_it(world: World, operator: Client) -
     refused = decide(operator, skill, "reject", reason="")
     assert refused.status_code == 422
     assert "This field is required." in text_of(refused)
-    assert decide(operator, skill, "reject", reason="It promises what we do not do.").status_code == 303
-    assert status_of(world, skill) == Skill.Status.DEPRECATED
-    assert "It promises what we do not do." in text_of(operator.get(page_of(skill)))
+    said = {"reason": "It promises what we do not do.", "reason_code": "against_policy"}
+    assert decide(operator, skill, "reject", **said).status_code == 303
+    with acting(world.bot):
+        told = Proposal.objects.visible_to(world.bot).about(skill).get()
+    # The same no as in the inbox, with the same word for it.
+    assert (told.state, told.decision_reason, told.reason_code) == (Proposal.State.REJECTED, *said.values())
+    assert status_of(world, skill) == Skill.Status.DRAFT
+    assert decide(operator, skill, "reject", **said).status_code == 409
 
 
 def test_refused_decision_keeps_what_was_typed(world: World, operator: Client) -> None:
@@ -103,7 +108,7 @@ def test_refused_decision_keeps_what_was_typed(world: World, operator: Client) -
     path = decision_of(skill, "reject")
     read = form_values(operator.get(page_of(skill)).content.decode(), path)
     amend_skill(skill, actor=world.bot, values={"title": "Another title"})
-    response = operator.post(path, read | {"reason": "Too long by half."})
+    response = operator.post(path, read | {"reason": "Too long by half.", "reason_code": "wrong"})
     assert response.status_code == 409
     assert "Too long by half." in text_of(response)
 
