@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.authority import authorize
 from apps.governance.door import governed
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, MissingActor, NotPermitted
 from apps.governance.evidence import joined, support
@@ -20,6 +21,7 @@ from apps.governance.proposals import (
     Verdict,
     authors_of,
     panel_of,
+    refuse_blank,
     refuse_full_queue,
     refuse_own_hand,
     refuse_rejected,
@@ -39,6 +41,7 @@ def open_proposal(
 ) -> Proposal:
     """Put a change before a person. A second proposal of the kind revises the open one and adds its evidence."""
     terms = terms or Terms()
+    authorize(actor, act, target.tenant_id, change.fields_of(act), agent_id=target.agent_concerned)
     with acting(actor):
         refuse_rejected(target, actor, change)
         known = waiting_already(target, actor, change)
@@ -114,7 +117,7 @@ def reopen_proposal(
 def quarantine_proposal(proposal: Proposal, *, actor: Actor, reason: str, read_at: int | None = None) -> Proposal:
     """Hold a proposal apart: nobody decides on it, and its agent does not revise it, until somebody releases it."""
     with governed(Act.PROPOSAL_QUARANTINE, proposal, actor=actor, read_at=read_at, reason=reason) as row:
-        _refuse_blank(reason, "Say why it is held apart; whoever releases it has to know.")
+        refuse_blank(reason, "Say why it is held apart; whoever releases it has to know.")
         row.quarantine()
         _decide(row, actor, "")
         row.quarantine_reason = reason
@@ -124,7 +127,7 @@ def quarantine_proposal(proposal: Proposal, *, actor: Actor, reason: str, read_a
 def release_proposal(proposal: Proposal, *, actor: Actor, reason: str, read_at: int | None = None) -> Proposal:
     """Let a proposal wait again that was held apart."""
     with governed(Act.PROPOSAL_RELEASE, proposal, actor=actor, read_at=read_at, reason=reason) as row:
-        _refuse_blank(reason, "Say why it may be decided on again.")
+        refuse_blank(reason, "Say why it may be decided on again.")
         _refuse_unless(row, "release", Proposal.State.QUARANTINED)
         _wait_again(row)
     return proposal
@@ -164,7 +167,7 @@ def request_revision(proposal: Proposal, *, actor: Actor, words: str, read_at: i
     """Ask the agent to say it otherwise. It reads the words with its proposal, and its answer clears them."""
     with governed(Act.PROPOSAL_REQUEST_REVISION, proposal, actor=actor, read_at=read_at, reason=words) as row:
         refuse_undecidable(row)
-        _refuse_blank(words, "Say what the agent should change.")
+        refuse_blank(words, "Say what the agent should change.")
         row.revision_request = words
     return proposal
 
@@ -280,11 +283,6 @@ def _wait_again(row: Proposal) -> None:
 def _refuse_unless(row: Proposal, what: str, *states: Proposal.State) -> None:
     if row.state not in states:
         raise IllegalTransition(f"Cannot {what} a proposal that is {row.state}.")
-
-
-def _refuse_blank(words: str, sentence: str) -> None:
-    if not words.strip():
-        raise Invalid(sentence, {"reason": ["This may not be blank."]})
 
 
 def _refuse_undo(row: Proposal, actor: Actor) -> None:

@@ -12,11 +12,13 @@ from apps.governance.errors import (
     AlreadyRejected,
     Conflicting,
     IllegalTransition,
+    Invalid,
     NeedsAnotherReviewer,
     QueueFull,
     Unseen,
 )
 from apps.governance.models import Approval, Governed, Proposal, Taint
+from apps.governance.policy import POLICY, Act
 from apps.governance.tiers import Panel, Terms, Tier, panel_for
 
 NAMED_IN_FULL_QUEUE = 5
@@ -48,6 +50,11 @@ class ProposedChange:
     # Whose words they are, if not just those of whoever proposes.
     proposed_by: str = ""
     taint: Taint | None = None
+
+    def fields_of(self, act: Act) -> frozenset[str]:
+        """The governed fields it is about: those it names, or else whatever the act is for."""
+        governs = frozenset(POLICY[act].fields)
+        return (frozenset(self.content) & governs or governs) if self.content else frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +201,9 @@ def why(proposal: Proposal) -> str:
     """The reason of a no as one reads it."""
     label = proposal.get_reason_code_display() if proposal.reason_code else ""
     return ": ".join(filter(None, [label, proposal.decision_reason])) or "no reason given"
+
+
+def refuse_blank(words: str, sentence: str) -> None:
+    """A decision that others will read says why."""
+    if not words.strip():
+        raise Invalid(sentence, {"reason": ["This may not be blank."]})

@@ -1,30 +1,44 @@
 """Which management command is which act."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from django.core.management import get_commands, load_command_class
 
-from apps.governance.actors import Role
+from apps.governance.actors import PEOPLE, Role
 from apps.governance.agreements import Surface, join
 from apps.governance.policy import POLICY, Act
+
+Offered = Mapping[Act, list[str]]
 
 
 def offers() -> dict[Act, list[str]]:
     """Each act with the commands that perform it."""
     found: dict[Act, list[str]] = defaultdict(list)
+    for declared in (offers_of("acts"), offers_of("acts_of_members")):
+        for act, names in declared.items():
+            found[act] += names
+    return found
+
+
+def offers_of(declaring: str) -> Offered:
+    """What commands declare under one name: `acts`, or `acts_of_members` for what only a member named by `--as` does."""
+    found: dict[Act, list[str]] = defaultdict(list)
     for name, app in sorted(get_commands().items()):
         if app.startswith("apps."):
-            for act in getattr(load_command_class(app, name), "acts", ()):
+            for act in getattr(load_command_class(app, name), declaring, ()):
                 found[act].append(name)
     return found
 
 
 def departures() -> Iterator[str]:
-    """Commands that do what the policy gives the system no right to."""
-    for act, names in offers().items():
+    """Commands that do what the policy gives no right to: the system, or any person."""
+    for act, names in offers_of("acts").items():
         if Role.SYSTEM not in POLICY[act].allowed:
             yield f"{', '.join(names)} acts as the system, which may not {act.value}."
+    for act, names in offers_of("acts_of_members").items():
+        if not PEOPLE & POLICY[act].allowed:
+            yield f"{', '.join(names)} acts as a member, and no member may {act.value}."
 
 
 join(Surface("commands", offers, departures))

@@ -74,6 +74,12 @@ def test_another_tenants_row_reads_as_none_at_the_door(world: World) -> None:
         amend_persona(foreign, actor=world.operator, values={"style": "Mine."})
 
 
+def test_the_floor_itself_knows_whose_tenant_it_is(world: World) -> None:
+    # R006: before any row is looked for, and where there is none yet.
+    with pytest.raises(NotVisible):
+        authorize(world.operator, Act.RULE_ADD, make_world().tenant.pk)
+
+
 def test_a_row_smuggled_in_under_ones_own_tenant_is_not_found(world: World) -> None:
     # R006: the id of another tenant's row, the tenant of one's own.
     foreign = make_persona(make_world())

@@ -8,15 +8,17 @@ from apps.governance.actors import Role
 from apps.governance.door import recorded_values
 from apps.governance.models import ChangeRecord, Governed, Proposal, Refusal
 from apps.governance.policy import POLICY, Act
+from tests.governance.over_commands import Commands
 from tests.governance.over_console import Console
 from tests.governance.over_rest import Rest
+from tests.governance.over_tasks import Tasks
 from tests.governance.scenes import Scene, set_scene
 from tests.governance.surfaces import Actions, Surface
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.no_cover]
 
-SURFACES: tuple[Surface, ...] = (Actions(), Rest(), Console())
+SURFACES: tuple[Surface, ...] = (Actions(), Rest(), Console(), Commands(), Tasks())
 # Recorded by a journal row of their own instead.
 JOURNALS = {Act.MESSAGE_RECEIVE, Act.SKILL_FETCH}
 # A tenant that was not made has no books that could keep the attempt.

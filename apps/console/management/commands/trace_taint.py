@@ -10,6 +10,7 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
+from apps.governance.policy import Act
 from apps.learning.lineage import Descendant, quarantine_descendants
 from apps.tenants.identity import member_named, tenant_named
 
@@ -17,6 +18,14 @@ from apps.tenants.identity import member_named, tenant_named
 class Command(BaseCommand):
     """Reads as the system; whoever takes something away is a person, and named."""
 
+    # What --quarantine does, as the member it names.
+    acts_of_members = (
+        Act.PROPOSAL_QUARANTINE,
+        Act.SKILL_QUARANTINE,
+        Act.MEMORY_AMEND,
+        Act.BLOCK_AMEND,
+        Act.PROFILE_AMEND,
+    )
     help = "List everything that one conversation reached, line by line; with --quarantine, take it away."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from apps.conversations.management.named import actor_named, agent_named
 from apps.governance.errors import GovernanceError
+from apps.governance.policy import Act
 from apps.restoration.actions import make_checkpoint
 from apps.tenants.moments import moment_said, zone_of
 
@@ -14,6 +15,7 @@ from apps.tenants.moments import moment_said, zone_of
 class Command(BaseCommand):
     """It copies nothing: the change records know what stood at the moment."""
 
+    acts = (Act.CHECKPOINT_MAKE,)
     help = "Make a checkpoint of a tenant, or with --agent of one agent."
 
     def add_arguments(self, parser: CommandParser) -> None:

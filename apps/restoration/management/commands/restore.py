@@ -11,6 +11,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.governance.models import Governed
+from apps.governance.policy import Act
 from apps.restoration.models import Checkpoint
 from apps.restoration.plan import MomentTarget, Plan, RowTarget, Target, plan
 from apps.restoration.restoring import restore
@@ -21,6 +22,33 @@ from apps.tenants.moments import moment_said, zone_of
 class Command(BaseCommand):
     """Without --apply it prints the plan and changes nothing."""
 
+    # Of the member who answers for it, and of nobody else.
+    acts_of_members = (
+        Act.AGENT_AMEND,
+        Act.BLOCK_WRITE,
+        Act.IDENTITY_CARD_WRITE,
+        Act.INVOKABLE_ALLOW,
+        Act.INVOKABLE_AMEND,
+        Act.INVOKABLE_WITHDRAW,
+        Act.MEMORY_AMEND,
+        Act.OVERLAY_WRITE,
+        Act.PERSONA_ACTIVATE,
+        Act.PERSONA_AMEND,
+        Act.PERSONA_ARCHIVE,
+        Act.PROFILE_AMEND,
+        Act.RULE_AMEND,
+        Act.RULE_RESTORE,
+        Act.RULE_RETIRE,
+        Act.SETTINGS_AMEND,
+        Act.SKILL_AMEND,
+        Act.SKILL_ARRANGE,
+        Act.SKILL_ATTACH,
+        Act.SKILL_DEPRECATE,
+        Act.SKILL_DETACH,
+        Act.SKILL_DRAFT,
+        Act.SKILL_REVISE,
+        Act.CHECKPOINT_MAKE,
+    )
     help = (
         "Show what restoring would change, and with --apply do it. Sessions already open keep what they started with."
     )

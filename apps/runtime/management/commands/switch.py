@@ -8,6 +8,7 @@ from apps.conversations.management.named import actor_named, agent_named
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
+from apps.governance.policy import Act
 from apps.switches.actions import lift_switch, throw_switch
 from apps.switches.models import Switch
 
@@ -15,6 +16,7 @@ from apps.switches.models import Switch
 class Command(BaseCommand):
     """Without --reason and --lift it lists what is on."""
 
+    acts = (Act.SWITCH_THROW, Act.SWITCH_LIFT)
     help = (
         "Freeze learning, pause autonomous sending, or pause answering, for a tenant, one agent, or one channel. With --lift"
         " it goes on; without a kind, what is on is listed."

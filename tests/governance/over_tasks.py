@@ -1,0 +1,99 @@
+"""Celery tasks as a way in: a worker as the system by the task's own act, and as an agent by the tools it has in a turn."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from django.test import override_settings
+
+from apps.conversations.actions import import_conversation
+from apps.conversations.models import Conversation
+from apps.conversations.rules import Line, ToolCall
+from apps.governance.actors import Role
+from apps.governance.policy import Act
+from apps.learning.tasks import extract_skill
+from apps.llm.anthropic import AnthropicBackend
+from apps.llm.standin.running import running_standin
+from apps.review.tasks import expire_proposal
+from apps.runtime.agreement import ACTS
+from apps.runtime.tasks import take_turn
+from tests.actions.conversing import reply, tool
+from tests.factories import make_event
+from tests.governance.scenes import Scene
+from tests.governance.surfaces import RUNBOOK
+from tests.standing_in import StandIn
+
+# A conversation worth a skill.
+LESSON = [
+    Line("customer", "I want to cancel my order, please."),
+    Line(
+        "agent",
+        "",
+        (
+            ToolCall("a", "find_order", {"order_id": "B77"}, "Found."),
+            ToolCall("b", "cancel_order", {"order_id": "B77"}, "Done."),
+        ),
+    ),
+    Line("agent", "It is cancelled."),
+    Line("customer", "Thank you, that is all."),
+]
+
+
+def learn(scene: Scene) -> Conversation:
+    """Let a conversation worth a skill lie there."""
+    made = import_conversation(
+        scene.world.agent.pk,
+        actor=scene.world.system,
+        transcript_id="lesson",
+        lines=LESSON,
+        outcome=Conversation.Outcome.SOLVED,
+    )
+    assert made is not None
+    return made
+
+
+# By which task the system does an act, and with which words an agent asks for a tool.
+RUN: Mapping[Act, Callable[[Scene, Any], None]] = {
+    Act.SKILL_DRAFT: lambda scene, _: extract_skill.run(scene.world.tenant.pk, learn(scene).pk),
+    Act.PROPOSAL_EXPIRE: lambda scene, row: expire_proposal.run(scene.world.tenant.pk, row.pk),
+}
+ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
+    "get_skill": lambda row: {"skill_id": row.pk},
+    "update_memory": lambda _: {"body": "Parcels arrive late."},
+    "update_customer_profile": lambda _: {"preferences": "Letters.", "notes": "Writes at night."},
+    "propose_persona_patch": lambda _: {"text": "Say hello first."},
+    "draft_skill": lambda _: RUNBOOK,
+}
+TOOLS = {act: name for name, act in ACTS.items()}
+
+
+class Tasks:
+    """A worker. Whom it acts as follows from the task; no task takes an actor."""
+
+    name = "tasks"
+    roles = (Role.SYSTEM, Role.AGENT)
+    not_offered: ClassVar[Mapping[Act, str]] = dict.fromkeys(set(Act) - {*RUN, *TOOLS}, "no worker does it")
+    not_for: ClassVar[Mapping[tuple[Act, Role], str]] = {
+        **{(act, Role.SYSTEM): "only an agent does it, in a turn" for act in set(TOOLS) - set(RUN)},
+        **{(act, Role.AGENT): "no tool of agents does it" for act in set(RUN) - set(TOOLS)},
+    }
+
+    def perform(self, scene: Scene, role: Role) -> str:
+        """Let a worker run it. What a tool was refused is said to the model, and the task ends well."""
+        with with_a_model() as standin:
+            if role is Role.SYSTEM:
+                RUN[scene.act](scene, scene.subject)
+            else:
+                name = TOOLS[scene.act]
+                standin.play(tool(name, **ASKED[name](scene.subject)), reply("Done."))
+                take_turn.run(scene.world.tenant.pk, make_event(scene.world).conversation_id)
+        return ""
+
+
+@contextmanager
+def with_a_model() -> Iterator[StandIn]:
+    """The stand-in, where the settings look for a model."""
+    with running_standin() as url, override_settings(ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="stand-in"):
+        backend = AnthropicBackend("stand-in", base_url=url)
+        yield StandIn(url, backend)
+        backend.close()
