@@ -9,7 +9,6 @@ from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
 from tests.conftest import clone_database, close_connections, point_to, run_as_superuser
-from tests.settings import PREFIX
 
 _numbers = count(1)
 
@@ -19,7 +18,7 @@ def committing(
     postgres: Postgres, template_database: str, django_db_setup: str, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[str]:
     """Both connections go to a clone; what is written there stands for other threads, and for nobody afterwards."""
-    name = f"{PREFIX}_committing_{next(_numbers)}"
+    name = f"{django_db_setup}_committing_{next(_numbers)}"
     with django_db_blocker.unblock():
         clone_database(postgres, template_database, name)
         try:

@@ -21,15 +21,12 @@ from tests.factories import make_world
 from tests.settings import PREFIX
 from tests.standing_worlds import STANDING
 
-STANDING_HOME = os.environ.get("STANDING_HOME", "")
-STANDING_TEMPLATE = os.environ.get("STANDING_TEMPLATE", "")
-
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """A throwaway server of this test process alone, or the one that `tests.proof_mutants` lets stand."""
-    if STANDING_HOME:
-        standing = Postgres(Path(STANDING_HOME), throwaway=True)
+    if home := os.environ.get("STANDING_HOME", ""):
+        standing = Postgres(Path(home), throwaway=True)
         standing.start()
         yield standing
         close_connections()
@@ -57,10 +54,10 @@ def throwaway_server() -> Iterator[Postgres]:
 @pytest.fixture(scope="session")
 def template_database(postgres: Postgres, django_db_blocker: DjangoDbBlocker) -> str:
     """The migrated database that others are cloned from."""
-    if STANDING_TEMPLATE:
-        point_to(postgres, STANDING_TEMPLATE)
-        settings.DATABASE_OWNER_URL = postgres.url_for("postgres", database=STANDING_TEMPLATE)
-        return STANDING_TEMPLATE
+    if template := os.environ.get("STANDING_TEMPLATE", ""):
+        point_to(postgres, template)
+        settings.DATABASE_OWNER_URL = postgres.url_for("postgres", database=template)
+        return template
     with django_db_blocker.unblock():
         return make_template(postgres)
 
@@ -68,10 +65,11 @@ def template_database(postgres: Postgres, django_db_blocker: DjangoDbBlocker) ->
 @pytest.fixture(scope="session")
 def django_db_setup(postgres: Postgres, template_database: str, django_db_blocker: DjangoDbBlocker) -> str:
     """The database of tests that roll back, with the worlds that stand in it."""
-    clone_database(postgres, template_database, PREFIX)
+    name = os.environ.get("STANDING_NAME", PREFIX)
+    clone_database(postgres, template_database, name)
     with django_db_blocker.unblock():
         STANDING.put_up([make_world() for _ in range(3)])
-    return PREFIX
+    return name
 
 
 @pytest.fixture(autouse=True)

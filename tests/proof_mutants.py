@@ -1,19 +1,14 @@
 """`python -m tests.proof_mutants` takes each protection away in turn and expects tests to fail.
 
 A mutant of the database is SQL on a clone of the template; one of the code is a change in a copy of the tree. It prints a
-table and ends with an error if tests passed without a protection, or a change no longer fits the code.
+table of which tests were tried and which one noticed, and ends with an error if none did, or a change no longer fits the code.
 """
 
 import argparse
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from time import monotonic
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
@@ -22,97 +17,55 @@ import django
 
 django.setup()
 
-import psycopg  # noqa: E402  # after Django's set-up
-from psycopg import sql  # noqa: E402
-
-from apps.launcher.postgres import Postgres  # noqa: E402
-from tests.conftest import clone_database, close_connections, make_template, throwaway_server  # noqa: E402
-from tests.governance.mutants import CODE, CodeMutant, DatabaseMutant, database_mutants  # noqa: E402
+from tests.conftest import clone_database, close_connections, make_template, throwaway_server  # noqa: E402  # after Django's set-up
+from tests.governance.mutants import CODE, LISTED, Mutant, database_mutants  # noqa: E402
+from tests.governance.mutating import Outcome, Standing, failing_anyway, run_all  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 
-ROOT = Path(__file__).parents[1]
-LIMIT_SECONDS = 600
-FAILED = 1
+# One of the database that is fast, and one of the code.
+QUICK = ("skills_skill: skills_skill_tenant", "personas_persona: move_state", "grants lift it")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.proof_mutants")
-    parser.add_argument("--quick", action="store_true", help="only one mutant of each kind")
-    parser.add_argument("--only", default="", help="mutants whose kind or name has this in it")
+    parser.add_argument("--quick", action="store_true", help=f"only {len(QUICK)} of them")
+    parser.add_argument("--only", nargs="+", default=[""], help="mutants whose kind or name has one of these in it")
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 1, help="how many at once (default: one a core)"
+    )
     options = parser.parse_args(arguments)
-    survived: Counter[str] = Counter()
+    begun = monotonic()
     with throwaway_server() as server:
-        template = make_template(server)
-        clone_database(server, template, PREFIX)
-        mutants: list[DatabaseMutant | CodeMutant] = [*CODE, *database_mutants()]
+        standing = Standing(server, make_template(server))
+        clone_database(server, standing.template, PREFIX)
+        mutants: list[Mutant] = [*CODE, *database_mutants()]
         close_connections()
-        chosen = [each for each in mutants if options.only in f"{each.kind} {each.name}"]
-        chosen = list({each.kind: each for each in chosen}.values()) if options.quick else chosen
-        print(f"{'protection':14} {'without':60} {'outcome':17} {'seconds':>7}", flush=True)
-        # Tests that fail with every protection in place would prove nothing by failing without one.
-        sound = {tests: _tests(ROOT, server, template, tests) == 0 for tests in dict.fromkeys(m.tests for m in chosen)}
-        for mutant in chosen:
-            begun = monotonic()
-            outcome = _outcome(server, template, mutant) if sound[mutant.tests] else "tests fail anyway"
-            survived[outcome] += 1
-            print(f"{mutant.kind:14} {mutant.name[:60]:60} {outcome:17} {monotonic() - begun:7.1f}", flush=True)
-    print(f"{survived['killed']} of {len(chosen)} mutants were noticed.")
-    return int(survived["killed"] != len(chosen))
+        chosen = [each for each in mutants if any(word in f"{each.kind}: {each.name}" for word in options.only)]
+        chosen = [each for each in chosen if each.name in QUICK] if options.quick else chosen
+        print(f"{'protection':14} {'without':58} {'tried':>5} {'seconds':>7} {'outcome':9} noticed by", flush=True)
+        noticing: Counter[str] = Counter()
+        for mutant, outcome in run_all(standing, chosen, options.workers):
+            _print(mutant, outcome)
+            noticing[outcome.noticed_by] += 1
+        flawed = failing_anyway(standing, [name for name in noticing if name])
+    for name in flawed:
+        print(f"{name} fails with every protection in place.")
+    killed = sum(count for name, count in noticing.items() if name and name not in flawed)
+    listed = sum(noticing[name] for name in LISTED)
+    print(
+        f"{killed} of {len(chosen)} mutants were noticed, {listed} of them by the list of all walls alone,"
+        f" in {monotonic() - begun:.0f} seconds."
+    )
+    return int(killed != len(chosen) or not chosen)
 
 
-def _outcome(server: Postgres, template: str, mutant: DatabaseMutant | CodeMutant) -> str:
-    """Killed where tests failed; a run that could not be, or took too long, proves nothing."""
-    try:
-        if isinstance(mutant, CodeMutant):
-            with _changed(mutant) as tree:
-                code = _tests(tree, server, template, mutant.tests)
-        else:
-            code = _tests(ROOT, server, _without(server, template, mutant.sql), mutant.tests)
-    except (LookupError, psycopg.Error, subprocess.TimeoutExpired) as flaw:
-        return f"{type(flaw).__name__}: {flaw}"[:60]
-    return {0: "SURVIVED", FAILED: "killed"}.get(code, f"pytest: {code}")
-
-
-@contextmanager
-def _changed(mutant: CodeMutant) -> Iterator[Path]:
-    """A copy of the tree without the protection."""
-    folder = Path(tempfile.mkdtemp(prefix="pcp-"))
-    tree = folder / "tree"
-    try:
-        shutil.copytree(
-            ROOT, tree, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", ".preceptor", ".*_cache")
-        )
-        source = tree / mutant.path
-        text = source.read_text("utf-8")
-        if text.count(mutant.words) != 1:
-            raise LookupError(f"{mutant.path} has these words {text.count(mutant.words)} times")
-        source.write_text(text.replace(mutant.words, mutant.instead), "utf-8")
-        yield tree
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _without(server: Postgres, template: str, statement: str) -> str:
-    """A clone of the template that lacks the protection."""
-    name = f"{PREFIX}_mutant"
-    clone_database(server, template, name)
-    with psycopg.connect(server.url_for("postgres", database=name), autocommit=True) as connection:
-        connection.execute(sql.SQL(statement))
-    return name
-
-
-def _tests(tree: Path, server: Postgres, template: str, selection: Sequence[str]) -> int:
-    """How the tests end on this template, from this tree."""
-    close_connections()
-    environment = os.environ | {
-        "STANDING_HOME": str(server.home),
-        "STANDING_TEMPLATE": template,
-        "PYTHONPATH": str(tree),
-    }
-    options = ("-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "--no-header", "--tb=no")
-    command = [sys.executable, "-m", "pytest", *options, *selection]
-    ran = subprocess.run(command, cwd=tree, env=environment, timeout=LIMIT_SECONDS, capture_output=True, check=False)
-    return ran.returncode
+def _print(mutant: Mutant, outcome: Outcome) -> None:
+    name = mutant.name if len(mutant.name) <= 58 else f"…{mutant.name[-57:]}"
+    noticed = outcome.noticed_by.replace("tests/", "").replace(".py", "") or outcome.flaw
+    print(
+        f"{mutant.kind:14} {name:58} {len(mutant.tests):5} {outcome.seconds:7.1f} {outcome.word:9} {noticed}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

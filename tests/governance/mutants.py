@@ -8,16 +8,46 @@ from django.db import connection
 
 from tests.governance.tables import forced_tables, tenant_tables
 
-WALLS = ("tests/governance/test_walls.py",)
-ALL_WALLS = (
-    *WALLS,
-    "tests/governance/test_agent_role.py",
-    "tests/governance/test_committed_walls.py",
-    "tests/governance/test_state_machines.py",
-    "tests/governance/test_holes.py",
+G = "tests/governance/"
+# The tests that are tried, in their order: what a protection is for first, and the list of all walls last.
+LISTED = (f"{G}test_drift.py::test_the_walls_of_a_fresh_database_are_those_declared",)
+RIGHTS = (f"{G}test_drift.py::test_a_database_set_up_by_the_commands_drifts_nowhere",)
+TENANTS = (
+    f"{G}test_walls.py::test_another_tenants_rows_are_invisible_in_every_table",
+    f"{G}test_walls.py::test_no_role_writes_a_row_into_another_tenant",
+    f"{G}test_walls.py::test_a_service_user_is_shown_and_made_for_its_own_tenant_only",
+    f"{G}test_committed_walls.py::test_a_tenants_own_grants_replace_the_template_and_narrow_it",
+    *LISTED,
 )
-SETTINGS_OF_SESSION = ("tests/governance/test_committed_walls.py", "tests/governance/test_acting.py")
-DOOR = ("tests/governance/test_door.py", "tests/governance/test_guard.py")
+AGENTS = (
+    f"{G}test_agent_role.py::test_an_agent_sees_nothing_of_another_agent_of_its_tenant",
+    f"{G}test_agent_role.py::test_an_agent_sees_the_rules_of_the_organisation_and_its_own",
+    f"{G}test_agent_role.py::test_an_agent_that_may_ask_another_still_does_not_see_its_row",
+    f"{G}test_isolation_of_customers.py",
+    f"{G}test_narrow_policies.py::test_no_table_shows_an_agent_a_row_of_another_agent",
+    f"{G}test_narrow_policies.py::test_an_agent_writes_into_the_books_in_its_own_name_alone",
+    *LISTED,
+)
+NARROW = (
+    f"{G}test_narrow_policies.py",
+    f"{G}test_holes.py::test_nobody_makes_an_agent_of_another_tenants_service_user",
+    *LISTED,
+)
+OWNER = (
+    f"{G}test_walls_under_everybody.py::test_the_owner_of_the_tables_sees_no_row_of_any_table_without_its_tenant",
+    *LISTED,
+)
+JOURNAL = (f"{G}test_walls_under_everybody.py::test_a_superuser_meets_the_journal_as_it_was_written", *LISTED)
+STATES = (f"{G}test_state_machines.py", *LISTED)
+REFERENCES = (
+    f"{G}test_walls_under_everybody.py::test_no_reference_leads_into_another_tenant_whoever_writes_it",
+    *LISTED,
+)
+SETTINGS_OF_SESSION = (
+    f"{G}test_committed_walls.py::test_every_commit_leaves_the_connection_without_role_and_tenant",
+    f"{G}test_acting.py",
+)
+CROSSINGS = (f"{G}test_walls.py::test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known",)
 
 
 @dataclass(frozen=True)
@@ -42,6 +72,8 @@ class CodeMutant:
     tests: tuple[str, ...]
 
 
+Mutant = DatabaseMutant | CodeMutant
+
 CODE = (
     CodeMutant(
         *("LOCAL", "role and tenant for the session", "apps/governance/acting.py"),
@@ -53,57 +85,57 @@ CODE = (
     ),
     CodeMutant(
         *("role switch", "every actor acts as the worker", "apps/governance/acting.py"),
-        'role = f"{settings.DATABASE_ROLE_PREFIX}_{_DATABASE_ROLE[actor.role]}"',
+        'role = f"{settings.DATABASE_ROLE_PREFIX}_{DATABASE_ROLES[actor.role]}"',
         'role = f"{settings.DATABASE_ROLE_PREFIX}_worker"',
-        ("tests/governance/test_agent_role.py",),
+        (f"{G}test_acting.py::test_the_database_knows_who_acts", f"{G}test_agent_role.py"),
     ),
     CodeMutant(
         *("role switch", "the outer actor does not act again", "apps/governance/acting.py"),
         "        if nested and not connection.needs_rollback:\n            _assume(before)",
         "        del nested",
-        ("tests/governance/test_acting.py",),
+        (f"{G}test_acting.py",),
     ),
     CodeMutant(
         *("customer", "a turn does not say whom it serves", "apps/governance/acting.py"),
         'return "" if actor.customer_key is None else f"={actor.customer_key}"',
         'return ""',
-        ("tests/governance/test_isolation_of_customers.py",),
+        (f"{G}test_isolation_of_customers.py",),
     ),
     CodeMutant(
         *("guard", "writes outside an act pass", "apps/governance/guard.py"),
         "    if not _open.get():\n",
         "    if model is None:\n",
-        ("tests/governance/test_guard.py",),
+        (f"{G}test_guard.py",),
     ),
     CodeMutant(
         *("guard", "the admin's way of deleting passes", "apps/governance/guard.py"),
         "        refuse_ungoverned(self.model)\n        return super()._raw_delete(using)",
         "        return super()._raw_delete(using)",
-        ("tests/governance/test_guard.py",),
+        (f"{G}test_guard.py",),
     ),
     CodeMutant(
         *("visible_to", "without the tenant's filter", "apps/governance/guard.py"),
         "return self.filter(tenant_id=actor.tenant_id)",
         "return self.all()",
-        ("tests/governance/test_both_walls.py",),
+        (f"{G}test_both_walls.py",),
     ),
     CodeMutant(
         *("visible_to", "for an actor who does not act", "apps/governance/guard.py"),
         "if acting_actor() != actor:",
         "if actor is None:",
-        DOOR,
+        (f"{G}test_door.py::test_rows_are_read_only_as_the_actor_who_acts",),
     ),
     CodeMutant(
         *("floor", "grants lift it", "apps/governance/authority.py"),
         "    if actor.role not in POLICY[act].allowed:\n",
         "    if actor is None:\n",
-        DOOR,
+        (f"{G}test_door.py::test_no_grant_lifts_the_role_floor",),
     ),
     CodeMutant(
         *("floor", "another tenant's row", "apps/governance/authority.py"),
         "    if actor.tenant_id != tenant_id:\n",
         "    if actor is None:\n",
-        DOOR,
+        (f"{G}test_door.py::test_the_floor_itself_knows_whose_tenant_it_is",),
     ),
 )
 
@@ -112,8 +144,7 @@ def database_mutants() -> Iterator[DatabaseMutant]:
     """Each protection that the catalog knows of, so that a new one joins by being there."""
     yield from _policies()
     for table in sorted(forced_tables()):
-        without = f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY"
-        yield DatabaseMutant("FORCE", table, without, ALL_WALLS)
+        yield DatabaseMutant("FORCE", table, f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY", OWNER)
     yield from _triggers()
     yield from _references()
     yield from _grants()
@@ -121,13 +152,26 @@ def database_mutants() -> Iterator[DatabaseMutant]:
 
 
 def _policies() -> Iterator[DatabaseMutant]:
-    rows = _ask("SELECT tablename, policyname, permissive FROM pg_policies WHERE with_check IS NOT NULL ORDER BY 1, 2")
-    for table, name, permissive in rows:
+    rows = _ask(
+        "SELECT tablename, policyname, permissive, with_check IS NOT NULL, 'crossing' = ANY (SELECT split_part(role::text, '_', 3)"
+        " FROM unnest(roles) AS role) FROM pg_policies ORDER BY 1, 2"
+    )
+    for table, name, permissive, checks, crosses in rows:
         if permissive == "RESTRICTIVE":
-            yield DatabaseMutant("policy", f"{table}: {name}", f"DROP POLICY {name} ON {table}", ALL_WALLS)
-        elif name.endswith("_tenant"):
-            opened = f"ALTER POLICY {name} ON {table} USING (true) WITH CHECK (true)"
-            yield DatabaseMutant("policy", f"{table}: {name}", opened, WALLS)
+            tried = AGENTS if name == f"{table}_agent" else NARROW
+            yield DatabaseMutant("policy", f"{table}: {name}", f"DROP POLICY {name} ON {table}", tried)
+        elif crosses == "False" and name not in OPEN:
+            opened = f"ALTER POLICY {name} ON {table} USING (true)" + " WITH CHECK (true)" * (checks == "True")
+            if name == "service_user_of_tenant":
+                opened = f"ALTER POLICY {name} ON {table} WITH CHECK (true)"
+            yield DatabaseMutant("policy", f"{table}: {name}", opened, TENANTS)
+
+
+# Policies that let everything through, by the reason why.
+OPEN = {
+    "user_signs_in": "the login alone, before any tenant is chosen, finds who signs in",
+    "tenant_by_name": "whoever knows a tenant's key finds its number, and nothing else of it",
+}
 
 
 def _triggers() -> Iterator[DatabaseMutant]:
@@ -136,32 +180,44 @@ def _triggers() -> Iterator[DatabaseMutant]:
         " AND (tgname LIKE 'append_only%%' OR tgname LIKE 'move_state%%') ORDER BY 1, 2"
     )
     for table, name in rows:
-        yield DatabaseMutant("trigger", f"{table}: {name}", f"DROP TRIGGER {name} ON {table}", ALL_WALLS)
+        tried = STATES if name.startswith("move_state") else JOURNAL
+        yield DatabaseMutant("trigger", f"{table}: {name}", f"DROP TRIGGER {name} ON {table}", tried)
 
 
 def _references() -> Iterator[DatabaseMutant]:
     rows = _ask(
-        "SELECT conrelid::regclass::text, conname FROM pg_constraint WHERE conname LIKE '%%_in_tenant' ORDER BY 1, 2"
+        "SELECT conrelid::regclass::text, conname FROM pg_constraint WHERE contype = 'f' AND conname LIKE '%%_in_tenant'"
+        " ORDER BY 1, 2"
     )
     for table, name in rows:
-        yield DatabaseMutant("composite key", name, f"ALTER TABLE {table} DROP CONSTRAINT {name}", WALLS)
+        yield DatabaseMutant("composite key", name, f"ALTER TABLE {table} DROP CONSTRAINT {name}", REFERENCES)
 
 
 def _grants() -> Iterator[DatabaseMutant]:
     agent = f"{settings.DATABASE_ROLE_PREFIX}_agent"
-    for table in ("personas_persona", "skills_skill", "governance_proposal", "memory_memoryblock", "tenants_agent"):
-        yield DatabaseMutant("column grants", table, f"GRANT UPDATE ON {table} TO {agent}", ALL_WALLS)
+    for table, noun in (
+        ("personas_persona", "persona"),
+        ("skills_skill", "skill"),
+        ("governance_proposal", "proposal"),
+        ("memory_memoryblock", "block"),
+        ("tenants_agent", "agent"),
+    ):
+        written = f"{G}test_fields.py::test_a_database_role_writes_the_columns_of_its_acts_and_no_others[{noun}]"
+        yield DatabaseMutant("column grants", table, f"GRANT UPDATE ON {table} TO {agent}", (written, *RIGHTS))
     for table in (table.name for table in tenant_tables()):
         given = f"GRANT TRUNCATE ON {table} TO {agent}"
-        yield DatabaseMutant("column grants", f"{table}, TRUNCATE", given, WALLS)
-    temporary = "DO $$ BEGIN EXECUTE format('GRANT SELECT ON SEQUENCE memory_agentmemory_id_seq TO %I', '{}'); END $$"
-    yield DatabaseMutant("column grants", "a sequence", temporary.format(agent), ("tests/governance/test_holes.py",))
+        tried = (f"{G}test_walls.py::test_nobody_but_the_owner_truncates", *RIGHTS)
+        yield DatabaseMutant("column grants", f"{table}, TRUNCATE", given, tried)
+    sequence = f"GRANT SELECT ON SEQUENCE memory_agentmemory_id_seq TO {agent}"
+    yield DatabaseMutant(
+        "column grants", "a sequence", sequence, (f"{G}test_holes.py::test_no_role_of_a_tenant_reads_a_sequence",)
+    )
 
 
 def _crossings() -> Iterator[DatabaseMutant]:
     for name, arguments in (("resolve_token", "text"), ("memberships_of", "bigint"), ("due_work", "integer")):
         open_to_all = f"GRANT EXECUTE ON FUNCTION {name}({arguments}) TO PUBLIC"
-        yield DatabaseMutant("crossing", name, open_to_all, WALLS)
+        yield DatabaseMutant("crossing", name, open_to_all, CROSSINGS)
     members = (
         "CREATE OR REPLACE FUNCTION memberships_of(wanted bigint) RETURNS TABLE (tenant_id bigint, role text) LANGUAGE sql"
         " STABLE SECURITY DEFINER SET search_path = public, pg_temp AS"
