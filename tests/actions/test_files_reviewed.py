@@ -6,6 +6,7 @@ from apps.governance.acting import acting
 from apps.governance.errors import FindingsUnconfirmed
 from apps.governance.models import Proposal
 from apps.governance.tiers import Touch
+from apps.review.decisions import rebase
 from apps.review.sheet import Sheet, sheet_of
 from apps.skills.actions import approve_skill
 from apps.skills.models import Skill
@@ -76,6 +77,16 @@ def test_a_text_that_names_a_tool_that_pays_takes_two_reviewers_as_a_body_does(w
     revision = propose_revision(skill, actor=world.bot, values={"body": "Read steps.md."})
     assert revision.tier == "high"
     assert [file.name for file in sheet(world).files] == ["steps.md"]
+
+
+def test_a_file_that_came_after_a_revision_was_proposed_counts_when_it_is_decided_on(world: World) -> None:
+    skill = make_skill(world, "approved")
+    proposal = propose_revision(skill, actor=world.bot, values={"body": "Read steps.md."})
+    upload_file(skill, actor=world.operator, name="steps.md", content=b"Call refund_order.")
+    assert proposal.tier == "low"
+    rebase(proposal, actor=world.operator)
+    assert not say_yes(proposal, world.operator).applied
+    assert proposal.tier == "high"
 
 
 @pytest.mark.parametrize(
