@@ -98,6 +98,7 @@ class MemberAdmin(GovernedAdmin):
     search_fields = ("user__username", "user__email")
     search_help_text = "Search mail address"
     empty = "Nobody of that kind."
+    saved = "Invited. It stands in the history of changes."
     form = InvitationForm
     add_fields = ("email", "role")
     fields = ()

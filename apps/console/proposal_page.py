@@ -88,14 +88,18 @@ def _compared(sheet: Sheet) -> Iterable[Compared]:
     if open_now and sheet.needs_rebase:
         base = proposal.base_content
         yield _pair("What changed since the proposer read it", "As the proposer read it", "Live now", base, before)
-        yield _pair(
+    after = applier.after(before, proposal.words) if before or not applier.appends else proposal.words
+    if open_now and sheet.needs_rebase:
+        asked = _pair(
             "What the proposer asked for",
             "As the proposer read it",
             "Proposed",
             base,
             applier.after(base, proposal.words),
         )
-    after = applier.after(before, proposal.words) if before or not applier.appends else proposal.words
+        # Where only other fields moved, both comparisons would say the same.
+        if asked.diffs != field_diffs(_as_text(before), _as_text(after)):
+            yield asked
     title = "What would change" if open_now else "What was asked for"
     yield _pair(title, "Live now" if open_now else "Before", "Proposed", before, after)
     if proposal.is_edited and not applier.free_text:
@@ -105,8 +109,11 @@ def _compared(sheet: Sheet) -> Iterable[Compared]:
 
 
 def _pair(title: str, left: str, right: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Compared:
-    one, other = ({name: words.as_text(text) for name, text in side.items()} for side in (before, after))
-    return Compared(title, left, right, field_diffs(one, other))
+    return Compared(title, left, right, field_diffs(_as_text(before), _as_text(after)))
+
+
+def _as_text(side: Mapping[str, Any]) -> dict[str, str]:
+    return {name: words.as_text(text) for name, text in side.items()}
 
 
 def _live(sheet: Sheet) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from apps.governance.models import Proposal
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.tenants.grant_models import AgentGrants, MemberLimit
-from apps.tenants.models import InvokableAgent, Membership
+from apps.tenants.models import InvokableAgent, Membership, TenantSettings
 
 # Rows that hang on an agent are known by its key, not by the number their own name has.
 OF_AN_AGENT = {
@@ -41,6 +41,8 @@ def title_of(row: Any) -> str:
     """A row by the words people use for it."""
     if isinstance(row, Proposal) and row.target_type == Persona._meta.label_lower:
         return f"{row.get_kind_display()} for agent {row.agent}"
+    if isinstance(row, Proposal) and row.target_type == TenantSettings._meta.label_lower:
+        return f"{row.get_kind_display()} for every agent"
     named = BY_THEIR_AGENT.get(type(row)) or (BY_THOSE_IN_IT.get(type(row)) if hasattr(row, "people") else None)
     if named is not None:
         return named(row)
