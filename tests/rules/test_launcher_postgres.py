@@ -36,8 +36,20 @@ def home() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Path]:
+    """A cluster as its first start leaves it: making one takes longer than most tests of it."""
+    with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
+        Path(folder).chmod(0o711)
+        server = Postgres(Path(folder))
+        server.start()
+        server.stop()
+        yield Path(folder) / "postgres"
+
+
 @pytest.fixture
-def postgres(home: Path) -> Iterator[Postgres]:
+def postgres(home: Path, cluster: Path) -> Iterator[Postgres]:
+    subprocess.run(["cp", "-a", cluster, home], check=True)
     server = Postgres(home)
     server.start()
     yield server
@@ -145,6 +157,7 @@ def test_a_killed_server_starts_again_once_its_last_process_has_gone(home: Path,
     # A process that does not notice its server's end keeps the shared memory that a new server needs.
     os.kill(checkpointer, signal.SIGSTOP)
     os.kill(server_process_id(home), signal.SIGKILL)
+    assert wait_until(lambda: not postgres.is_running(), 10)
     later = threading.Timer(1.5, os.kill, (checkpointer, signal.SIGCONT))
     later.start()
     try:
