@@ -10,7 +10,7 @@ from psycopg import Error as PostgresError
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 
-Params = Sequence[int | str]
+Params = Sequence[int | str | None]
 
 NO_RIGHT = "42501"
 BROKEN_RULE = "23514"

@@ -19,6 +19,7 @@ from apps.tenants.grant_models import TenantGroupObjectPermission
 from apps.tenants.identity import person_actor
 from apps.tenants.models import RoleTemplate, Tenant
 from tests.factories import World, make_conversation, make_event, make_persona, make_skill, make_world
+from tests.governance.attempts import attempt
 from tests.governance.tables import tenant_tables
 
 
@@ -66,6 +67,9 @@ def test_a_tenants_own_grants_replace_the_template_and_narrow_it(committing: str
     with pytest.raises(NotPermitted, match="skill_approve__status"):
         approve_skill(skill, actor=narrowed, reviewed_sha256=skill.content_sha256)
     assert make_skill(usual, "approved").status == Skill.Status.APPROVED
+    theirs = "SELECT id FROM tenants_tenantgroupobjectpermission WHERE content_object_id = %s"
+    seen = [attempt(world.operator, theirs, [strict.tenant.pk]).passed for world in (strict, usual)]
+    assert seen == [True, False]
 
 
 def test_waiting_work_of_every_tenant_is_found_by_id_alone(committing: str) -> None:

@@ -13,7 +13,7 @@ from apps.skills.proposing import propose_revision
 from apps.skills.quarantine import quarantine_skill
 from apps.tenants.actions import create_agent
 from apps.tenants.identity import agent_actor
-from tests.factories import World, make_neighbour, make_skill, make_world
+from tests.factories import World, make_neighbour, make_profile, make_skill, make_world
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.governance.filled import Filled, fill
 from tests.governance.tables import tenant_tables
@@ -77,21 +77,26 @@ def test_proposals_are_changed_while_open_and_removed_while_nobody_agreed(world:
         assert [reached(actor, remove, row.pk) for row in (waits, agreed, rejected)] == [1, 0, 0], actor.role
 
 
-def test_an_agent_proposes_nothing_in_another_agents_name(world: World) -> None:
-    # R008
-    row, neighbour = revision(world), make_neighbour(world)
+def test_an_agent_proposes_nothing_in_another_agents_name_or_in_nobodys(world: World) -> None:
+    # R008: on a profile as well, which is the tenant's and which any of its agents may want to change.
+    row, profile, neighbour = revision(world), make_profile(world), make_neighbour(world)
     with acting(world.operator), connection.cursor() as cursor:
         cursor.execute(
             "SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute WHERE attrelid = 'governance_proposal'::regclass"
-            " AND attnum > 0 AND NOT attisdropped AND attname NOT IN ('id', 'agent_id', 'target_id')"
+            " AND attnum > 0 AND NOT attisdropped AND NOT attname IN ('id', 'agent_id', 'kind', 'target_type', 'target_id')"
         )
         columns = cursor.fetchone()[0]
     copy = (
-        f"INSERT INTO governance_proposal (agent_id, target_id, {columns}) SELECT %s, target_id + 1000000, {columns}"  # noqa: S608  # from the catalog
-        " FROM governance_proposal WHERE id = %s"
+        f"INSERT INTO governance_proposal (agent_id, kind, target_type, target_id, {columns})"  # noqa: S608  # from the catalog
+        f" SELECT %s, %s, %s, %s, {columns} FROM governance_proposal WHERE id = {row.pk}"
     )
-    assert attempt(world.bot, copy, [neighbour.pk, row.pk]).sqlstate == NO_RIGHT
-    assert attempt(world.bot, copy, [world.agent.pk, row.pk]).sqlstate != NO_RIGHT
+    for about in (
+        (row.kind, row.target_type, row.target_id + 1_000_000),
+        ("profile.change", "memory.customerprofile", profile.pk),
+    ):
+        for owner in (neighbour.pk, None):
+            assert attempt(world.bot, copy, [owner, *about]).sqlstate == NO_RIGHT, (owner, about)
+        assert attempt(world.bot, copy, [world.agent.pk, *about]).sqlstate != NO_RIGHT, about
 
 
 # Where an agent reads rows that belong to none, or to all.
