@@ -2,9 +2,10 @@
 
 import pytest
 
+from apps.prompt.holding import MemoryReview
 from apps.tenants.actions import create_agent
-from tests.factories import World, make_memory, make_profile
-from tests.surfaces.api.asking import Asker
+from tests.factories import World, make_memory, make_profile, make_world
+from tests.surfaces.api.asking import Asker, agent_of, person_of
 
 PROFILE = {"end_user_key": "slack:U12345", "preferences": "Prefers email."}
 
@@ -101,3 +102,14 @@ def test_put_of_a_profile_wants_both_texts(world: World, bot: Asker) -> None:
     profile = make_profile(world)
     assert list(bot.put(f"profiles/{profile.pk}/", {"notes": "x"}).body["errors"]) == ["preferences"]
     assert bot.put(f"profiles/{profile.pk}/", {"notes": "x", "preferences": ""}).body["preferences"] == ""
+
+
+@pytest.mark.django_db
+def test_lines_that_wait_for_a_person_are_answered_as_accepted_with_where_they_wait() -> None:
+    world = make_world(memory_review=MemoryReview.ALL)
+    memory = make_memory(world, "Refunds take a week.")
+    answer = agent_of(world).patch(f"memories/{memory.pk}/", {"body": "Refunds take a week.\nMondays are busy."})
+    assert answer.status == 202
+    assert answer.body["notice"]
+    waits = person_of(world.operator_user).get(answer.headers["Location"]).body
+    assert "Mondays are busy." in str(waits["content"])
