@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from http import HTTPStatus
+from itertools import count
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import parse_qs, urlsplit
@@ -35,11 +36,13 @@ pytestmark = pytest.mark.django_db
 
 CONTENT = b"Plan,Price\nPro,20\n"
 BUCKET = "preceptor-test"
+_numbers = count(1)
 
 
 @pytest.fixture
 def world() -> World:
-    return make_world()
+    # Its files outlive the test, so the tenant is this test's own.
+    return make_world(f"stores-{next(_numbers)}")
 
 
 @pytest.fixture
