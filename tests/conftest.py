@@ -2,9 +2,10 @@
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import psycopg
@@ -20,6 +21,24 @@ from apps.tenants.roles import forbid_leavings
 from tests.factories import make_world
 from tests.settings import PREFIX
 from tests.standing_worlds import STANDING
+
+
+@contextmanager
+def untraced() -> Iterator[None]:
+    """Without coverage: in a worker of xdist, pytest-cov's own pause leaves the tracer of subprocesses on."""
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    try:
+        yield
+    finally:
+        sys.settrace(tracer)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Let tests that only walk what others reach run several times faster."""
+    with untraced() if item.get_closest_marker("unmeasured") else nullcontext():
+        return (yield)
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +77,7 @@ def template_database(postgres: Postgres, django_db_blocker: DjangoDbBlocker) ->
         point_to(postgres, template)
         settings.DATABASE_OWNER_URL = postgres.url_for("postgres", database=template)
         return template
-    with django_db_blocker.unblock():
+    with django_db_blocker.unblock(), untraced():
         return make_template(postgres)
 
 

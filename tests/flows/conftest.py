@@ -143,7 +143,9 @@ def seeded(house: House) -> dict[str, Any]:
 
 
 def _environment(home: Path, database: str, postgres: Postgres, valkey: Valkey, standin_url: str) -> dict[str, str]:
-    return os.environ | {
+    # Whole servers at work are not measured: what they run, tests of their parts reach.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+    return inherited | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATABASE_URL": postgres.url_for(f"{PREFIX}_login", database=database),
         "DATABASE_OWNER_URL": postgres.url_for("postgres", database=database),

@@ -29,7 +29,7 @@ from tests.settings import PREFIX
 from tests.surfaces.api.asking import person_of
 from tests.surfaces.console.browsing import list_of, page_of, signed_in, text_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
 # What a turn or an extraction writes by itself. All else stays as it was, to the column.
 JOURNAL = {

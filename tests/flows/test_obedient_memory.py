@@ -22,7 +22,7 @@ from tests.flows.requests_read import read
 from tests.flows.test_obedient import JOURNAL
 from tests.settings import PREFIX
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
 PLANTED = "words that somebody planted"
 

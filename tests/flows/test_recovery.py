@@ -12,7 +12,7 @@ from apps.runtime.models import Turn
 from tests.factories import World, make_event, make_persona, make_world
 from tests.flows.conftest import House, fetched
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
 FINISHED_SECONDS = 60
 

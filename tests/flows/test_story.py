@@ -20,7 +20,7 @@ from apps.tenants.identity import tenant_named
 from tests.actions.conversing import unmarked
 from tests.flows.conftest import House, fetched
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
 STEPS = 8
 
@@ -69,7 +69,7 @@ def conversations_of(system: Actor) -> list[Conversation]:
 
 
 def test_a_lesson_goes_from_one_customer_to_the_next_under_sign_off(house: House, seeded: dict[str, Any]) -> None:
-    # R041, R043, R062, R088, R096, R108, R109, R110, R111, R127
+    # R041, R043, R062, R088, R096, R108, R109, R110, R111, R117, R127
     told = play(house, seeded)
     system = tenant_named("acme")
     assert system is not None
@@ -90,6 +90,7 @@ def test_a_lesson_goes_from_one_customer_to_the_next_under_sign_off(house: House
         assert set(Session.objects.values_list("conversation_id", flat=True)) == {first.pk, second.pk}
     _check_bytes(house, skill)
     assert f"prompt:   +- {skill.name} (id: {skill.pk})" in told
+    _tell_again(house)
 
 
 def _check_bytes(house: House, skill: Skill) -> None:
@@ -117,9 +118,8 @@ def _check_bytes(house: House, skill: Skill) -> None:
     assert extractor.system.startswith("# Skill extraction")
 
 
-def test_story_can_be_told_again_until_and_after_all_is_known(house: House, seeded: dict[str, Any]) -> None:
-    # R117
-    play(house, seeded)
+def _tell_again(house: House) -> None:
+    """Until all is known, and after."""
     again = json.loads(house.run("manage.py", "seed_demo", "--json").stdout.splitlines()[-1])
     assert again["operator_password"] is None
     told = play(house, again)

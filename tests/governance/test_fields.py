@@ -19,7 +19,7 @@ from tests.governance.fields import CHANGING, another, columns, is_state, record
 from tests.governance.scenes import Scene, set_scene
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
-pytestmark = [pytest.mark.django_db, pytest.mark.no_cover]
+pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
 
 # A scene in which a row of the noun stands, for nouns that no act changes.
 STANDING = {"member": Act.MEMBER_ADD, "checkpoint": Act.CHECKPOINT_MAKE}

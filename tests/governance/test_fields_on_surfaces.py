@@ -21,7 +21,7 @@ from tests.governance.scenes import Scene, set_scene
 from tests.surfaces.console.browsing import page_of
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
-pytestmark = [pytest.mark.django_db, pytest.mark.no_cover]
+pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
 
 # What goes before a reviewer is brought up to date with the draft it is about.
 BROUGHT_ALONG = {"proposal.submit"}

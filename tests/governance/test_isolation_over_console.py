@@ -23,7 +23,7 @@ from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import list_of, page_of
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
-pytestmark = [pytest.mark.django_db, pytest.mark.no_cover]
+pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
 
 REGISTERED: dict[type[Model], Any] = dict(site._registry)
 # Addresses beside a noun's own, by the word that names its row.

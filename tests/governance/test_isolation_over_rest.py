@@ -19,7 +19,7 @@ from tests.governance.unlike import NOWHERE, asked_twice, prints_of, row_of
 from tests.standing_in import StandIn
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
-pytestmark = [pytest.mark.django_db, pytest.mark.no_cover]
+pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
 
 Operation = tuple[str, str, dict[str, Any]]
 VIEWS: list[Any] = list(router.registry)  # Any: the router's stubs know no queryset

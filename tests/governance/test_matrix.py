@@ -16,7 +16,7 @@ from tests.governance.scenes import Scene, set_scene
 from tests.governance.surfaces import Actions, Surface
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
-pytestmark = [pytest.mark.django_db, pytest.mark.no_cover]
+pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
 
 SURFACES: tuple[Surface, ...] = (Actions(), Rest(), Console(), Commands(), Tasks())
 # Recorded by a journal row of their own instead.

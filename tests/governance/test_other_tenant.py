@@ -29,7 +29,7 @@ from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import list_of, page_of
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
-pytestmark = [pytest.mark.django_db, pytest.mark.no_cover]
+pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
 
 NOUNS = [model for model in apps.get_models() if any(field.name == "tenant" for field in model._meta.fields)]
 # Acts that name their row by a key of the actor's own tenant.

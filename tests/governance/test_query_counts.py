@@ -81,6 +81,7 @@ def counted(ask: Ask) -> Counted:
 
 
 @pytest.mark.slow
+@pytest.mark.unmeasured
 def test_a_list_of_a_hundred_rows_costs_what_one_of_ten_does(
     committing: str, postgres: Postgres, standin: StandIn, settings: Settings
 ) -> None:

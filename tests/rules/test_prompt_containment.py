@@ -21,7 +21,7 @@ from tests.rules.prompt_values import PROMPTS, TURNS
 from tests.rules.proving import violations
 
 # Many thousands of prompts through code that other tests reach already: not measured.
-pytestmark = pytest.mark.no_cover
+pytestmark = pytest.mark.unmeasured
 
 # What a forger would write, to be put together in any order.
 PIECES = st.sampled_from(

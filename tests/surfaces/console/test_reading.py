@@ -152,10 +152,9 @@ MAKERS: dict[type[Model], Callable[[World], object]] = {
 
 
 @pytest.mark.parametrize("model", MAKERS, ids=lambda model: model.__name__)
-def test_list_costs_the_same_for_five_rows_as_for_fifty(world: World, operator: Client, model: type[Model]) -> None:
-    few = reads(world, operator, model, 5)
-    assert reads(world, operator, model, 45) == few
-    assert few <= 15
+def test_list_costs_few_statements(world: World, operator: Client, model: type[Model]) -> None:
+    # That a hundred rows cost what ten do, `test_query_counts` says of every list.
+    assert reads(world, operator, model, 5) <= 15
 
 
 def reads(world: World, client: Client, model: type[Model], more: int) -> int:
