@@ -36,7 +36,7 @@ GROUPS = (
         "Review",
         (
             Place("Skill drafts", "rate_review", INBOX, kind=Proposal.Kind.SKILL_NEW.value),
-            Place("Proposals", "approval", INBOX, kind=OTHER),
+            Place("Other proposals", "approval", INBOX, kind=OTHER),
         ),
     ),
     (
@@ -126,7 +126,7 @@ def _waiting(request: HttpRequest) -> dict[str, int]:
     if not may_read(request):
         return {}
     drafts, others = waiting_counts(actor_of(request))
-    return {"Skill drafts": drafts, "Proposals": others}
+    return {"Skill drafts": drafts, "Other proposals": others}
 
 
 def may_read(request: HttpRequest) -> bool:

@@ -1,9 +1,12 @@
 """A person's decision on a proposal: bound to bytes, to the tier, and to what is live."""
 
+from dataclasses import replace
+
 import pytest
 
 from apps.governance.acting import acting
 from apps.governance.actions import (
+    approve_proposal,
     reject_proposal,
     undo_proposal,
 )
@@ -13,12 +16,15 @@ from apps.governance.errors import (
     FindingsUnconfirmed,
     IllegalTransition,
     Invalid,
+    MissingActor,
     NeedsAnotherReviewer,
     NeedsRebase,
     NotPermitted,
     Unseen,
 )
 from apps.governance.models import Approval, Proposal
+from apps.governance.proposals import Verdict
+from apps.governance.tiers import Tier
 from apps.personas.actions import amend_persona, propose_patch, propose_sections
 from apps.personas.models import Persona
 from apps.review.decisions import Yes, approve, rebase, undo
@@ -262,3 +268,25 @@ def test_what_the_scanner_points_at_is_confirmed_with_a_reason_and_never_a_dead_
         [approval] = Approval.objects.filter(proposal=proposal)
     assert "override" in approval.confirmed_findings
     assert approval.reason == "It quotes what a fraudster wrote."
+
+
+def test_only_who_applied_it_may_undo_it(world: World) -> None:
+    proposal = propose_revision(make_skill(world, "approved"), actor=world.bot, values={"body": "Better."})
+    say_yes(proposal, world.operator)
+    with pytest.raises(NotPermitted, match="who applied it, may undo it"):
+        undo_proposal(proposal, actor=world.admin)
+
+
+def test_a_yes_names_the_person_who_gives_it(world: World) -> None:
+    proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
+    verdict = Verdict(proposal.content_sha256, Tier.LOW)
+    with pytest.raises(MissingActor, match="names the person"):
+        approve_proposal(proposal, actor=replace(world.operator, user_id=None), verdict=verdict)
+
+
+def test_words_edited_at_the_door_stay_bound_to_what_they_were_written_over(world: World) -> None:
+    proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
+    bound = proposal.base_sha256
+    edited = Verdict(proposal.content_sha256, Tier.LOW, edited={"text": "Say good morning first."})
+    kept = approve_proposal(proposal, actor=world.operator, verdict=edited)
+    assert (kept.base_sha256, kept.edited_content) == (bound, {"text": "Say good morning first."})

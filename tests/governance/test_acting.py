@@ -4,7 +4,7 @@ import pytest
 from django.conf import settings
 from django.db import connection, transaction
 
-from apps.governance.acting import acting, acting_actor, tenant_id_named
+from apps.governance.acting import acting, acting_actor, outside, tenant_id_named
 from apps.governance.actors import Actor
 from apps.memory.models import CustomerProfile
 from tests.factories import World, make_profile, make_world
@@ -99,3 +99,11 @@ def test_turn_that_names_nobody_sees_no_profile_while_an_agent_outside_a_turn_do
     for actor, seen in ((world.bot, 1), (world.bot.serving("http:abc123"), 1), (world.bot.serving(""), 0)):
         with acting(actor):
             assert CustomerProfile.objects.visible_to(actor).count() == seen
+
+
+def test_outside_leaves_a_transaction_that_is_to_be_rolled_back_alone(world: World) -> None:
+    with acting(world.operator):
+        with outside():
+            assert present() == NOBODY
+            transaction.set_rollback(True)
+        assert present() == expected(world.operator, "operator")

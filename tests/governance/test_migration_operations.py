@@ -2,12 +2,14 @@
 
 import pytest
 from django.apps import apps
+from django.db import connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
 
 from apps.governance.database import RaiseWall, RoleSQL, role_name, with_roles
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(databases=["default", "owner"])
 
 
 def operations() -> list[Operation]:
@@ -34,3 +36,13 @@ def test_a_role_nobody_defined_is_refused() -> None:
     with pytest.raises(ValueError, match="no database role superuser"):
         role_name("superuser")
     assert with_roles("TO @agent@, @worker@") == f'TO "{role_name("agent")}", "{role_name("worker")}"'
+
+
+def test_an_operation_runs_its_statement_with_the_roles_of_this_database() -> None:
+    step, state = RoleSQL("COMMENT ON TABLE skills_skill IS 'for @agent@'"), ProjectState()
+    step.state_forwards("skills", state)
+    with connections["owner"].schema_editor() as editor:
+        step.database_forwards("skills", editor, state, state)
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("SELECT obj_description('skills_skill'::regclass)")
+        assert cursor.fetchone() == (f'for "{role_name("agent")}"',)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.personas.rules import LOCALE, is_one_line
+from apps.governance.tiers import Touch
+from apps.personas.rules import LOCALE, is_one_line, touches
 
 
 @pytest.mark.parametrize("name", ["Grace Hopper", "", "Müller & Söhne GmbH", "9 h 30", "日本語"])
@@ -37,3 +38,10 @@ def test_a_locale_is_a_language_and_what_narrows_it(locale: str) -> None:
 @pytest.mark.parametrize("locale", ["", "español", "e", "es_MX", "es-", "es-MX\n", "es MX", printable])
 def test_nothing_else_is_a_locale(locale: str) -> None:
     assert not re.match(LOCALE, locale)
+
+
+def test_hard_donts_weigh_more_than_voice() -> None:
+    # R017
+    assert touches(["style", "goals"]) == {Touch.PERSONA}
+    assert touches(["style", "avoid"]) == {Touch.PERSONA, Touch.AVOID}
+    assert touches([]) == frozenset()
