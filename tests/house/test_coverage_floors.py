@@ -51,6 +51,6 @@ def test_missing_report_says_how_to_make_one(tmp_path: Path, capsys: pytest.Capt
     assert "--cov-report=json" in capsys.readouterr().err
 
 
-def test_kernel_floors_stay_near_a_hundred() -> None:
+def test_kernel_floors_stand_at_a_hundred() -> None:
     floors = {floor.scope: floor.percent for floor in coverage_floors.FLOORS}
     assert min(floors["prompt"], floors["rules"], floors["governance"]) == 100.0

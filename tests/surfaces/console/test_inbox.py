@@ -86,7 +86,7 @@ def test_sidebar_home_and_inbox_count_the_same(world: World, operator: Client, h
     for number in range(2):
         submission(world, name=f"draft-{number}")
     assert "Skill drafts 2" in listed(operator)
-    assert "Proposals 1" in listed(operator)
+    assert "Other proposals 1" in listed(operator)
     assert "Waiting 2" in listed(operator, "?kind=skill.new")
     assert "Waiting 1" in listed(operator, "?kind=other")
     assert "Skill drafts that wait 2" in words_of(operator.get(reverse("admin:index")))
