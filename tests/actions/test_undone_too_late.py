@@ -1,0 +1,28 @@
+"""A yes is taken back within a minute on the database's clock, and no later."""
+
+import psycopg
+import pytest
+from django.conf import settings
+
+from apps.governance.acting import acting
+from apps.governance.actions import undo_proposal
+from apps.governance.errors import IllegalTransition
+from apps.governance.models import Proposal
+from apps.skills.proposing import propose_revision
+from tests.factories import make_skill, make_world
+from tests.reviewing import say_yes
+
+
+def test_an_approval_older_than_a_minute_is_not_undone(committing: str) -> None:
+    # R092
+    world = make_world()
+    proposal = propose_revision(make_skill(world, "approved"), actor=world.bot, values={"body": "Better."})
+    say_yes(proposal, world.operator)
+    with psycopg.connect(settings.DATABASE_OWNER_URL, dbname=committing) as superuser:
+        # Past the trigger that stamps the decision.
+        superuser.execute("SET session_replication_role = replica")
+        superuser.execute("UPDATE governance_proposal SET decided_at = decided_at - interval '61 seconds'")
+    with acting(world.operator):
+        applied = Proposal.objects.get(pk=proposal.pk)
+    with pytest.raises(IllegalTransition, match="The minute in which an approval can be undone is over"):
+        undo_proposal(applied, actor=world.operator)
