@@ -7,11 +7,11 @@ columns that database roles may write, the admin's fields, the bodies of REST an
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
 from apps.governance.actors import PEOPLE, Role
+from apps.governance.acts import Act
 from apps.governance.policy_rule import Does, Risk, Rule
 
 __all__ = [
@@ -26,103 +26,6 @@ __all__ = [
     "default_grants",
     "permissions",
 ]
-
-
-class Act(StrEnum):
-    """Every governed act, named `noun.verb`."""
-
-    PERSONA_CREATE = "persona.create"
-    PERSONA_AMEND = "persona.amend"
-    PERSONA_ARCHIVE = "persona.archive"
-    PERSONA_ACTIVATE = "persona.activate"
-    PERSONA_PROPOSE = "persona.propose"
-    OVERLAY_WRITE = "overlay.write"
-    IDENTITY_CARD_WRITE = "identity_card.write"
-    RULE_ADD = "rule.add"
-    RULE_AMEND = "rule.amend"
-    RULE_RETIRE = "rule.retire"
-    RULE_RESTORE = "rule.restore"
-    RULE_PROPOSE = "rule.propose"
-    SKILL_DRAFT = "skill.draft"
-    SKILL_AMEND = "skill.amend"
-    SKILL_APPROVE = "skill.approve"
-    SKILL_DEPRECATE = "skill.deprecate"
-    SKILL_REVISE = "skill.revise"
-    SKILL_PROPOSE = "skill.propose"
-    SKILL_DISCARD = "skill.discard"
-    SKILL_UNDO = "skill.undo"
-    SKILL_FETCH = "skill.fetch"
-    SKILL_ATTACH = "skill.attach"
-    SKILL_DETACH = "skill.detach"
-    SKILL_ARRANGE = "skill.arrange"
-    SKILL_QUARANTINE = "skill.quarantine"
-    SKILL_RELEASE = "skill.release"
-    MEMORY_AMEND = "memory.amend"
-    MEMORY_APPROVE = "memory.approve"
-    MEMORY_PROPOSE = "memory.propose"
-    BLOCK_WRITE = "block.write"
-    BLOCK_AMEND = "block.amend"
-    BLOCK_APPROVE = "block.approve"
-    BLOCK_PROPOSE = "block.propose"
-    PROFILE_AMEND = "profile.amend"
-    PROFILE_PROPOSE = "profile.propose"
-    CONVERSATION_OPEN = "conversation.open"
-    CONVERSATION_IMPORT = "conversation.import"
-    CONVERSATION_RESOLVE = "conversation.resolve"
-    CONVERSATION_ABANDON = "conversation.abandon"
-    MESSAGE_RECEIVE = "message.receive"
-    PROPOSAL_SUBMIT = "proposal.submit"
-    PROPOSAL_APPROVE = "proposal.approve"
-    PROPOSAL_APPLY = "proposal.apply"
-    PROPOSAL_UNDO = "proposal.undo"
-    PROPOSAL_REJECT = "proposal.reject"
-    PROPOSAL_REOPEN = "proposal.reopen"
-    PROPOSAL_SNOOZE = "proposal.snooze"
-    PROPOSAL_CLAIM = "proposal.claim"
-    PROPOSAL_REQUEST_REVISION = "proposal.request_revision"
-    PROPOSAL_REBASE = "proposal.rebase"
-    PROPOSAL_QUARANTINE = "proposal.quarantine"
-    PROPOSAL_RELEASE = "proposal.release"
-    PROPOSAL_WITHDRAW = "proposal.withdraw"
-    PROPOSAL_EXPIRE = "proposal.expire"
-    TENANT_CREATE = "tenant.create"
-    TENANT_ENTER = "tenant.enter"
-    TENANT_LEAVE = "tenant.leave"
-    SETTINGS_AMEND = "settings.amend"
-    AGENT_CREATE = "agent.create"
-    AGENT_AMEND = "agent.amend"
-    INVOKABLE_ALLOW = "invokable.allow"
-    INVOKABLE_AMEND = "invokable.amend"
-    INVOKABLE_WITHDRAW = "invokable.withdraw"
-    TOKEN_ISSUE = "token.issue"
-    TOKEN_REVOKE = "token.revoke"
-    TOKEN_ROTATE = "token.rotate"
-    MEMBER_ADD = "member.add"
-    MEMBER_INVITE = "member.invite"
-    MEMBER_ACCEPT = "member.accept"
-    MEMBER_DEACTIVATE = "member.deactivate"
-    MEMBER_REACTIVATE = "member.reactivate"
-    MEMBER_CHANGE_ROLE = "member.change_role"
-    MEMBER_RESET = "member.reset"
-    LIMIT_WRITE = "limit.write"
-    LIMIT_LIFT = "limit.lift"
-    GRANT_WRITE = "grant.write"
-    GRANT_WITHDRAW = "grant.withdraw"
-    GRANT_SYNC = "grant.sync"
-    SWITCH_THROW = "switch.throw"
-    SWITCH_LIFT = "switch.lift"
-    CHECKPOINT_MAKE = "checkpoint.make"
-
-    @property
-    def noun(self) -> str:
-        """What the act is named after; governed models declare theirs."""
-        return self.value.partition(".")[0]
-
-    @property
-    def verb(self) -> str:
-        """What is done to it."""
-        return self.value.partition(".")[2]
-
 
 # The noun that carries what somebody may only propose.
 PROPOSAL = "proposal"

@@ -7,7 +7,7 @@ from tests.house.sources import Check, flaws, inline
 
 TASKS = "apps/runtime/tasks.py"
 PAGE = "apps/console/skills.py"
-POLICY = "apps/governance/policy.py"
+ACTS = "apps/governance/acts.py"
 TASK = "@shared_task\ndef wake(conversation_id: int) -> None:\n"
 
 RULES: dict[str, Check] = {
@@ -29,9 +29,9 @@ BAD = [
     ("tasks.py", "apps/runtime/turn.py", TASK + "    take_turn(conversation_id)"),
     ("pages", PAGE, "class SkillAdmin(GovernedAdmin):\n    def save_model(self): ..."),
     ("pages", PAGE, "class SkillAdmin(admin.ModelAdmin[Skill]):\n    def get_urls(self): ..."),
-    ("acts", POLICY, "class Act(StrEnum):\n    SKILL_APPROVE = 'approve_skill'"),
-    ("acts", POLICY, "class Act(StrEnum):\n    APPROVE_SKILL = 'skill.approve'"),
-    ("acts", POLICY, "class Act(StrEnum):\n    SKILL_APPROVE = 'skill.approve'\n    SKILL_APPROVE = 'skill.approve'"),
+    ("acts", ACTS, "class Act(StrEnum):\n    SKILL_APPROVE = 'approve_skill'"),
+    ("acts", ACTS, "class Act(StrEnum):\n    APPROVE_SKILL = 'skill.approve'"),
+    ("acts", ACTS, "class Act(StrEnum):\n    SKILL_APPROVE = 'skill.approve'\n    SKILL_APPROVE = 'skill.approve'"),
 ]
 
 LAWFUL = [
@@ -46,7 +46,7 @@ LAWFUL = [
     ),
     ("pages", PAGE, "class GovernedAdmin(ModelAdmin):\n    def has_add_permission(self): ..."),
     ("pages", "apps/api/skills.py", "class SkillAdmin(ModelAdmin):\n    def has_add_permission(self): ..."),
-    ("acts", POLICY, "class Act(StrEnum):\n    SKILL_APPROVE = 'skill.approve'\n    DRAFT_SEND = 'draft.send'"),
+    ("acts", ACTS, "class Act(StrEnum):\n    SKILL_APPROVE = 'skill.approve'\n    DRAFT_SEND = 'draft.send'"),
 ]
 
 
