@@ -1,0 +1,136 @@
+"""What a turn may spend: steps, repeated calls, money, and turns of agents that answer each other; pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any, Final, Self
+
+from apps.conversations.rules import ToolCall
+from apps.prompt.framing import canonical_json
+
+# R124
+STEPS_BY_CHANNEL: Final[Mapping[str, int]] = {"voice": 6, "sms": 10}
+STEPS_OF_OTHER_CHANNELS = 10
+
+REFUSED_AT_SAME_CALL = 3
+STOPPED_AT_SAME_CALL = 5
+SAME_CALL_REFUSAL = "You made this very call before, with this result. Do something else, or answer."
+
+LONGEST_WAY_BETWEEN_AGENTS = 3
+TURNS_IN_LOOP_WINDOW = 20
+LOOP_WINDOW = timedelta(minutes=10)
+
+
+class TurnKind(StrEnum):
+    """What a turn answers."""
+
+    MESSAGE = "message"
+    SCHEDULED = "scheduled"
+    NUDGE = "nudge"
+    DELEGATED = "delegated"
+
+
+# R124
+STEPS_BY_KIND: Final[Mapping[TurnKind, int]] = {TurnKind.SCHEDULED: 15, TurnKind.NUDGE: 5}
+
+
+def steps_allowed(kind: str, channel: str, agent_max_steps: int | None, override: int | None) -> int:
+    """How often a turn may call the model (R124, R125).
+
+    The run's own number stands above all; a kind or channel with a number of its own stands above the agent's.
+    """
+    fixed = STEPS_BY_KIND.get(TurnKind(kind), STEPS_BY_CHANNEL.get(channel))
+    return next((steps for steps in (override, fixed, agent_max_steps) if steps is not None), STEPS_OF_OTHER_CHANNELS)
+
+
+class Repeat(StrEnum):
+    """What becomes of a tool call that may be one too many."""
+
+    CALL = "call"
+    REFUSE = "refuse"
+    STOP = "stop"
+
+
+@dataclass(slots=True)
+class Counter:
+    """How often in a row a call brought the same result. Another result is progress, so polling what changes goes on."""
+
+    count: int = 0
+    _same: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, calls: Iterable[ToolCall]) -> Self:
+        """As it stood after these calls; a resumed turn counts on."""
+        counter = cls()
+        for call in calls:
+            counter.took(call.name, call.arguments, call.result)
+        return counter
+
+    def judge(self, name: str, arguments: Mapping[str, Any]) -> Repeat:  # Any: JSON as the model wrote it
+        """Asked before a call: its result would be the third of its kind and is refused, or the fifth and ends the loop."""
+        _, times = self._same.get(_key(name, arguments), ("", 0))
+        if times + 1 >= STOPPED_AT_SAME_CALL:
+            return Repeat.STOP
+        return Repeat.REFUSE if times + 1 >= REFUSED_AT_SAME_CALL else Repeat.CALL
+
+    def took(self, name: str, arguments: Mapping[str, Any], result: str) -> None:
+        """Note what a call brought; to be refused as a repetition is to repeat it."""
+        key = _key(name, arguments)
+        known, times = self._same.get(key, ("", 0))
+        brought = known if result == SAME_CALL_REFUSAL else sha256(result.encode(errors="surrogatepass")).hexdigest()
+        self._same[key] = (brought, times + 1 if brought == known else 1)
+        self.count += 1
+
+
+def _key(name: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
+    return name, canonical_json(dict(arguments))
+
+
+class Purse(StrEnum):
+    """Whose money is spent: the turn's, or the tenant's of this day."""
+
+    TURN = "turn"
+    DAY = "day"
+
+
+@dataclass(frozen=True, slots=True)
+class MoneyLeft:
+    """What the next call may cost at most, None where nobody set a budget, and the purse that cannot pay for it."""
+
+    micro_usd: int | None
+    spent: Purse | None = None
+
+
+def money_left(
+    turn_cost: int, turn_budget: int | None, day_cost: int, day_budget: int | None, next_call_estimate: int
+) -> MoneyLeft:
+    """Asked before a call, in micro-dollars, so that a budget is overrun by less than a call.
+
+    Where neither purse can pay, it is the day's that counts: an agent without it stops answering anybody.
+    """
+    day = None if day_budget is None else max(0, day_budget - day_cost)
+    turn = None if turn_budget is None else max(0, turn_budget - turn_cost)
+    left = min((purse for purse in (day, turn) if purse is not None), default=None)
+    for purse, amount in ((Purse.DAY, day), (Purse.TURN, turn)):
+        if amount is not None and amount < next_call_estimate:
+            return MoneyLeft(left, purse)
+    return MoneyLeft(left)
+
+
+class Loop(StrEnum):
+    """How agents that answer each other were noticed."""
+
+    HOPS = "hops"
+    TURNS = "turns"
+
+
+def loop_of(hops: int, turns_lately: int) -> Loop | None:
+    """Why nobody answers any more: a message passed between agents too often, or a conversation too busy for people.
+
+    `turns_lately` are the turns of this conversation that began within the last `LOOP_WINDOW`, this one included.
+    """
+    if hops >= LONGEST_WAY_BETWEEN_AGENTS:
+        return Loop.HOPS
+    return Loop.TURNS if turns_lately > TURNS_IN_LOOP_WINDOW else None

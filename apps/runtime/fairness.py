@@ -1,0 +1,125 @@
+"""Whose turn a worker takes next when more wait than it may hold; pure."""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from itertools import count
+from typing import NamedTuple
+
+RESERVED_PER_SLOTS = 10
+# Outdated places are thrown away before they are more than the valid ones and these.
+OUTDATED_KEPT = 64
+
+
+class _Place(NamedTuple):
+    """Where a tenant stands: fewest running turns first, then who was not served for longest."""
+
+    running: int
+    since: int
+    tenant_id: int
+
+
+@dataclass(slots=True)
+class _Tenant:
+    """One tenant's conversations: those that wait, in their order, those that run, and those that are to run again."""
+
+    since: int
+    waiting: OrderedDict[int, None] = field(default_factory=OrderedDict)
+    running: set[int] = field(default_factory=set)
+    again: set[int] = field(default_factory=set)
+
+    def place(self, tenant_id: int) -> _Place:
+        return _Place(len(self.running), self.since, tenant_id)
+
+
+class Fair:
+    """Shares the slots of one worker among the tenants.
+
+    While a tenant without a running turn waits, no other tenant is served twice. A tenth of the slots stays out of any single
+    tenant's reach, so that one who floods leaves a slot to whoever comes next.
+    """
+
+    def __init__(self, limit: int, reserve: int | None = None) -> None:
+        """At most `limit` turns at once; `reserve` of them for whoever is not the busiest, a tenth if nothing is said."""
+        if limit < 1:
+            raise ValueError(f"A worker holds at least one turn, not {limit}.")
+        self.limit = limit
+        self.per_tenant = max(1, limit - (-(-limit // RESERVED_PER_SLOTS) if reserve is None else reserve))
+        self._tenants: dict[int, _Tenant] = {}
+        self._places: list[_Place] = []
+        self._moments = count()
+        self._running = 0
+        self._tenants_waiting = 0
+
+    @property
+    def free(self) -> int:
+        """How many more turns may run."""
+        return self.limit - self._running
+
+    def add(self, tenant_id: int, conversation_id: int) -> None:
+        """Let a conversation wait for its turn, once however often it is added; one that runs will run again."""
+        tenant = self._tenants.get(tenant_id)
+        if tenant is None:
+            tenant = self._tenants[tenant_id] = _Tenant(next(self._moments))
+        if conversation_id in tenant.running:
+            tenant.again.add(conversation_id)
+        else:
+            self._wait(tenant_id, tenant, conversation_id)
+
+    def take(self) -> tuple[int, int] | None:
+        """The tenant and conversation to run now, or None while nobody waits or no slot may be given."""
+        place = self._first() if self.free else None
+        if place is None or place.running >= self.per_tenant:
+            return None
+        heappop(self._places)
+        tenant = self._tenants[place.tenant_id]
+        conversation_id, _ = tenant.waiting.popitem(last=False)
+        tenant.running.add(conversation_id)
+        tenant.since = next(self._moments)
+        self._running += 1
+        if tenant.waiting:
+            self._stand(tenant.place(place.tenant_id))
+        else:
+            self._tenants_waiting -= 1
+        return place.tenant_id, conversation_id
+
+    def ended(self, tenant_id: int, conversation_id: int) -> None:
+        """Give the slot back; a conversation that was added meanwhile waits again, behind the others of its tenant."""
+        tenant = self._tenants.get(tenant_id)
+        if tenant is None or conversation_id not in tenant.running:
+            raise ValueError(f"Conversation {conversation_id} of tenant {tenant_id} runs no turn here.")
+        tenant.running.remove(conversation_id)
+        self._running -= 1
+        if tenant.waiting:
+            self._stand(tenant.place(tenant_id))
+        if conversation_id in tenant.again:
+            tenant.again.remove(conversation_id)
+            self._wait(tenant_id, tenant, conversation_id)
+        elif not tenant.waiting and not tenant.running:
+            del self._tenants[tenant_id]
+
+    def _wait(self, tenant_id: int, tenant: _Tenant, conversation_id: int) -> None:
+        if not tenant.waiting:
+            tenant.since = next(self._moments)
+            self._tenants_waiting += 1
+            self._stand(tenant.place(tenant_id))
+        tenant.waiting[conversation_id] = None
+
+    def _first(self) -> _Place | None:
+        while self._places:
+            place = self._places[0]
+            if self._is_valid(place):
+                return place
+            heappop(self._places)
+        return None
+
+    def _is_valid(self, place: _Place) -> bool:
+        tenant = self._tenants.get(place.tenant_id)
+        return tenant is not None and bool(tenant.waiting) and tenant.place(place.tenant_id) == place
+
+    def _stand(self, place: _Place) -> None:
+        """Places are never moved: the new one counts, and the outdated ones go once they are the greater part."""
+        if len(self._places) > OUTDATED_KEPT + 2 * self._tenants_waiting:
+            self._places = [place for place in self._places if self._is_valid(place)]
+            heapify(self._places)
+        heappush(self._places, place)
