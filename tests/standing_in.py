@@ -8,7 +8,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from apps.llm.anthropic import AnthropicBackend
+from apps.llm.anthropic.client import AnthropicBackend
 from apps.llm.standin.running import running_standin
 
 

@@ -17,7 +17,7 @@ from apps.governance.models import Taint
 from apps.learning.journal import Finding, conclude, verdict_on, write_verdict
 from apps.learning.models import Extraction
 from apps.learning.rules import Refused, Vetted, gate, vet
-from apps.llm.anthropic import backend_at
+from apps.llm.anthropic.client import backend_at
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.extraction import (
     ExtractedSkill,

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from apps.llm.anthropic import backend_at
+from apps.llm.anthropic.client import backend_at
 from apps.llm.backend import Backend
 
 

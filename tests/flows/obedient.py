@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from apps.llm.anthropic import STAND_IN_HEADER, AnthropicBackend
+from apps.llm.anthropic.client import AnthropicBackend
+from apps.llm.anthropic.translation import STAND_IN_HEADER
 from apps.llm.standin.requests import Asked, InvalidRequest, parse_request
 from tests.flows.orders import EVERYTHING, Orders, orders_in
 

@@ -12,7 +12,7 @@ from apps.conversations.rules import Line, ToolCall
 from apps.governance.actors import Role
 from apps.governance.policy import Act
 from apps.learning.tasks import extract_skill
-from apps.llm.anthropic import AnthropicBackend
+from apps.llm.anthropic.client import AnthropicBackend
 from apps.llm.standin.running import running_standin
 from apps.review.tasks import expire_proposal
 from apps.runtime.agreement import ACTS

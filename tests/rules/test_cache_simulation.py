@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from apps.llm.anthropic import AnthropicBackend
+from apps.llm.anthropic.client import AnthropicBackend
 from apps.llm.backend import CacheLifetime, Usage
 from apps.llm.blocks import request_blocks, with_marks
 from apps.llm.caching import Bill, CacheRules, Entry, Prefix, settle_prefixes

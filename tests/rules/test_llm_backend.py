@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from apps.llm.anthropic import AnthropicBackend
+from apps.llm.anthropic.client import AnthropicBackend
 from apps.llm.backend import (
     BackendError,
     BadRequest,

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from apps.llm.anthropic import AnthropicBackend
+from apps.llm.anthropic.client import AnthropicBackend
 from apps.llm.backend import (
     BackendError,
     BadRequest,

@@ -1,28 +1,18 @@
-"""The only place that knows the vendor's SDK; importing it costs more than a second."""
+"""Requests as the SDK takes them, and messages as replies."""
 
 from __future__ import annotations
 
-import json
-from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import anthropic
 
 from apps.llm.backend import (
-    BackendError,
     BadRequest,
-    ConnectionLost,
     JsonObject,
     MalformedReply,
-    NotAuthorised,
-    Overloaded,
-    RateLimited,
     Reply,
     Request,
-    ServerFault,
-    SpendLimitReached,
     StopReason,
-    TimedOut,
     ToolUse,
     UnknownStopReason,
     Usage,
@@ -37,63 +27,14 @@ if TYPE_CHECKING:
 
 MESSAGE_FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
 STAND_IN_HEADER = "x-preceptor-stand-in"
-SPEND_CODES = frozenset(
-    {
-        "enforced_spend_limit_reached",
-        "contract_spend_limit_reached",
-        "linked_organization_spend_limit_reached",
-        "organization_on_hold",
-    }
-)
-BY_STATUS: Mapping[int, type[BackendError]] = {
-    401: NotAuthorised,
-    402: SpendLimitReached,
-    403: NotAuthorised,
-    408: TimedOut,
-    429: RateLimited,
-    504: TimedOut,
-    529: Overloaded,
-}
-
-
-@cache
-def backend_at(api_key: str, base_url: str) -> AnthropicBackend:
-    """One client per process and endpoint. An endpoint of one's own may want no key; the vendor's does."""
-    return AnthropicBackend(api_key or ("none" if base_url else ""), base_url=base_url or None)
-
-
-class AnthropicBackend:
-    """A model behind the Messages API, at the vendor or at any address that speaks it."""
-
-    def __init__(self, api_key: str, *, base_url: str | None = None) -> None:
-        if not api_key:
-            message = "No model key is set. Set ANTHROPIC_API_KEY, or use the stand-in model."
-            raise NotAuthorised(message)
-        # The turn owns retries: the SDK's own obey any retry-after, however long.
-        self._client = anthropic.Anthropic(api_key=api_key, base_url=base_url, max_retries=0)
-
-    def complete(self, request: Request) -> Reply:
-        try:
-            raw = self._client.messages.with_raw_response.create(**_arguments(request))
-            message = raw.parse()
-        except anthropic.APIError as error:
-            raise _translated(error) from error
-        except json.JSONDecodeError as error:
-            sentence = "The model's answer is not JSON."
-            raise MalformedReply(sentence) from error
-        return _reply(message, stand_in=raw.headers.get(STAND_IN_HEADER) == "1")
-
-    def close(self) -> None:
-        self._client.close()
 
 
 # Any: the SDK's own parameters are overloaded TypedDicts; the stand-in's validation and the API check the shape.
-def _arguments(request: Request) -> dict[str, Any]:
+def arguments_of(request: Request) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "model": request.model,
         "max_tokens": request.max_tokens,
         "messages": _marked(request.messages, request.message_marks),
-        "timeout": request.timeout_seconds,
     }
     if request.system:
         arguments["system"] = [block.wire | _cache_control(block.cache) for block in request.system]
@@ -135,7 +76,7 @@ def _listed(content: Json) -> list[Json]:
     return content if isinstance(content, list) else []
 
 
-def _reply(message: object, *, stand_in: bool) -> Reply:
+def reply_of(message: object, *, stand_in: bool) -> Reply:
     # The SDK builds a message out of any JSON, without validating it; only the fields tell.
     if not isinstance(message, anthropic.types.Message) or MESSAGE_FIELDS - message.model_fields_set:
         sentence = "The model's answer is not a message."
@@ -152,6 +93,10 @@ def _reply(message: object, *, stand_in: bool) -> Reply:
         usage=_usage(message.usage),
         stand_in=stand_in,
     )
+
+
+def is_from_stand_in(headers: Mapping[str, str]) -> bool:
+    return headers.get(STAND_IN_HEADER) == "1"
 
 
 def _plain(value: Mapping[str, object]) -> JsonObject:
@@ -177,34 +122,3 @@ def _usage(usage: VendorUsage) -> Usage:
         cache_write_5m_tokens=written - written_1h,
         cache_write_1h_tokens=written_1h,
     )
-
-
-def _translated(error: anthropic.APIError) -> BackendError:
-    if isinstance(error, anthropic.APITimeoutError):
-        return TimedOut("The model did not answer in time.")
-    if isinstance(error, anthropic.APIConnectionError):
-        return ConnectionLost("The connection to the model broke.")
-    if isinstance(error, anthropic.APIStatusError):
-        return _translated_status(error)
-    return MalformedReply("The model's answer is not a message.")
-
-
-def _translated_status(error: anthropic.APIStatusError) -> BackendError:
-    kind = BY_STATUS.get(error.status_code, ServerFault if error.status_code >= 500 else BadRequest)
-    if _is_about_money(error):
-        kind = SpendLimitReached
-    return kind(error.api_message or error.message, retry_after_seconds=_retry_after_seconds(error))
-
-
-def _is_about_money(error: anthropic.APIStatusError) -> bool:
-    if error.error_code in SPEND_CODES or error.type == "billing_error":
-        return True
-    # A limit the account set itself answers 400 without a code; its sentence is all there is to go by.
-    return error.status_code == 400 and "api usage limits" in (error.api_message or "").lower()
-
-
-def _retry_after_seconds(error: anthropic.APIStatusError) -> float | None:
-    try:
-        return float(error.response.headers["retry-after"])
-    except (KeyError, ValueError):
-        return None
