@@ -9,6 +9,7 @@ from unfold.widgets import (
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
 )
 
 from apps.console.refusals import explain
@@ -70,22 +71,6 @@ class Decision(forms.Form):
     read_at = forms.IntegerField(widget=forms.HiddenInput)
 
 
-class Approval(Decision):
-    """A yes to exactly these bytes; what the scanner points at, and files of an agent, are confirmed with a reason."""
-
-    reviewed_sha256 = forms.CharField(widget=forms.HiddenInput)
-    confirm_findings = forms.BooleanField(
-        required=False, label="What is pointed at below may stand", help_text="Needed only where something is."
-    )
-    reason = Prose(
-        label="Why (optional)",
-        required=False,
-        max_length=2000,
-        help_text="Kept in the history; needed with the box above.",
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
-    )
-
-
 class ReasonedDecision(Decision):
     """A decision whose reason stays with it."""
 
@@ -100,13 +85,38 @@ class ReasonedDecision(Decision):
 class OptionalReason(ReasonedDecision):
     """A decision that may go without a reason."""
 
-    reason = Prose(
-        label="Why (optional)",
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.fields["reason"].required = False
+        self.fields["reason"].label = "Why (optional)"
+
+
+class Confirming(OptionalReason):
+    """A yes; what the scanner points at, and files nobody read whole, are confirmed with a reason."""
+
+    confirm_findings = forms.BooleanField(
         required=False,
-        max_length=2000,
-        help_text="Kept in the history.",
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+        label="I have looked at what is pointed out, and it may stand",
+        help_text="Then say why it may.",
+        widget=UnfoldBooleanWidget,
     )
+    field_order = ("confirm_findings", "reason")
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        findings = self.initial.get("findings", ())
+        if findings:
+            pointed_out = ", ".join(findings)
+            self.fields["confirm_findings"].help_text = f"Pointed out: {pointed_out}. Then say why it may stand."
+        elif not self.is_bound:
+            # Nothing to confirm yet; a refused form has the box, for its own words may be what the scanner points at.
+            del self.fields["confirm_findings"]
+
+
+class Approval(Confirming):
+    """A yes to exactly these bytes of a skill."""
+
+    reviewed_sha256 = forms.CharField(widget=forms.HiddenInput)
 
 
 class Resolution(Decision):

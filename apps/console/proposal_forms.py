@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django import forms
-from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
+from unfold.widgets import UnfoldAdminTextareaWidget
 
 from apps.console.diffs import label_of
-from apps.console.forms import Decision, OptionalReason, Prose
+from apps.console.forms import Confirming, Decision, OptionalReason, Prose
 from apps.governance.models import Proposal
 
 TEXT, LINES = "text__", "lines__"
@@ -44,23 +44,10 @@ class Snooze(Decision):
     )
 
 
-class Yes(OptionalReason):
-    """A yes to exactly the bytes of a proposal; what the scanner points at is confirmed with a reason."""
+class Yes(Confirming):
+    """A yes to exactly the bytes of a proposal."""
 
     seen_sha256 = forms.CharField(widget=forms.HiddenInput)
-    confirm_findings = forms.BooleanField(
-        required=False,
-        label="I have read what the scanner points at, and it may stand",
-        help_text="Then say why it may.",
-        widget=UnfoldBooleanWidget,
-    )
-    field_order = ("confirm_findings", "reason")
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        if not (self.is_bound or self.initial.get("findings")):
-            # Nothing to confirm yet; a refused form has the box, for its own words may be what the scanner points at.
-            del self.fields["confirm_findings"]
 
 
 class Wording(forms.Form):

@@ -34,7 +34,7 @@ from apps.skills.actions import (
     revise_skill,
 )
 from apps.skills.models import Skill
-from apps.skills.proposing import reject_draft
+from apps.skills.proposing import findings_in, reject_draft
 from apps.skills.quarantine import quarantine_skill, release_skill
 
 FIELDS = ("title", "name", "description", "category", "body")
@@ -102,7 +102,7 @@ def _approve(skill: Skill, actor: Actor, said: Values) -> Skill:
         reviewed_sha256=said["reviewed_sha256"],
         read_at=said["read_at"],
         reason=said["reason"],
-        confirm_findings=said["confirm_findings"],
+        confirm_findings=said.get("confirm_findings", False),
     )
 
 
@@ -126,7 +126,7 @@ def _discard(skill: Skill, actor: Actor, said: Values) -> None:
 
 
 def _reviewed(skill: Skill) -> dict[str, Any]:
-    return {"reviewed_sha256": skill.content_sha256}
+    return {"reviewed_sha256": skill.content_sha256, "findings": findings_in(skill)}
 
 
 def _quarantine(skill: Skill, actor: Actor, said: Values) -> Skill:

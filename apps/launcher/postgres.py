@@ -164,6 +164,7 @@ class Postgres:
         settings |= THROWAWAY_SETTINGS if self.throwaway else {}
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with self.log.open("ab") as log:
+            already_said = log.tell()
             self.child = child = spawn(
                 [binaries / "postgres", "-D", self._data, *options],
                 when_orphaned=signal.SIGINT,
@@ -173,7 +174,7 @@ class Postgres:
                 log=log,
             )
         wait_until(lambda: self.is_running() or child.poll() is not None, START_SECONDS)
-        return child.poll() is not None and MEMORY_IN_USE in last_lines(self.log, count=5)
+        return child.poll() is not None and MEMORY_IN_USE in _said_since(self.log, already_said)
 
     def _discard(self) -> None:
         for folder in {self._data.parent, self._sockets, self._folder} - {self.home}:
@@ -203,6 +204,11 @@ def _accepts(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(2)
         return probe.connect_ex(str(path)) == 0
+
+
+def _said_since(log: Path, size_bytes: int) -> str:
+    """What the log gained since it had this size: an earlier try may have ended for another reason."""
+    return log.read_bytes()[size_bytes:].decode(errors="replace")
 
 
 def _plain_environment() -> dict[str, str]:

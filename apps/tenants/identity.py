@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from django.db import connection
+from django.db.models import QuerySet
 
 from apps.governance.acting import acting, tenant_id_named
 from apps.governance.actors import Actor, Role
@@ -16,27 +17,28 @@ TEMPLATE: Final = "template"
 TENANT: Final = "tenant"
 AGENT: Final = "agent"
 LIMIT: Final = "limit"
+PLACES: Final = {"at_template": TEMPLATE, "at_tenant": TENANT, "at_agent": AGENT, "at_limit": LIMIT}
 # No agent has this id.
 EVERYWHERE: Final = 0
 
 # (where it is said, of which agent, what), a row for each place: asked at every request, so it is not composed anew.
 # Agents' grants go by way of the rows they were written from: one that grants nothing replaces the template all the same.
 SAID: Final = """
-    SELECT 'template', NULL::bigint, array_agg(permission.codename::text)
+    SELECT %(at_template)s, NULL::bigint, array_agg(permission.codename::text)
       FROM tenants_roletemplategroupobjectpermission granted
       JOIN tenants_roletemplate template ON template.id = granted.content_object_id AND template.role = %(role)s
       JOIN auth_group ON auth_group.id = granted.group_id AND auth_group.name = %(role)s
       JOIN auth_permission permission ON permission.id = granted.permission_id
     HAVING count(*) > 0
      UNION ALL
-    SELECT 'tenant', NULL, array_agg(permission.codename::text)
+    SELECT %(at_tenant)s, NULL, array_agg(permission.codename::text)
       FROM tenants_tenantgroupobjectpermission granted
       JOIN auth_group ON auth_group.id = granted.group_id AND auth_group.name = %(role)s
       JOIN auth_permission permission ON permission.id = granted.permission_id
      WHERE granted.content_object_id = %(tenant)s
     HAVING count(*) > 0
      UNION ALL
-    SELECT 'agent', grants.agent_id, array_remove(array_agg(permission.codename::text), NULL)
+    SELECT %(at_agent)s, grants.agent_id, array_remove(array_agg(permission.codename::text), NULL)
       FROM tenants_agentgrants grants
       LEFT JOIN tenants_agentgroupobjectpermission granted ON granted.grants_id = grants.id
       LEFT JOIN auth_permission permission ON permission.id = granted.permission_id
@@ -46,7 +48,7 @@ SAID: Final = """
 # Only people have limits, and only their roles may read them.
 LIMITED: Final = """
      UNION ALL
-    SELECT 'limit', granted.content_object_id, ARRAY[narrowed.limited_act::text]
+    SELECT %(at_limit)s, granted.content_object_id, ARRAY[narrowed.limited_act::text]
       FROM tenants_memberlimit narrowed
       JOIN tenants_membership member ON member.id = narrowed.member_id AND member.user_id = %(user)s
       LEFT JOIN tenants_agentuserobjectpermission granted ON granted.limit_id = narrowed.id
@@ -110,9 +112,14 @@ def tenant_named(key: str) -> Actor | None:
     return system_actor(tenant_id) if tenant_id else None
 
 
+def people_named(username: str) -> QuerySet[User]:
+    """The person of this user name, whatever its case, if there is one; an agent's service user is no person."""
+    return User.objects.filter(username__iexact=username, is_service=False)
+
+
 def member_named(username: str, tenant_id: int) -> Actor | None:
     """A person by user name, acting for a tenant they are an active member of."""
-    user = User.objects.filter(username=username, is_active=True, is_service=False).first()
+    user = people_named(username).filter(is_active=True).first()
     if user is None:
         return None
     roles = dict(memberships_of(user.pk))
@@ -123,7 +130,8 @@ def _with_grants(bare: Actor) -> Actor:
     """The actor with all it holds, read in one statement."""
     statement = SAID if bare.agent_id is not None else SAID + LIMITED
     with acting(bare), connection.cursor() as cursor:
-        cursor.execute(statement, {"role": bare.role.value, "tenant": bare.tenant_id, "user": bare.user_id})
+        who = {"role": bare.role.value, "tenant": bare.tenant_id, "user": bare.user_id}
+        cursor.execute(statement, {**PLACES, **who})
         rows = cursor.fetchall()
     names: dict[str, dict[int, frozenset[str]]] = {origin: {} for origin in (TEMPLATE, TENANT, AGENT)}
     limits: dict[str, set[int]] = {}

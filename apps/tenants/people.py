@@ -14,7 +14,7 @@ from apps.governance.acting import acting, outside
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting
 from apps.tenants.actions import deactivate_member, reset_member
-from apps.tenants.identity import memberships_of
+from apps.tenants.identity import memberships_of, people_named
 from apps.tenants.models import Membership, User
 
 WIDER: Final = (
@@ -28,7 +28,7 @@ def person_named(username: str) -> User:
 
     Raises ValidationError for a name that cannot be one.
     """
-    known = User.objects.filter(username__iexact=username, is_service=False).first()
+    known = people_named(username).first()
     if known is not None:
         return known
     user = User(username=username, email=username if "@" in username else "", is_staff=True)
@@ -44,8 +44,7 @@ def person_signed_in(email: str) -> User | None:
     The first time it proves the address, and ends the password and the sessions of whoever used the account until then.
     """
     with transaction.atomic():
-        people = User.objects.select_for_update().filter(is_active=True, is_service=False)
-        user = people.filter(username__iexact=email).first()
+        user = people_named(email).select_for_update().filter(is_active=True).first()
         if user is not None:
             prove_address(user)
     return user

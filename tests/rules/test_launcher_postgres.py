@@ -168,6 +168,17 @@ def test_a_killed_server_starts_again_once_its_last_process_has_gone(home: Path,
     assert "pre-existing shared memory block" in postgres.log.read_text()
 
 
+def test_only_what_the_present_try_says_is_a_reason_to_try_again(home: Path, postgres: Postgres) -> None:
+    postgres.stop()
+    with postgres.log.open("a") as log:
+        log.write("FATAL:  pre-existing shared memory block is still in use\n")
+    with (home / "postgres" / "data" / "postgresql.conf").open("a") as settings:
+        settings.write("no_such_setting = 1\n")
+    with pytest.raises(CannotStart, match="no_such_setting"):
+        postgres.start()
+    assert postgres.log.read_text().count("no_such_setting") == 1
+
+
 def test_a_stale_process_number_that_another_program_has_is_no_obstacle(home: Path, postgres: Postgres) -> None:
     postgres.stop()
     stale = home / "postgres" / "data" / "postmaster.pid"

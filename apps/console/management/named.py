@@ -1,9 +1,15 @@
-"""The member that a command's words name."""
+"""The member that a command's words name, and the decision about them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from apps.conversations.management.named import actor_named
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.errors import GovernanceError
+from apps.tenants.identity import people_named
 from apps.tenants.models import Membership
 
 
@@ -19,7 +25,27 @@ def add_names(parser: CommandParser) -> None:
 def membership_of(email: str, tenant_key: str, *, actor: Actor) -> Membership:
     """Where this person belongs to the tenant, deactivated members included."""
     with acting(actor):
-        found = Membership.objects.visible_to(actor).filter(user__username=email, user__is_service=False).first()
+        found = Membership.objects.visible_to(actor).filter(user__in=people_named(email)).first()
     if found is None:
         raise CommandError(f"{email} is no member of tenant {tenant_key}. Let them in first: manage.py invite_member.")
     return found
+
+
+def add_reason(parser: CommandParser) -> None:
+    """A decision may carry a reason; none is asked for where somebody has to act quickly."""
+    parser.add_argument("--reason", default="", help="Why; it stays in the books.")
+
+
+def decide_about_member(
+    decide: Callable[..., Membership], options: Mapping[str, Any], *, when_deactivated: str
+) -> Membership:
+    """Do this to the active member that the words name, or say what is in the way."""
+    email, key = options["email"], options["tenant"]
+    actor = actor_named(key, options["username"])
+    membership = membership_of(email, key, actor=actor)
+    if not membership.is_active:
+        raise CommandError(f"{email} is deactivated{when_deactivated}")
+    try:
+        return decide(membership, actor=actor, reason=options["reason"])
+    except GovernanceError as refusal:
+        raise CommandError(str(refusal)) from refusal

@@ -69,6 +69,18 @@ def test_a_reset_ends_password_and_session_and_its_link_lets_in_again(world: Wor
     assert acts_of(world, Act.MEMBER_RESET) == [world.admin.label]
 
 
+@pytest.mark.parametrize("command", ["reset_member", "deactivate_member"])
+def test_a_member_is_found_whatever_the_case_of_the_address(world: World, command: str) -> None:
+    tenant, admin = ("--tenant", world.tenant.key), ("--as", world.admin_user.username.upper())
+    assert run("invite_member", "Ada@example.org", *tenant, *admin).failure == ""
+    seen = run(command, "ADA@Example.org", *tenant, *admin)
+    assert seen.failure == ""
+    # Said with the name the account has.
+    assert "Ada@example.org" in seen.out + seen.err
+    act = Act.MEMBER_RESET if command == "reset_member" else Act.MEMBER_DEACTIVATE
+    assert acts_of(world, act) == [world.admin.label]
+
+
 def test_whoever_opens_more_than_this_tenant_is_not_reset(world: World) -> None:
     add_member(world.operator_user, actor=make_world().admin, role=Role.ADMIN)
     seen = run("reset_member", world.operator_user.username, "--tenant", world.tenant.key)

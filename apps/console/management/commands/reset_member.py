@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from apps.console.login_links import INVITATION_SECONDS, invitation_to
-from apps.console.management.named import add_names, membership_of
-from apps.conversations.management.named import actor_named
-from apps.governance.errors import GovernanceError
+from apps.console.management.named import add_names, add_reason, decide_about_member
 from apps.governance.policy import Act
 from apps.tenants.people import reset
+
+NO_LINK = ", so no link would let them in. Reactivate them in the console."
 
 
 class Command(BaseCommand):
@@ -21,20 +21,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Who, where, why."""
         add_names(parser)
-        parser.add_argument("--reason", default="", help="Why; it stays in the books.")
+        add_reason(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the link on standard output and nothing else there."""
         del args
-        email, key = options["email"], options["tenant"]
-        actor = actor_named(key, options["username"])
-        membership = membership_of(email, key, actor=actor)
-        if not membership.is_active:
-            raise CommandError(f"{email} is deactivated, so no link would let them in. Reactivate them in the console.")
-        try:
-            reset(membership, actor=actor, reason=options["reason"])
-        except GovernanceError as refusal:
-            raise CommandError(str(refusal)) from refusal
-        self.stderr.write(f"Whatever let {email} in until now is ended.")
+        membership = decide_about_member(reset, options, when_deactivated=NO_LINK)
+        self.stderr.write(f"Whatever let {membership.user.username} in until now is ended.")
         self.stderr.write(f"The link works once, within {INVITATION_SECONDS // 86_400} days:")
         self.stdout.write(invitation_to(membership))
