@@ -103,6 +103,7 @@ INSTALLED_APPS = [
     "apps.skills",
     "apps.memory",
     "apps.conversations",
+    "apps.desk",
     "apps.switches",
     "apps.runtime",
     "apps.learning",

@@ -31,6 +31,7 @@ class AgentRow(Shown[Agent]):
             "context_tier",
             "skill_index",
             "tells_time",
+            "send_mode",
             "max_steps",
             *STAMPS,
         )

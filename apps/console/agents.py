@@ -106,6 +106,7 @@ class AgentAdmin(GovernedAdmin):
         "contract",
         "learns",
         "tells_time",
+        "send_mode",
         "context_tier",
         "skill_index",
         "session_idle_seconds",

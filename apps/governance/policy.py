@@ -43,7 +43,7 @@ _CARD_TEXT = ("business_name", "assigned_name", "assigned_title", "hours", "time
 _BLOCK = ("agent", "label", "body", "read_only", "pinned")
 _AGENT_RUNS = (
     *("title", "model", "contract", "learns", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
-    *("flavour", "context_tier", "skill_index", "tells_time"),
+    *("flavour", "context_tier", "skill_index", "tells_time", "send_mode"),
 )
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
 _SIGNED = ("updated_by", "taint")
@@ -58,6 +58,7 @@ _PROPOSED = (
     *("expires_at", "revision_request"),
     *(*_BOUND, *_EDITED),
 )
+_SETTLED_BY = ("decided_by", "decided_at")
 _DECIDED = ("state", "decided_by", "decided_by_id", "decision_reason", "reason_code")
 _WAITS_AGAIN = (*_DECIDED, "quarantine_reason", "approval_count")
 
@@ -119,6 +120,27 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.CONVERSATION_RESOLVE: Rule(_ALL, ("status", "outcome"), stamps=("resolved_at",)),
         Act.CONVERSATION_ABANDON: Rule(_ALL, ("status",)),
         Act.MESSAGE_RECEIVE: Rule(_ALL, does=Does.NOTHING),
+        Act.DRAFT_MAKE: Rule(_SYSTEM, does=Does.MAKES),
+        Act.DRAFT_SUPERSEDE: Rule(_SYSTEM, ("status",), stamps=_SETTLED_BY),
+        Act.DRAFT_SEND: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=("sent_text", "message", *_SETTLED_BY)),
+        Act.DRAFT_SEND_EDITED: Rule(PEOPLE, ("status", "sent_text"), risk=Risk.HIGH, stamps=("message", *_SETTLED_BY)),
+        Act.DRAFT_DISCARD: Rule(PEOPLE, ("status", "reason_code", "reason"), stamps=_SETTLED_BY),
+        Act.ESCALATION_OPEN: Rule(
+            _ALL,
+            ("conversation", "reason", "question"),
+            settled=frozenset({"conversation", "reason"}),
+            does=Does.WRITES,
+        ),
+        Act.ESCALATION_ANSWER: Rule(PEOPLE, ("status", "answer"), risk=Risk.HIGH, stamps=_SETTLED_BY),
+        Act.ESCALATION_DISMISS: Rule(PEOPLE, ("status", "dismissal"), stamps=_SETTLED_BY),
+        Act.SEND_RULE_WRITE: Rule(
+            PEOPLE,
+            ("agent", "channel", "skill", "send_mode"),
+            risk=Risk.HIGH,
+            settled=_OWNER | {"channel", "skill"},
+            does=Does.WRITES,
+        ),
+        Act.SEND_RULE_LIFT: Rule(PEOPLE, risk=Risk.HIGH, does=Does.REMOVES),
         Act.PROPOSAL_SUBMIT: Rule(_ALL, does=Does.WRITES, stamps=_PROPOSED, reviewers=1),
         Act.PROPOSAL_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_BOUND, *_EDITED, "tier")),
         Act.PROPOSAL_APPLY: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_DECIDED, "replaced")),

@@ -13,7 +13,7 @@ from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.policy import permissions
 from apps.governance.text import plain_text
-from apps.prompt.values import DEFAULT_TIER, TIERS, Flavour, SkillIndex
+from apps.prompt.values import DEFAULT_TIER, TIERS, Flavour, SendMode, SkillIndex
 from apps.tenants.agent_tokens import AgentToken
 from apps.tenants.grant_models import AgentGrants
 from apps.tenants.tenant_settings import TenantSettings, known_timezone
@@ -158,6 +158,13 @@ class Membership(Governed):
         return self.accepted_at is None or (self.reset_at is not None and self.reset_at > self.accepted_at)
 
 
+SEND_MODES: Final = (
+    (SendMode.AUTONOMOUS.value, "Autonomous: it is sent at once"),
+    (SendMode.SUGGEST.value, "Suggest: a person sends it"),
+    (SendMode.OBSERVE.value, "Observe: nothing is sent"),
+)
+
+
 class Agent(Governed):
     """A model-driven worker that talks to customers under a key of its own (R008, R010)."""
 
@@ -211,6 +218,13 @@ class Agent(Governed):
     tells_time = models.BooleanField(
         "told the time", default=True, help_text="Off: the agent is not told the date and the time."
     )
+    send_mode = models.CharField(
+        "what becomes of a reply",
+        max_length=10,
+        default=SendMode.AUTONOMOUS.value,
+        choices=SEND_MODES,
+        help_text="Where no send rule says otherwise.",
+    )
 
     noun = "agent"
     objects = GovernedQuerySet["Agent"].as_manager()
@@ -229,6 +243,9 @@ class Agent(Governed):
                 condition=models.Q(context_tier__in=TIERS),
                 name="agent_has_a_context_tier_from_1_to_4",
                 violation_error_message="There are the context tiers 1 to 4.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(send_mode__in=[mode.value for mode in SendMode]), name="agent_has_a_known_send_mode"
             ),
             models.CheckConstraint(
                 condition=models.Q(max_session_age_seconds__isnull=True) | models.Q(max_session_age_seconds__gt=0),

@@ -45,6 +45,7 @@ from tests.factories import (
     make_visit,
     make_world,
 )
+from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,9 @@ def fill(backend: Backend) -> Filled:
     resolve_conversation(resolved, actor=world.bot, outcome=Conversation.Outcome.UNSOLVED)
     extract(resolved.pk, actor=world.system, backend=backend)
     thread = make_event(world, "Is anybody there?").conversation
+    make_waiting_draft(world, thread)
+    make_escalation(world, thread)
+    make_send_rule(world)
     refuse_once(draft, world)
     receive_message(
         world.agent.pk,

@@ -20,7 +20,7 @@ Form = tuple[str, dict[str, Any]]  # Any: whatever a form field takes
 TEXTS = ("name", "title", "description", "category", "body")
 HOW_IT_RUNS = (
     *("model", "contract", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
-    *("flavour", "context_tier", "skill_index"),
+    *("flavour", "context_tier", "skill_index", "send_mode"),
 )
 CHOICES = (
     *("timezone", "ai_disclosure", "slot_order", "memory_review"),
@@ -52,6 +52,10 @@ class Console:
     roles = (Role.OPERATOR, Role.ADMIN, Role.STAFF)
     not_offered: Mapping[Act, str] = {
         Act.GRANT_SYNC: SYNCS,
+        **dict.fromkeys(
+            (act for act in Act if act.noun in {"draft", "escalation", "send_rule"}),
+            "what goes out with a decision is not offered yet",
+        ),
         Act.PERSONA_PROPOSE: OF_AGENTS,
         Act.SKILL_PROPOSE: OF_AGENTS,
         Act.SKILL_FETCH: OF_AGENTS,

@@ -29,6 +29,10 @@ class Rest:
     roles = (Role.OPERATOR, Role.ADMIN, Role.AGENT)
     not_offered: Mapping[Act, str] = {
         Act.GRANT_SYNC: SYNCS,
+        **dict.fromkeys(
+            (act for act in Act if act.noun in {"draft", "escalation", "send_rule"}),
+            "people decide on what waits in the console",
+        ),
         Act.PROPOSAL_SUBMIT: "a draft is submitted by being written",
         Act.PROPOSAL_APPLY: "an approval applies what enough people agreed to",
         Act.PROPOSAL_EXPIRE: "a sweep finds what ran out of time",

@@ -49,6 +49,7 @@ from tests.factories import (
     member_of,
 )
 from tests.reviewing import say_yes
+from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
 
 
 @dataclass(frozen=True)
@@ -201,6 +202,16 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.CONVERSATION_RESOLVE: make_conversation,
     Act.CONVERSATION_ABANDON: make_conversation,
     Act.MESSAGE_RECEIVE: lambda world: make_event(world).conversation,
+    Act.DRAFT_MAKE: make_conversation,
+    Act.DRAFT_SUPERSEDE: make_waiting_draft,
+    Act.DRAFT_SEND: make_waiting_draft,
+    Act.DRAFT_SEND_EDITED: make_waiting_draft,
+    Act.DRAFT_DISCARD: make_waiting_draft,
+    Act.ESCALATION_OPEN: make_escalation,
+    Act.ESCALATION_ANSWER: make_escalation,
+    Act.ESCALATION_DISMISS: make_escalation,
+    Act.SEND_RULE_WRITE: make_send_rule,
+    Act.SEND_RULE_LIFT: make_send_rule,
     Act.PROPOSAL_SUBMIT: make_skill,
     Act.PROPOSAL_APPROVE: _revision,
     Act.PROPOSAL_APPLY: _agreed,
@@ -248,6 +259,6 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
 MAKING: frozenset[Act] = frozenset(
     {
         *(act for act, make in _SUBJECTS.items() if make is _nothing),
-        *(Act.TENANT_CREATE, Act.MEMBER_ADD, Act.MEMBER_INVITE, Act.INVOKABLE_ALLOW),
+        *(Act.TENANT_CREATE, Act.MEMBER_ADD, Act.MEMBER_INVITE, Act.INVOKABLE_ALLOW, Act.DRAFT_MAKE),
     }
 )

@@ -97,6 +97,7 @@ from apps.tenants.actions import (
     withdraw_invokable,
     write_grants,
 )
+from tests.governance.on_desk import DESK
 from tests.governance.scenes import Scene
 
 WHOLE = Share("", Taint.AGENT, whole="New.")
@@ -195,6 +196,7 @@ class Actions:
             text="Hello?",
             idempotency_key="matrix",
         ),
+        **DESK,
         Act.RULE_PROPOSE: lambda _, row, actor: propose_rule_change(row, actor=actor, text="Be brief."),
         Act.SKILL_UNDO: lambda _, row, actor: unpublish_skill(row, actor=actor, proposal=Proposal()),
         Act.PROPOSAL_SUBMIT: lambda _, row, actor: submit_draft(row, actor=actor),

@@ -161,6 +161,8 @@ OF_ONE_AGENT = (
     "conversations_conversation",
     "conversations_inboundevent",
     "conversations_message",
+    "desk_draft",
+    "desk_escalation",
     "runtime_session",
     "runtime_sessionpart",
     "runtime_snapshotpart",

@@ -25,8 +25,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
 STANDING = {"member": Act.MEMBER_ADD, "checkpoint": Act.CHECKPOINT_MAKE}
 
 
-# Their texts change together with the signature under them: the database refuses either alone.
-SIGNED = {Act.SKILL_REVISE, Act.SKILL_QUARANTINE, Act.SKILL_RELEASE}
+# Their texts change together with the signature under them, or with the state: the database refuses either alone.
+SIGNED = {Act.SKILL_REVISE, Act.SKILL_QUARANTINE, Act.SKILL_RELEASE, Act.ESCALATION_ANSWER}
 # Files come by uploads of their own.
 BY_FILE = {"attachments"}
 

@@ -9,6 +9,15 @@ from django_fsm import FSMFieldMixin
 
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
+from apps.desk.actions import (
+    answer_escalation,
+    discard_draft,
+    dismiss_escalation,
+    send_draft,
+    send_edited_draft,
+    supersede_draft,
+)
+from apps.desk.models import Draft, Escalation
 from apps.governance.acting import acting
 from apps.governance.actions import approve_proposal, expire_proposal, quarantine_proposal, reject_proposal
 from apps.governance.models import Governed, Proposal
@@ -19,9 +28,18 @@ from apps.personas.models import Persona, StandingRule
 from apps.skills.models import Skill
 from apps.switches.actions import lift_switch
 from apps.switches.models import Switch
-from tests.factories import World, make_conversation, make_persona, make_rule, make_skill, make_switch, make_world
+from tests.factories import (
+    World,
+    make_conversation,
+    make_persona,
+    make_rule,
+    make_skill,
+    make_switch,
+    make_world,
+)
 from tests.governance.attempts import BROKEN_RULE, attempt
 from tests.reviewing import say_yes
+from tests.waiting import make_escalation, make_waiting_draft
 
 pytestmark = pytest.mark.django_db
 
@@ -88,11 +106,62 @@ def switch_in(world: World, state: str) -> Switch:
     return lift_switch(switch, actor=world.operator) if state == Switch.Status.LIFTED else switch
 
 
+def draft_in(world: World, state: str) -> Draft:
+    conversation = make_conversation(world)
+    draft = make_waiting_draft(world, conversation)
+    with acting(world.operator):
+        message_id = conversation.messages.earliest("position").pk
+    if state == Draft.Status.SENT:
+        return send_draft(draft, actor=world.operator, message_id=message_id, seen_sha256=draft.text_sha256)
+    if state == Draft.Status.SENT_EDITED:
+        seen = draft.text_sha256
+        return send_edited_draft(
+            draft, actor=world.operator, message_id=message_id, sent_text="Mine.", seen_sha256=seen
+        )
+    if state == Draft.Status.SUPERSEDED:
+        return supersede_draft(draft, actor=world.system)
+    return discard_draft(draft, actor=world.operator, reason_code="wrong") if state == "discarded" else draft
+
+
+def escalation_in(world: World, state: str) -> Escalation:
+    escalation = make_escalation(world)
+    if state == Escalation.Status.ANSWERED:
+        return answer_escalation(escalation, actor=world.operator, answer="Yes.")
+    return dismiss_escalation(escalation, actor=world.operator) if state == "dismissed" else escalation
+
+
+A_MESSAGE = (
+    "(SELECT min(said.id) FROM conversations_message AS said WHERE said.conversation_id = desk_draft.conversation_id)"
+)
 MACHINES = {
     "skill": Machine(Skill, "status", skill_in, {"approved": "approved_by = 'x', approved_sha256 = content_sha256"}),
     "persona": Machine(Persona, "status", persona_in, {}),
     "rule": Machine(StandingRule, "status", rule_in, {}),
     "switch": Machine(Switch, "status", switch_in, {"lifted": "lifted_by = 'x'"}),
+    "draft": Machine(
+        Draft,
+        "status",
+        draft_in,
+        {
+            "open": "message_id = NULL",
+            "sent": f"decided_by = 'x', message_id = {A_MESSAGE}",
+            "sent_edited": f"decided_by = 'x', message_id = {A_MESSAGE}",
+            "discarded": "decided_by = 'x', reason_code = 'wrong', message_id = NULL",
+            "superseded": "decided_by = 'x', message_id = NULL",
+            "invented": "message_id = NULL",
+        },
+    ),
+    "escalation": Machine(
+        Escalation,
+        "status",
+        escalation_in,
+        {
+            "open": "answer = ''",
+            "answered": "decided_by = 'x', answer = 'x'",
+            "dismissed": "decided_by = 'x', answer = ''",
+            "invented": "answer = ''",
+        },
+    ),
     "conversation": Machine(
         Conversation,
         "status",
@@ -162,8 +231,10 @@ def test_database_lets_no_row_be_born_in_a_later_state(noun: str, state: str) ->
         f"INSERT INTO {table} SELECT (jsonb_populate_record(row,"  # noqa: S608  # constants above
         f" jsonb_build_object('id', 987654321, '{machine.column}', %s::text) || '{{\"version\": 1{more}}}')).* FROM {table} AS row"
     )
-    assert attempt(world.operator, born, [state]).sqlstate == BROKEN_RULE
-    assert attempt(world.operator, born, [states(machine)[0]]).sqlstate in {"", "23505"}
+    # A turn makes drafts; people make none.
+    maker = world.system if noun == "draft" else world.operator
+    assert attempt(maker, born, [state]).sqlstate == BROKEN_RULE
+    assert attempt(maker, born, [states(machine)[0]]).sqlstate in {"", "23505"}
 
 
 def test_every_noun_with_states_stands_here() -> None:

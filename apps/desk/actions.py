@@ -1,0 +1,181 @@
+"""Acts on what waits for a person. What goes out with a decision is the runtime's business: it calls these in its own commit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.utils import timezone
+
+from apps.desk.models import Draft, Escalation, SendRule
+from apps.desk.rules import Fact, Grounding, joined_question
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.door import governed, take_values
+from apps.governance.errors import Invalid, Unseen
+from apps.governance.models import Taint
+from apps.governance.policy import Act
+
+
+def make_draft(
+    conversation_id: int,
+    *,
+    actor: Actor,
+    agent_id: int,
+    turn_id: int,
+    text: str,
+    grounding: Grounding,
+    facts: Sequence[Fact],
+) -> Draft:
+    """Let a reply wait for a person. A draft that still waits there has been overtaken and is superseded."""
+    draft = Draft(
+        tenant_id=actor.tenant_id,
+        conversation_id=conversation_id,
+        agent_id=agent_id,
+        turn_id=turn_id,
+        text=text,
+        grounding=grounding.value,
+        facts=[asdict(fact) for fact in facts],
+        taint=Taint.CUSTOMER_DERIVED,
+    )
+    with acting(actor):
+        if overtaken := Draft.objects.visible_to(actor).open().of_conversation(conversation_id).first():
+            supersede_draft(overtaken, actor=actor)
+        with governed(Act.DRAFT_MAKE, draft, actor=actor, evidence={"turn_id": turn_id}):
+            pass
+    return draft
+
+
+def supersede_draft(draft: Draft, *, actor: Actor, read_at: int | None = None) -> Draft:
+    """Take a draft off the desk because the conversation went on without it."""
+    with governed(Act.DRAFT_SUPERSEDE, draft, actor=actor, read_at=read_at) as row:
+        row.supersede()
+        _sign(row, actor)
+    return draft
+
+
+def send_draft(draft: Draft, *, actor: Actor, message_id: int, seen_sha256: str, read_at: int | None = None) -> Draft:
+    """Settle that the draft went out as the agent wrote it, in exactly the words the person saw."""
+    with governed(Act.DRAFT_SEND, draft, actor=actor, read_at=read_at) as row:
+        _refuse_unseen(row, seen_sha256, actor)
+        row.send()
+        row.sent_text, row.message_id = row.text, message_id
+        _sign(row, actor)
+    return draft
+
+
+def send_edited_draft(
+    draft: Draft, *, actor: Actor, message_id: int, sent_text: str, seen_sha256: str, read_at: int | None = None
+) -> Draft:
+    """Settle that a person's words went out in the place of the agent's; both are kept, for learning to compare."""
+    with governed(Act.DRAFT_SEND_EDITED, draft, actor=actor, read_at=read_at) as row:
+        _refuse_unseen(row, seen_sha256, actor)
+        row.send_edited()
+        row.sent_text, row.message_id = sent_text, message_id
+        _sign(row, actor)
+    return draft
+
+
+def discard_draft(
+    draft: Draft, *, actor: Actor, reason_code: str, reason: str = "", read_at: int | None = None
+) -> Draft:
+    """Let nothing go out. The reason stays with the draft, for learning to read."""
+    if not reason_code:
+        raise Invalid("Say what is wrong with the draft.", {"reason_code": ["This may not be blank."]})
+    with governed(Act.DRAFT_DISCARD, draft, actor=actor, read_at=read_at, reason=reason) as row:
+        row.discard()
+        row.reason_code, row.reason = reason_code, reason
+        _sign(row, actor)
+    return draft
+
+
+def open_escalation(
+    conversation_id: int,
+    *,
+    actor: Actor,
+    agent_id: int,
+    turn_id: int | None,
+    reason: Escalation.Reason,
+    question: str,
+    tool_step_id: int | None = None,
+) -> Escalation:
+    """Hand a question to a person. While one waits for the same reason in this conversation, this comes to that one."""
+    if not question.strip():
+        raise Invalid("Say what a person should answer.", {"question": ["This may not be blank."]})
+    with acting(actor):
+        known = Escalation.objects.visible_to(actor).open().of_conversation(conversation_id).filter(reason=reason)
+        row = known.first() or Escalation(
+            tenant_id=actor.tenant_id,
+            conversation_id=conversation_id,
+            agent_id=agent_id,
+            turn_id=turn_id,
+            tool_step_id=tool_step_id,
+            reason=reason,
+            opened_by=actor.label,
+            taint=Taint.OPERATOR if actor.is_person else Taint.CUSTOMER_DERIVED,
+        )
+        with governed(Act.ESCALATION_OPEN, row, actor=actor, evidence={"turn_id": turn_id}):
+            row.question = joined_question(row.question, question)
+    return row
+
+
+def answer_escalation(escalation: Escalation, *, actor: Actor, answer: str, read_at: int | None = None) -> Escalation:
+    """Settle a question with what a person says; how it reaches the customer is decided beside, in the same commit."""
+    if not answer.strip():
+        raise Invalid("Write the answer.", {"answer": ["This may not be blank."]})
+    with governed(Act.ESCALATION_ANSWER, escalation, actor=actor, read_at=read_at) as row:
+        row.settle()
+        row.answer = answer
+        _sign(row, actor)
+    return escalation
+
+
+def dismiss_escalation(
+    escalation: Escalation, *, actor: Actor, dismissal: str = "", read_at: int | None = None
+) -> Escalation:
+    """Settle a question that needs no answer; nobody is told."""
+    with governed(Act.ESCALATION_DISMISS, escalation, actor=actor, read_at=read_at, reason=dismissal) as row:
+        row.dismiss()
+        row.dismissal = dismissal
+        _sign(row, actor)
+    return escalation
+
+
+def write_send_rule(
+    rule: SendRule, *, actor: Actor, values: Mapping[str, Any], read_at: int | None = None, reason: str = ""
+) -> SendRule:
+    """Make or change a rule; it holds for turns that begin from now on, and for those that have not ended yet."""
+    with governed(Act.SEND_RULE_WRITE, rule, actor=actor, read_at=read_at, reason=reason) as row:
+        take_values(row, Act.SEND_RULE_WRITE, values)
+    return rule
+
+
+def lift_send_rule(rule: SendRule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> SendRule:
+    """Take a rule away; the agent's own default holds there again."""
+    with governed(Act.SEND_RULE_LIFT, rule, actor=actor, read_at=read_at, reason=reason, removes=True):
+        pass
+    return rule
+
+
+def _sign(row: Draft | Escalation, actor: Actor) -> None:
+    row.decided_by, row.decided_at = actor.label, timezone.now()
+
+
+def _refuse_unseen(draft: Draft, seen_sha256: str, actor: Actor) -> None:
+    """Refuse a yes to a draft that was overtaken, or to other words than stand there, and show what stands."""
+    if draft.status == Draft.Status.SUPERSEDED:
+        newer = Draft.objects.visible_to(actor).open().of_conversation(draft.conversation_id).first()
+        stands = f"Draft {newer.pk} stands in its place." if newer else "No draft waits there any more."
+        standing = {"draft_id": newer.pk, "text": newer.text} if newer else None
+        raise Unseen(
+            f"The conversation went on, and this draft was superseded. {stands} Read it and decide on that.",
+            draft.version,
+            newer.text_sha256 if newer else "",
+            standing,
+        )
+    if draft.text_sha256 != seen_sha256:
+        raise Unseen(
+            "What you read is not what this draft says. Read it again and decide on what stands there.",
+            draft.version,
+            draft.text_sha256,
+            {"draft_id": draft.pk, "text": draft.text},
+        )

@@ -1,0 +1,278 @@
+"""Drafts that wait to be sent, questions that wait for an answer, and the rules that make replies wait."""
+
+from typing import ClassVar, Self
+
+from django.core.validators import MaxLengthValidator, RegexValidator
+from django.db import models
+from django_fsm import FSMField, transition
+
+from apps.desk.rules import (
+    ANSWER_CHARACTERS,
+    CHANNEL,
+    CHANNEL_RULE,
+    DRAFT_CHARACTERS,
+    QUESTION_CHARACTERS,
+    WHY_CHARACTERS,
+    Grounding,
+    Sending,
+)
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+from apps.governance.text import content_sha256, plain_text
+from apps.prompt.values import SendMode
+from apps.tenants.models import SEND_MODES
+
+
+class DraftQuerySet(GovernedQuerySet["Draft"]):
+    """Adjectives for drafts."""
+
+    def open(self) -> Self:
+        """Those that wait for a person."""
+        return self.filter(status=Draft.Status.OPEN)
+
+    def of_conversation(self, conversation_id: int) -> Self:
+        """Those of one conversation."""
+        return self.filter(conversation=conversation_id)
+
+
+class Draft(Governed):
+    """A reply that an agent wrote and a person decides on (R134, R138). Its words never change; what was sent stands beside."""
+
+    class Status(models.TextChoices):
+        """Open waits; everything else is final."""
+
+        OPEN = "open"
+        SENT = "sent"
+        SENT_EDITED = "sent_edited", "Sent as edited"
+        DISCARDED = "discarded"
+        SUPERSEDED = "superseded"
+
+    class Reason(models.TextChoices):
+        """What was wrong with a discarded draft, in a word that learning can count."""
+
+        WRONG = "wrong", "Wrong"
+        UNGROUNDED = "ungrounded", "Says what nothing supports"
+        AGAINST_POLICY = "against_policy", "Against policy"
+        WRONG_TONE = "wrong_tone", "Wrong tone"
+        INCOMPLETE = "incomplete", "Leaves something out"
+        NOT_NEEDED = "not_needed", "No reply is needed"
+        OTHER = "other", "Other"
+
+    conversation = models.ForeignKey("conversations.Conversation", on_delete=models.PROTECT, related_name="drafts")
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    turn_id = models.BigIntegerField(editable=False)
+    text = models.TextField(validators=[plain_text, MaxLengthValidator(DRAFT_CHARACTERS)])
+    grounding = models.CharField(
+        max_length=10,
+        choices=[
+            (Grounding.SKILL.value, "A skill it read"),
+            (Grounding.TOOL.value, "A tool's answer"),
+            (Grounding.PROFILE.value, "The customer's profile"),
+            (Grounding.NONE.value, "Nothing on record"),
+        ],
+    )
+    facts = models.JSONField(default=list, blank=True)
+    status = FSMField(max_length=12, choices=Status.choices, default=Status.OPEN, protected=True)
+    sent_text = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(DRAFT_CHARACTERS)])
+    reason_code = models.CharField("what is wrong", max_length=20, choices=Reason.choices, blank=True)
+    reason = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(WHY_CHARACTERS)])
+    decided_by = models.CharField(max_length=200, blank=True, editable=False)
+    decided_at = models.DateTimeField(null=True, editable=False)
+    message = models.ForeignKey(
+        "conversations.Message", null=True, editable=False, on_delete=models.PROTECT, related_name="+"
+    )
+
+    noun = "draft"
+    objects = DraftQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "conversation"],
+                condition=models.Q(status="open"),
+                name="one_open_draft_per_conversation",
+                violation_error_message="A draft of this conversation waits already.",
+            ),
+            models.UniqueConstraint(
+                fields=["tenant", "turn_id"],
+                name="turn_makes_one_draft",
+                violation_error_message="This turn has made its draft already.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status="open") | ~models.Q(decided_by=""), name="decided_draft_names_who_decided"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status__in=["sent", "sent_edited"], message__isnull=False)
+                | (~models.Q(status__in=["sent", "sent_edited"]) & models.Q(message__isnull=True)),
+                name="sent_draft_names_its_message",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(status="discarded") | ~models.Q(reason_code=""), name="discarded_draft_says_why"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Draft of turn {self.turn_id}"
+
+    @property
+    def text_sha256(self) -> str:
+        """What a yes to the draft is bound to."""
+        return content_sha256(self.text)
+
+    @transition(field=status, source=Status.OPEN, target=Status.SENT)
+    def send(self) -> None:
+        """It goes out as the agent wrote it."""
+
+    @transition(field=status, source=Status.OPEN, target=Status.SENT_EDITED)
+    def send_edited(self) -> None:
+        """It goes out in a person's words."""
+
+    @transition(field=status, source=Status.OPEN, target=Status.DISCARDED)
+    def discard(self) -> None:
+        """It never goes out."""
+
+    @transition(field=status, source=Status.OPEN, target=Status.SUPERSEDED)
+    def supersede(self) -> None:
+        """The conversation went on; a later draft stands in its place."""
+
+
+class EscalationQuerySet(GovernedQuerySet["Escalation"]):
+    """Adjectives for escalations."""
+
+    def open(self) -> Self:
+        """Those that wait for a person."""
+        return self.filter(status=Escalation.Status.OPEN)
+
+    def of_conversation(self, conversation_id: int) -> Self:
+        """Those of one conversation."""
+        return self.filter(conversation=conversation_id)
+
+
+class Escalation(Governed):
+    """A question that an agent could not settle and handed to a person (R135, R136)."""
+
+    class Status(models.TextChoices):
+        """Open waits; both others are final."""
+
+        OPEN = "open"
+        ANSWERED = "answered"
+        DISMISSED = "dismissed"
+
+    class Reason(models.TextChoices):
+        """Why it needs a person."""
+
+        CUSTOMER_ASKED = "customer_asked", "The customer asked for a person"
+        MISSING_KNOWLEDGE = "missing_knowledge", "The agent does not know"
+        POLICY = "policy", "It is not the agent's to decide"
+        TOOL_FAILURE = "tool_failure", "A tool failed"
+        UNSUPPORTED = "unsupported", "The agent cannot do this"
+        BUDGET = "budget", "A budget was spent"
+        UNKNOWN_OUTCOME = "unknown_outcome", "It is not known whether something happened"
+        MODEL_UNAVAILABLE = "model_unavailable", "The model could not be reached"
+
+    conversation = models.ForeignKey("conversations.Conversation", on_delete=models.PROTECT, related_name="escalations")
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    turn_id = models.BigIntegerField(null=True, editable=False)
+    tool_step_id = models.BigIntegerField(null=True, editable=False)
+    reason = models.CharField(max_length=20, choices=Reason.choices)
+    question = models.TextField(validators=[plain_text, MaxLengthValidator(QUESTION_CHARACTERS)])
+    opened_by = models.CharField(max_length=200, editable=False)
+    status = FSMField(max_length=10, choices=Status.choices, default=Status.OPEN, protected=True)
+    answer = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(ANSWER_CHARACTERS)])
+    dismissal = models.TextField(
+        "why it needs no answer", blank=True, validators=[plain_text, MaxLengthValidator(WHY_CHARACTERS)]
+    )
+    decided_by = models.CharField(max_length=200, blank=True, editable=False)
+    decided_at = models.DateTimeField(null=True, editable=False)
+
+    noun = "escalation"
+    objects = EscalationQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "conversation", "reason"],
+                condition=models.Q(status="open"),
+                name="one_open_escalation_of_a_reason",
+                violation_error_message="A question of this conversation waits for that reason already.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status="open") | ~models.Q(decided_by=""), name="settled_escalation_names_who_did"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status="answered") | models.Q(answer=""), name="only_an_answered_escalation_has_one"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(status="answered") | ~models.Q(answer=""), name="answered_escalation_has_its_answer"
+            ),
+            models.CheckConstraint(condition=~models.Q(question=""), name="escalation_asks_something"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_reason_display()} ({self.get_status_display()})"
+
+    @transition(field=status, source=Status.OPEN, target=Status.ANSWERED)
+    def settle(self) -> None:
+        """A person answered it."""
+
+    @transition(field=status, source=Status.OPEN, target=Status.DISMISSED)
+    def dismiss(self) -> None:
+        """It needs no answer."""
+
+
+class SendRuleQuerySet(GovernedQuerySet["SendRule"]):
+    """Adjectives for send rules."""
+
+    def sendings(self, agent_id: int) -> tuple[Sending, ...]:
+        """An agent's rules as `mode_of` takes them."""
+        rows = self.filter(agent=agent_id).order_by("pk")
+        return tuple(Sending(SendMode(row.send_mode), row.channel, row.skill_id) for row in rows)
+
+
+class SendRule(Governed):
+    """What becomes of an agent's replies on one channel, or once it has read one skill; elsewhere its own default holds."""
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    channel = models.CharField(
+        max_length=40,
+        blank=True,
+        validators=[RegexValidator(CHANNEL, CHANNEL_RULE)],
+        help_text="Such as sms. Empty: on every channel.",
+    )
+    skill = models.ForeignKey(
+        "skills.Skill",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Holds for a reply once the agent has read this skill for it. Empty: for every reply.",
+    )
+    send_mode = models.CharField("what becomes of a reply", max_length=10, choices=SEND_MODES)
+
+    noun = "send_rule"
+    objects = SendRuleQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["agent_id", "channel", "id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "channel", "skill"],
+                nulls_distinct=False,
+                name="one_send_rule_for_one_place",
+                violation_error_message="There is a rule for this agent, channel and skill already; change that one.",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(channel="") | models.Q(skill__isnull=False),
+                name="send_rule_names_a_channel_or_a_skill",
+                violation_error_message="Name a channel, a skill, or both; for all its replies set the agent's own send mode.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(send_mode__in=[mode.value for mode in SendMode]), name="send_rule_has_a_known_mode"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        where = f"channel {self.channel}" if self.channel else "every channel"
+        return f"{self.get_send_mode_display().partition(':')[0]} on {where}"

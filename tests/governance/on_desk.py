@@ -1,0 +1,63 @@
+"""The acts on what waits for a person, as the matrix performs them by their actions."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from apps.conversations.models import Conversation
+from apps.desk.actions import (
+    answer_escalation,
+    discard_draft,
+    dismiss_escalation,
+    lift_send_rule,
+    make_draft,
+    open_escalation,
+    send_draft,
+    send_edited_draft,
+    supersede_draft,
+    write_send_rule,
+)
+from apps.desk.models import Draft, Escalation
+from apps.desk.rules import Grounding
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.policy import Act
+from tests.governance.scenes import Scene
+
+
+def sent_as(scene: Scene, draft: Draft) -> dict[str, Any]:  # Any: the values an act is called with
+    """Bound to the words of the draft, and as a message that stands in the transcript."""
+    with acting(scene.world.operator):
+        message = Conversation.objects.get(pk=draft.conversation_id).messages.last()
+    assert message is not None
+    return {"message_id": message.pk, "seen_sha256": draft.text_sha256}
+
+
+DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
+    Act.DRAFT_MAKE: lambda _, row, actor: make_draft(
+        row.pk,
+        actor=actor,
+        agent_id=row.agent_id,
+        turn_id=1,
+        text="Hello!",
+        grounding=Grounding.NONE,
+        facts=[],
+    ),
+    Act.DRAFT_SUPERSEDE: lambda _, row, actor: supersede_draft(row, actor=actor),
+    Act.DRAFT_SEND: lambda scene, row, actor: send_draft(row, actor=actor, **sent_as(scene, row)),
+    Act.DRAFT_SEND_EDITED: lambda scene, row, actor: send_edited_draft(
+        row, actor=actor, sent_text="Mine.", **sent_as(scene, row)
+    ),
+    Act.DRAFT_DISCARD: lambda _, row, actor: discard_draft(row, actor=actor, reason_code="wrong"),
+    Act.ESCALATION_OPEN: lambda _, row, actor: open_escalation(
+        row.conversation_id,
+        actor=actor,
+        agent_id=row.agent_id,
+        turn_id=None,
+        reason=Escalation.Reason.MISSING_KNOWLEDGE,
+        question="And who pays?",
+    ),
+    Act.ESCALATION_ANSWER: lambda _, row, actor: answer_escalation(row, actor=actor, answer="Yes."),
+    Act.ESCALATION_DISMISS: lambda _, row, actor: dismiss_escalation(row, actor=actor, dismissal="Settled."),
+    Act.SEND_RULE_WRITE: lambda _, row, actor: write_send_rule(row, actor=actor, values={"send_mode": "observe"}),
+    Act.SEND_RULE_LIFT: lambda _, row, actor: lift_send_rule(row, actor=actor),
+}
