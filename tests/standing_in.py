@@ -32,9 +32,9 @@ class StandIn:
         self._call("POST", "/standin/clock", json.dumps({"advance_seconds": seconds}).encode())
 
     def forget(self) -> None:
-        """Neither requests nor script of another test."""
+        """Neither requests nor script of another test, nor its faults and delays."""
         self._call("DELETE", "/standin/requests")
-        self.play()
+        self._call("DELETE", "/standin/controls")
 
     def _call(self, method: str, path: str, body: bytes | None = None) -> bytes:
         with urlopen(Request(self.url + path, data=body, method=method)) as answer:  # noqa: S310  # loopback

@@ -1,4 +1,4 @@
-"""A running stand-in that each test finds without a script and without remembered requests."""
+"""A running stand-in that each test finds as if nobody had used it."""
 
 from collections.abc import Iterator
 
@@ -16,6 +16,6 @@ def shared_url() -> Iterator[str]:
 
 @pytest.fixture
 def base_url(shared_url: str) -> str:
-    call(shared_url, "POST", "/standin/script", [])
-    call(shared_url, "DELETE", "/standin/requests")
+    for kept in ("controls", "requests", "bill"):
+        call(shared_url, "DELETE", f"/standin/{kept}")
     return shared_url

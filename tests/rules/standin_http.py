@@ -27,3 +27,10 @@ def usage_of(message: Json) -> JsonObject:
     usage = message["usage"]
     assert isinstance(usage, dict)
     return usage
+
+
+def requests_of(base_url: str) -> list[JsonObject]:
+    """The bodies of the calls so far, oldest first."""
+    _, requests = call(base_url, "GET", "/standin/requests")
+    assert isinstance(requests, list)
+    return [json.loads(str(request["body"])) for request in requests if isinstance(request, dict)]

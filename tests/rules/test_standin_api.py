@@ -9,7 +9,8 @@ import httpx2
 import pytest
 
 from apps.llm.backend import Json, JsonObject
-from apps.llm.standin.endpoint import ENTRIES_BEFORE_SWEEP, Arrived, Endpoint
+from apps.llm.standin.arrivals import Arrived
+from apps.llm.standin.endpoint import ENTRIES_BEFORE_SWEEP, Endpoint
 from tests.rules.standin_http import HELLO, MODEL, call, usage_of
 
 
@@ -222,7 +223,7 @@ def test_other_paths_are_not_found(base_url: str) -> None:
 def test_prefixes_that_expired_are_forgotten() -> None:
     endpoint = Endpoint()
     for number in range(ENTRIES_BEFORE_SWEEP + 2):
-        endpoint.advance_clock(Arrived("/standin/clock", {}, b'{"advance_seconds": 1}'))
+        endpoint.controls.advance_clock(Arrived("/standin/clock", {}, b'{"advance_seconds": 1}'))
         body = HELLO | {"system": [{"type": "text", "text": f"{number:<4000}", "cache_control": MARK}]}
         planned = endpoint.plan_message(Arrived("/v1/messages", {"x-api-key": "k"}, json.dumps(body).encode()))
         assert planned.entries

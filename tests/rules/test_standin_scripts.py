@@ -13,7 +13,8 @@ import anthropic
 import pytest
 
 from apps.llm.backend import Json
-from apps.llm.standin.endpoint import REQUESTS_KEPT, Arrived, Endpoint
+from apps.llm.standin.arrivals import Arrived
+from apps.llm.standin.endpoint import REQUESTS_KEPT, Endpoint
 from tests.rules.standin_http import HELLO, MODEL, call, usage_of
 
 

@@ -7,8 +7,9 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from apps.llm.backend import Usage
 from apps.llm.standin.decisions import Call, Decision, Say
-from apps.llm.standin.script import Fault
+from apps.llm.standin.script import BREAKING_OFF, Fault, Step
 from apps.llm.tokens import BYTES_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
@@ -26,18 +27,21 @@ _FAULTS: Mapping[Fault, tuple[int, str, str]] = {
     Fault.TIMEOUT: (504, "timeout_error", "The request timed out."),
     Fault.SERVER_ERROR: (500, "api_error", "Internal server error"),
     Fault.SPEND_LIMIT: (429, "rate_limit_error", "You have reached your monthly spend limit."),
+    Fault.STREAM_ERROR: (529, "overloaded_error", "Overloaded"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP answer. `is_cut` breaks the connection half-way."""
+    """An HTTP answer. `is_cut` breaks the connection half-way, after so long a stall; `is_whole` says nothing is amiss."""
 
     status: int
     chunks: tuple[bytes, ...]
     content_type: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict)
     is_cut: bool = False
+    stall_seconds: float = 0.0
+    is_whole: bool = True
 
     @property
     def is_stream(self) -> bool:
@@ -59,6 +63,11 @@ def error_answer(
     return json_answer(content, status=status, headers=headers)
 
 
+def refuses(fault: Fault, *, stream: bool) -> bool:
+    """Trouble in the middle of a stream is trouble before the answer where nothing is streamed."""
+    return fault in _FAULTS and not (stream and fault is Fault.STREAM_ERROR)
+
+
 def fault_answer(fault: Fault, seconds: float | None) -> Answer:
     status, kind, sentence = _FAULTS[fault]
     if fault is Fault.SPEND_LIMIT:
@@ -69,19 +78,36 @@ def fault_answer(fault: Fault, seconds: float | None) -> Answer:
     return error_answer(status, kind, sentence, retry_after_seconds=retry_after)
 
 
-def message_answer(message: JsonObject, *, stream: bool, fault: Fault | None) -> Answer:
+def message_answer(message: JsonObject, *, stream: bool, step: Step) -> Answer:
     chunks = tuple(_events(message)) if stream else (json.dumps(message, ensure_ascii=False).encode(),)
-    content_type = "text/event-stream" if stream else "application/json"
-    if fault is Fault.MALFORMED:
+    if step.fault is Fault.MALFORMED:
         chunks = (b'event: message_start\ndata: {"type": "message_start", "mess\n\n',) if stream else (chunks[0][:-9],)
-    return Answer(200, chunks, content_type, is_cut=fault is Fault.CUT_STREAM)
+    if step.fault is Fault.STREAM_ERROR:
+        _, kind, sentence = _FAULTS[step.fault]
+        error: JsonObject = {"type": kind, "message": sentence}
+        chunks = (*chunks[: len(chunks) // 2], _event({"type": "error", "error": error, "request_id": new_id("req")}))
+    return Answer(
+        200,
+        chunks,
+        "text/event-stream" if stream else "application/json",
+        is_cut=step.fault in {Fault.CUT_STREAM, Fault.STALL},
+        stall_seconds=step.stall_seconds,
+        is_whole=step.fault not in BREAKING_OFF,
+    )
 
 
-def compose_message(decision: Decision, *, model: str, max_tokens: int, bill: Bill) -> JsonObject:
+def compose_message(decision: Decision, *, model: str, max_tokens: int, bill: Bill) -> tuple[JsonObject, Usage]:
     block, stop_reason = _content(decision, max_tokens)
     # With max_tokens 0 a request only warms the cache.
     content: list[Json] = [block] if max_tokens else []
-    return {
+    usage = Usage(
+        input_tokens=bill.uncached,
+        output_tokens=_output_tokens(block) if max_tokens else 0,
+        cache_read_tokens=bill.read,
+        cache_write_5m_tokens=bill.written_5m,
+        cache_write_1h_tokens=bill.written_1h,
+    )
+    message: JsonObject = {
         "id": new_id("msg"),
         "type": "message",
         "role": "assistant",
@@ -89,20 +115,21 @@ def compose_message(decision: Decision, *, model: str, max_tokens: int, bill: Bi
         "content": content,
         "stop_reason": stop_reason,
         "stop_sequence": None,
-        "usage": usage_of(bill, _output_tokens(block) if max_tokens else 0),
+        "usage": usage_wire(usage),
     }
+    return message, usage
 
 
-def usage_of(bill: Bill, output_tokens: int) -> JsonObject:
+def usage_wire(usage: Usage) -> JsonObject:
     return {
-        "input_tokens": bill.uncached,
-        "cache_read_input_tokens": bill.read,
-        "cache_creation_input_tokens": bill.written_5m + bill.written_1h,
+        "input_tokens": usage.input_tokens,
+        "cache_read_input_tokens": usage.cache_read_tokens,
+        "cache_creation_input_tokens": usage.cache_write_tokens,
         "cache_creation": {
-            "ephemeral_5m_input_tokens": bill.written_5m,
-            "ephemeral_1h_input_tokens": bill.written_1h,
+            "ephemeral_5m_input_tokens": usage.cache_write_5m_tokens,
+            "ephemeral_1h_input_tokens": usage.cache_write_1h_tokens,
         },
-        "output_tokens": output_tokens,
+        "output_tokens": usage.output_tokens,
     }
 
 

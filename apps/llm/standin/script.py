@@ -27,6 +27,15 @@ class Fault(StrEnum):
     CUT_STREAM = "cut_stream"
     MALFORMED = "malformed"
     SPEND_LIMIT = "spend_limit"
+    STREAM_ERROR = "stream_error"
+    STALL = "stall"
+    SLOW_START = "slow_start"
+
+
+# These begin with the status 200.
+BREAKING_OFF = frozenset({Fault.CUT_STREAM, Fault.MALFORMED, Fault.STREAM_ERROR, Fault.STALL})
+# Seconds of silence that these faults keep unless told otherwise.
+_SILENCES = {Fault.TIMEOUT: 30.0, Fault.STALL: 30.0, Fault.SLOW_START: 5.0}
 
 
 class BadScript(ValueError):
@@ -37,7 +46,8 @@ class BadScript(ValueError):
 class Step:
     """One scripted answer. Neither a decision nor a fault means: answer as always.
 
-    `seconds` is the advice to wait for a rate limit or an overload, and otherwise the silence before the answer.
+    `seconds` is the advice to wait for a rate limit or an overload, the silence in the middle of an answer that stalls,
+    and otherwise the silence before the answer.
     """
 
     decision: Decision | None = None
@@ -47,9 +57,17 @@ class Step:
 
     @property
     def silence_seconds(self) -> float:
-        if self.fault in {Fault.RATE_LIMITED, Fault.OVERLOADED}:
-            return 0.0
-        return self.seconds or (30.0 if self.fault is Fault.TIMEOUT else 0.0)
+        no_silence_before = {Fault.RATE_LIMITED, Fault.OVERLOADED, Fault.STALL}
+        return 0.0 if self.fault in no_silence_before else self._silence
+
+    @property
+    def stall_seconds(self) -> float:
+        return self._silence if self.fault is Fault.STALL else 0.0
+
+    @property
+    def _silence(self) -> float:
+        usual = _SILENCES.get(self.fault, 0.0) if self.fault else 0.0
+        return usual if self.seconds is None else self.seconds
 
 
 class Script:
@@ -61,12 +79,12 @@ class Script:
     def __len__(self) -> int:
         return len(self._steps)
 
-    def take(self, body: str) -> Step:
+    def take(self, body: str) -> Step | None:
         """The first step that this request may use; a step bound to other words waits for its own."""
         for index, step in enumerate(self._steps):
             if step.match in body:
                 return self._steps.pop(index)
-        return Step()
+        return None
 
 
 def parse_script(text: str | bytes) -> tuple[Step, ...]:

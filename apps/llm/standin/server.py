@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from apps.llm.standin.answers import STAND_IN_HEADER, Answer, error_answer, new_id
-from apps.llm.standin.endpoint import Arrived, Endpoint, Planned
+from apps.llm.standin.arrivals import Arrived
+from apps.llm.standin.requests import InvalidRequest
+from apps.llm.standin.script import BadScript
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
     from typing import TypeAlias
+
+    from apps.llm.standin.endpoint import Endpoint
 
     # Any: ASGI messages are dictionaries of whatever the specification says for each type.
     AsgiMessage: TypeAlias = MutableMapping[str, Any]
@@ -21,7 +25,10 @@ if TYPE_CHECKING:
     Send: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
 
 LOOPBACK = "127.0.0.1"
-WAITING_CONNECTIONS = 2048
+# A burst of callers beyond this is turned away by the kernel; its own bound (net.core.somaxconn) is usually 4096.
+WAITING_CONNECTIONS = 4096
+# Longer than clients keep an idle connection, so that none is closed under a request on its way.
+KEEPALIVE_SECONDS = 75
 
 
 class Application:
@@ -29,33 +36,57 @@ class Application:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
+        controls, books = endpoint.controls, endpoint.books
         self._routes: dict[tuple[str, str], Callable[[Arrived], Answer]] = {
             ("POST", "/v1/messages/count_tokens"): endpoint.count_tokens,
             ("GET", "/v1/models"): endpoint.list_models,
             ("GET", "/healthz"): endpoint.report_health,
-            ("POST", "/standin/script"): endpoint.replace_script,
-            ("GET", "/standin/script"): endpoint.show_script,
+            ("POST", "/standin/script"): controls.replace_script,
+            ("GET", "/standin/script"): controls.show_script,
+            ("POST", "/standin/faults"): controls.replace_faults,
+            ("GET", "/standin/faults"): controls.show_faults,
+            ("POST", "/standin/delay"): controls.set_delay,
+            ("POST", "/standin/keeping"): controls.set_keeping,
+            ("POST", "/standin/clock"): controls.advance_clock,
+            ("DELETE", "/standin/controls"): controls.release,
             ("GET", "/standin/requests"): endpoint.list_requests,
             ("DELETE", "/standin/requests"): endpoint.forget_requests,
-            ("POST", "/standin/clock"): endpoint.advance_clock,
+            ("GET", "/standin/bill"): books.show_bill,
+            ("DELETE", "/standin/bill"): books.open_anew,
+            ("GET", "/standin/bill/questions"): books.show_questions,
         }
 
     async def __call__(self, scope: AsgiMessage, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         arrived = Arrived(scope["path"], headers, await _read_body(receive))
-        planned = self._plan(scope["method"], arrived)
-        if await _is_abandoned(receive, planned.silence_seconds):
-            return
-        self._endpoint.begin(planned)
-        await _send_answer(planned.answer, send)
+        if (scope["method"], arrived.path) == ("POST", "/v1/messages"):
+            await self._answer_message(arrived, receive, send)
+        else:
+            await _send_answer(self._answer(scope["method"], arrived), send)
 
-    def _plan(self, method: str, arrived: Arrived) -> Planned:
-        if (method, arrived.path) == ("POST", "/v1/messages"):
-            return self._endpoint.plan_message(arrived)
+    async def _answer_message(self, arrived: Arrived, receive: Receive, send: Send) -> None:
+        books = self._endpoint.books
+        books.arrive()
+        try:
+            planned = self._endpoint.plan_message(arrived)
+            if await _is_abandoned(receive, planned.silence_seconds):
+                books.abandon()
+                return
+            self._endpoint.begin(planned)
+            await _send_answer(planned.answer, send)
+            if await _is_abandoned(receive, planned.answer.stall_seconds):
+                books.abandon()
+        finally:
+            books.leave()
+
+    def _answer(self, method: str, arrived: Arrived) -> Answer:
         route = self._routes.get((method, arrived.path))
         if route is None:
-            return Planned(error_answer(404, "not_found_error", f"{method} {arrived.path} is not served here."))
-        return Planned(route(arrived))
+            return error_answer(404, "not_found_error", f"{method} {arrived.path} is not served here.")
+        try:
+            return route(arrived)
+        except (InvalidRequest, BadScript) as error:
+            return error_answer(400, "invalid_request_error", str(error))
 
 
 async def _read_body(receive: Receive) -> bytes:
@@ -82,7 +113,7 @@ async def _send_answer(answer: Answer, send: Send) -> None:
     await send({"type": "http.response.start", "status": answer.status, "headers": _headers(answer)})
     if answer.is_cut:
         await send({"type": "http.response.body", "body": _first_half(answer), "more_body": True})
-        # Returning now leaves the response unfinished, and the server closes the connection.
+        # Whoever returns now leaves the response unfinished, and the server closes the connection.
         return
     for chunk in answer.chunks:
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
@@ -126,6 +157,7 @@ def server_for(endpoint: Endpoint) -> uvicorn.Server:
         backlog=WAITING_CONNECTIONS,
         log_config=None,
         access_log=False,
+        timeout_keep_alive=KEEPALIVE_SECONDS,
         timeout_graceful_shutdown=1,
     )
     return uvicorn.Server(config)

@@ -1,0 +1,104 @@
+"""What the stand-in billed and how its calls ended, for as long as it runs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from apps.llm.backend import Usage
+from apps.llm.blocks import encoded
+from apps.llm.standin.answers import Answer, json_answer
+
+if TYPE_CHECKING:
+    from apps.llm.backend import JsonObject
+    from apps.llm.standin.arrivals import Arrived
+    from apps.llm.standin.requests import Asked
+
+# Beyond so many questions the oldest loses its own line; the totals stay.
+QUESTIONS_KEPT = 100_000
+NOTHING = Usage(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Calls and their tokens by class, under the names the ledger uses."""
+
+    calls: int = 0
+    usage: Usage = NOTHING
+
+    def plus(self, usage: Usage) -> Sum:
+        return Sum(self.calls + 1, self.usage + usage)
+
+    @property
+    def wire(self) -> JsonObject:
+        return {"calls": self.calls, **asdict(self.usage)}
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What was billed: for answers that went out whole, and for those that broke off, which their caller cannot count."""
+
+    whole: Sum = field(default_factory=Sum)
+    broken: Sum = field(default_factory=Sum)
+
+    def plus(self, usage: Usage, *, whole: bool) -> Account:
+        if whole:
+            return replace(self, whole=self.whole.plus(usage))
+        return replace(self, broken=self.broken.plus(usage))
+
+    @property
+    def wire(self) -> JsonObject:
+        return {"whole": self.whole.wire, "broken": self.broken.wire}
+
+
+class Books:
+    """Totals, a line for each question, and the calls under way."""
+
+    def __init__(self) -> None:
+        self._total = Account()
+        self._by_question: dict[str, Account] = {}
+        self._in_flight = self._most_in_flight = self._abandoned = 0
+
+    def arrive(self) -> None:
+        self._in_flight += 1
+        self._most_in_flight = max(self._most_in_flight, self._in_flight)
+
+    def leave(self) -> None:
+        self._in_flight -= 1
+
+    def abandon(self) -> None:
+        """The caller hung up before its answer was whole."""
+        self._abandoned += 1
+
+    def bill(self, question: str, usage: Usage, *, whole: bool) -> None:
+        self._total = self._total.plus(usage, whole=whole)
+        self._by_question[question] = self._by_question.pop(question, Account()).plus(usage, whole=whole)
+        if len(self._by_question) > QUESTIONS_KEPT:
+            del self._by_question[next(iter(self._by_question))]
+
+    def show_bill(self, arrived: Arrived) -> Answer:  # noqa: ARG002 - every route takes the request
+        calls: JsonObject = {
+            "in_flight": self._in_flight,
+            "most_in_flight": self._most_in_flight,
+            "abandoned": self._abandoned,
+        }
+        return json_answer(self._total.wire | calls)
+
+    def show_questions(self, arrived: Arrived) -> Answer:  # noqa: ARG002 - every route takes the request
+        return json_answer({question: account.wire for question, account in self._by_question.items()})
+
+    def open_anew(self, arrived: Arrived) -> Answer:
+        """Calls under way stay under way."""
+        self._total = Account()
+        self._by_question.clear()
+        self._most_in_flight, self._abandoned = self._in_flight, 0
+        return self.show_bill(arrived)
+
+
+def question_sha256(asked: Asked) -> str:
+    """What a call is about: its last user block. Of a text the text itself counts, of anything else its compact JSON."""
+    block = next(message for message in reversed(asked.messages) if message.role == "user").blocks[-1]
+    text = block.get("text")
+    bare = {key: value for key, value in block.items() if key != "cache_control"}
+    return hashlib.sha256((text if isinstance(text, str) else encoded(bare)).encode()).hexdigest()

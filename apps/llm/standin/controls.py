@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from apps.llm.standin.answers import Answer, json_answer
+from apps.llm.standin.rates import Dice, Rates, parse_rates
+from apps.llm.standin.requests import InvalidRequest, parse_object
+from apps.llm.standin.script import Script, parse_script
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from apps.llm.standin.arrivals import Arrived
+    from apps.llm.standin.script import Step
+
+
+class Controls:
+    """What tests and benchmarks want of the stand-in: a script, faults by chance, slowness, another time, less memory."""
+
+    def __init__(self, steps: Sequence[Step] = ()) -> None:
+        self._release()
+        self._script = Script(steps)
+        self.advanced_seconds = 0.0
+
+    def step_for(self, body: bytes) -> Step:
+        """A script's step comes first; chance takes what the script leaves."""
+        step = self._script.take(body.decode(errors="replace")) if self._script else None
+        return step or self._dice.throw(body)
+
+    def replace_script(self, arrived: Arrived) -> Answer:
+        self._script = Script(parse_script(arrived.body))
+        return self.show_script(arrived)
+
+    def show_script(self, arrived: Arrived) -> Answer:  # noqa: ARG002 - every route takes the request
+        return json_answer({"steps": len(self._script)})
+
+    def replace_faults(self, arrived: Arrived) -> Answer:
+        self._dice = Dice(parse_rates(arrived.body))
+        return self.show_faults(arrived)
+
+    def show_faults(self, arrived: Arrived) -> Answer:  # noqa: ARG002 - every route takes the request
+        return json_answer(self._dice.rates.wire)
+
+    def set_delay(self, arrived: Arrived) -> Answer:
+        self.delay_seconds = _seconds(arrived.body, "seconds")
+        return json_answer({"seconds": self.delay_seconds})
+
+    def set_keeping(self, arrived: Arrived) -> Answer:
+        keeps = parse_object(arrived.body).get("requests")
+        if not isinstance(keeps, bool):
+            sentence = "requests: true or false is required"
+            raise InvalidRequest(sentence)
+        self.keeps_requests = keeps
+        return json_answer({"requests": keeps})
+
+    def advance_clock(self, arrived: Arrived) -> Answer:
+        self.advanced_seconds += _seconds(arrived.body, "advance_seconds")
+        return json_answer({"advanced_seconds": self.advanced_seconds})
+
+    def release(self, arrived: Arrived) -> Answer:
+        """As it was started, without a script; the clock never goes back."""
+        self._release()
+        return self.show_script(arrived)
+
+    def _release(self) -> None:
+        self._script = Script()
+        self._dice = Dice(Rates())
+        self.delay_seconds = 0.0
+        self.keeps_requests = True
+
+
+def _seconds(body: bytes, field: str) -> float:
+    seconds = parse_object(body).get(field)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0:
+        sentence = f"{field}: a number of seconds, zero or more, is required"
+        raise InvalidRequest(sentence)
+    return float(seconds)

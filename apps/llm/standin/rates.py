@@ -1,0 +1,85 @@
+"""Faults by chance, the same ones in every run with the same seed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from apps.llm.standin.requests import InvalidRequest, parse_object
+from apps.llm.standin.script import Fault, Step
+
+if TYPE_CHECKING:
+    from apps.llm.backend import Json, JsonObject
+
+SCALE = 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Which share of calls fails in which way. `seconds` is what a step of a script means by it."""
+
+    shares: tuple[tuple[Fault, float], ...] = ()
+    seed: int = 0
+    seconds: float | None = None
+
+    @property
+    def wire(self) -> JsonObject:
+        rates: JsonObject = {fault.value: share for fault, share in self.shares}
+        return {"rates": rates, "seed": self.seed, "seconds": self.seconds}
+
+    def fault_at(self, point: float) -> Fault | None:
+        """The shares lie side by side between 0 and 1; behind the last, nothing fails."""
+        for fault, share in self.shares:
+            if point < share:
+                return fault
+            point -= share
+        return None
+
+
+class Dice:
+    """Throws for each call. The bytes of a request decide, and how often they came: a repeated call may fare better."""
+
+    def __init__(self, rates: Rates) -> None:
+        self.rates = rates
+        self._throws: Counter[bytes] = Counter()
+
+    def throw(self, body: bytes) -> Step:
+        if not self.rates.shares:
+            return Step()
+        digest = hashlib.sha256(f"{self.rates.seed}\n".encode() + body).digest()
+        self._throws[digest] += 1
+        thrown = hashlib.sha256(digest + str(self._throws[digest]).encode()).digest()
+        fault = self.rates.fault_at(int.from_bytes(thrown[:8]) / SCALE)
+        return Step(fault=fault, seconds=self.rates.seconds) if fault else Step()
+
+
+def parse_rates(body: bytes) -> Rates:
+    content = parse_object(body)
+    seed, seconds = content.get("seed", 0), content.get("seconds")
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        sentence = "seed: a whole number is required"
+        raise InvalidRequest(sentence)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float | None) or (seconds or 0) < 0:
+        sentence = "seconds: a number of seconds, zero or more, is required"
+        raise InvalidRequest(sentence)
+    return Rates(_shares(content.get("rates")), seed, seconds)
+
+
+def _shares(rates: Json) -> tuple[tuple[Fault, float], ...]:
+    if not isinstance(rates, dict) or not all(_is_share(share) for share in rates.values()):
+        sentence = "rates: an object is required, with a share between 0 and 1 for each fault"
+        raise InvalidRequest(sentence)
+    if strangers := rates.keys() - set(Fault):
+        sentence = f"rates: {', '.join(sorted(strangers))} is no fault; faults are {', '.join(Fault)}"
+        raise InvalidRequest(sentence)
+    shares = tuple((fault, float(str(rates[fault]))) for fault in Fault if fault in rates)
+    if sum(share for _, share in shares) > 1:
+        sentence = "rates: the shares together are more than 1"
+        raise InvalidRequest(sentence)
+    return shares
+
+
+def _is_share(share: Json) -> bool:
+    return isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1
