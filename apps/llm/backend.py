@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Literal, Protocol, TypeAlias
@@ -7,6 +8,8 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 JsonObject: TypeAlias = dict[str, Json]
 CacheLifetime: TypeAlias = Literal["5m", "1h"]
+# Hears the text of an answer piece by piece.
+Listener: TypeAlias = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,16 @@ class Backend(Protocol):
 
     def complete(self, request: Request) -> Reply:
         """Answer once, or raise a `BackendError`. It never retries: the turn decides that."""
+
+
+class AsyncBackend(Protocol):
+    """The same for many calls that wait together on one event loop."""
+
+    async def complete(self, request: Request, listener: Listener | None = None) -> Reply:
+        """As `Backend.complete`; with a listener the text is also told as it comes. Cancelling it hangs up."""
+
+    async def aclose(self) -> None:
+        """Let go of every connection; calls under way end as lost."""
 
 
 class WhoActs(StrEnum):

@@ -4,7 +4,9 @@ import json
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import get_args
 
+import anthropic
 import pytest
 
 from apps.llm.anthropic.client import AnthropicBackend
@@ -248,6 +250,10 @@ def test_backend_itself_never_retries(backend: AnthropicBackend, base_url: str) 
 def test_every_documented_stop_reason_is_known(backend: AnthropicBackend, base_url: str, reason: StopReason) -> None:
     post(base_url, "/standin/script", [{"reply": {"text": "Well.", "stop_reason": reason}}])
     assert backend.complete(HELLO).stop_reason is reason
+
+
+def test_stop_reasons_are_those_of_the_installed_sdk() -> None:
+    assert set(StopReason) == set(get_args(anthropic.types.StopReason))
 
 
 def test_unknown_stop_reason_is_refused(backend: AnthropicBackend, base_url: str) -> None:

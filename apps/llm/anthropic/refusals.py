@@ -1,10 +1,16 @@
-"""What the SDK raises, as errors that say who must act."""
+"""What the SDK and the connection raise, as errors that say who must act."""
 
 from __future__ import annotations
 
+import math
+import time
+from contextlib import contextmanager
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 import anthropic
+import httpx2
 
 from apps.llm.backend import (
     BackendError,
@@ -20,8 +26,10 @@ from apps.llm.backend import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+# An endpoint that asks for more is asked again after an hour all the same.
+LONGEST_WAIT_SECONDS = 3600.0
 SPEND_CODES = frozenset(
     {
         "enforced_spend_limit_reached",
@@ -39,6 +47,34 @@ BY_STATUS: Mapping[int, type[BackendError]] = {
     504: TimedOut,
     529: Overloaded,
 }
+# An error inside a stream arrives under the status 200, and its type is all there is to go by.
+BY_TYPE: Mapping[str | None, type[BackendError]] = {
+    "authentication_error": NotAuthorised,
+    "billing_error": SpendLimitReached,
+    "invalid_request_error": BadRequest,
+    "not_found_error": BadRequest,
+    "overloaded_error": Overloaded,
+    "permission_error": NotAuthorised,
+    "rate_limit_error": RateLimited,
+    "timeout_error": TimedOut,
+}
+
+
+@contextmanager
+def typed_errors() -> Iterator[None]:
+    """Whatever breaks inside, at the endpoint or on the way, leaves as a `BackendError`."""
+    try:
+        yield
+    except anthropic.APIError as error:
+        raise translated(error) from error
+    except httpx2.HTTPError as error:
+        raise _broken(error) from error
+    except UnicodeEncodeError as error:
+        sentence = "The request holds half of a character, which no text can."
+        raise BadRequest(sentence) from error
+    except (ValueError, RecursionError) as error:
+        sentence = "The model's answer is not JSON."
+        raise MalformedReply(sentence) from error
 
 
 def translated(error: anthropic.APIError) -> BackendError:
@@ -47,15 +83,25 @@ def translated(error: anthropic.APIError) -> BackendError:
     if isinstance(error, anthropic.APIConnectionError):
         return ConnectionLost("The connection to the model broke.")
     if isinstance(error, anthropic.APIStatusError):
-        return _translated_status(error)
+        kind = SpendLimitReached if _is_about_money(error) else _kind(error)
+        headers = error.response.headers
+        return kind(error.api_message or error.message, retry_after_seconds=asked_wait(headers, now=time.time()))
     return MalformedReply("The model's answer is not a message.")
 
 
-def _translated_status(error: anthropic.APIStatusError) -> BackendError:
-    kind = BY_STATUS.get(error.status_code, ServerFault if error.status_code >= 500 else BadRequest)
-    if _is_about_money(error):
-        kind = SpendLimitReached
-    return kind(error.api_message or error.message, retry_after_seconds=_retry_after_seconds(error))
+def asked_wait(headers: Mapping[str, str], *, now: float) -> float | None:
+    """Seconds the endpoint wants us to wait, as it says in milliseconds, in seconds or by a date."""
+    asked = headers.get("retry-after", "")
+    for seconds in (_milliseconds(headers.get("retry-after-ms", "")), _number(asked), _until(asked, headers, now)):
+        if seconds is not None:
+            return min(max(seconds, 0.0), LONGEST_WAIT_SECONDS)
+    return None
+
+
+def _kind(error: anthropic.APIStatusError) -> type[BackendError]:
+    if error.status_code < 400:
+        return BY_TYPE.get(error.type, ServerFault)
+    return BY_STATUS.get(error.status_code, ServerFault if error.status_code >= 500 else BadRequest)
 
 
 def _is_about_money(error: anthropic.APIStatusError) -> bool:
@@ -65,8 +111,40 @@ def _is_about_money(error: anthropic.APIStatusError) -> bool:
     return error.status_code == 400 and "api usage limits" in (error.api_message or "").lower()
 
 
-def _retry_after_seconds(error: anthropic.APIStatusError) -> float | None:
+def _broken(error: httpx2.HTTPError) -> BackendError:
+    """The SDK translates what fails before an answer begins; what breaks off later comes as the connection raised it."""
+    if isinstance(error, httpx2.TimeoutException):
+        return TimedOut("The model fell silent in the middle of its answer.")
+    if isinstance(error, httpx2.DecodingError):
+        return MalformedReply("The model's answer cannot be decompressed.")
+    return ConnectionLost("The connection to the model broke in the middle of its answer.")
+
+
+def _milliseconds(value: str) -> float | None:
+    number = _number(value)
+    return None if number is None else number / 1000
+
+
+def _number(value: str) -> float | None:
     try:
-        return float(error.response.headers["retry-after"])
-    except (KeyError, ValueError):
+        number = float(value)
+    except ValueError:
         return None
+    return None if math.isnan(number) else number
+
+
+def _until(value: str, headers: Mapping[str, str], now: float) -> float | None:
+    """By the endpoint's own clock where it tells the time, since ours may be wrong."""
+    moment = _moment(value)
+    if moment is None:
+        return None
+    told = _moment(headers.get("date", ""))
+    return moment - (now if told is None else told)
+
+
+def _moment(value: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 MESSAGE_FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
 STAND_IN_HEADER = "x-preceptor-stand-in"
+NOT_A_MESSAGE = "The model's answer is not a message."
+# What does not fit fails wherever it does not fit.
+MISFITS = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError)
 
 
 # Any: the SDK's own parameters are overloaded TypedDicts; the stand-in's validation and the API check the shape.
@@ -79,8 +82,14 @@ def _listed(content: Json) -> list[Json]:
 def reply_of(message: object, *, stand_in: bool) -> Reply:
     # The SDK builds a message out of any JSON, without validating it; only the fields tell.
     if not isinstance(message, anthropic.types.Message) or MESSAGE_FIELDS - message.model_fields_set:
-        sentence = "The model's answer is not a message."
-        raise MalformedReply(sentence)
+        raise MalformedReply(NOT_A_MESSAGE)
+    try:
+        return _reply(message, stand_in=stand_in)
+    except MISFITS as error:
+        raise MalformedReply(NOT_A_MESSAGE) from error
+
+
+def _reply(message: anthropic.types.Message, *, stand_in: bool) -> Reply:
     return Reply(
         message_id=message.id,
         model=message.model,
@@ -105,8 +114,11 @@ def _plain(value: Mapping[str, object]) -> JsonObject:
 
 
 def _stop_reason(value: str | None) -> StopReason:
+    if value is None:
+        sentence = "The model's answer does not say why it ended."
+        raise MalformedReply(sentence)
     try:
-        return StopReason(value or "")
+        return StopReason(value)
     except ValueError as error:
         sentence = f"The model stopped for a reason this version does not know: {value!r}."
         raise UnknownStopReason(sentence) from error

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import anthropic
+import httpx2
+
+from apps.llm.anthropic.keys import key_for
+from apps.llm.anthropic.refusals import typed_errors
+from apps.llm.anthropic.streaming import streamed
+from apps.llm.anthropic.translation import arguments_of, is_from_stand_in, reply_of
+from apps.llm.backend import TimedOut
+
+if TYPE_CHECKING:
+    from apps.llm.backend import AsyncBackend, Listener, Reply, Request
+
+# Far more than any connection needs: on a loop that begins two thousand calls at once, each waits for the others' beginnings.
+CONNECT_SECONDS = 15.0
+# A shorter life would have busy workers greet the endpoint anew between two steps of a turn.
+KEEPALIVE_SECONDS = 30.0
+# A longer answer may take so long that something on the way hangs up on a silent connection.
+STREAM_ABOVE_TOKENS = 20_000
+
+
+def async_backend_at(api_key: str, base_url: str, *, connections: int) -> AsyncBackend:
+    """A client for one event loop and up to `connections` calls at once; whoever asked for it closes it."""
+    return AsyncAnthropicBackend(api_key, base_url=base_url or None, connections=connections)
+
+
+class AsyncAnthropicBackend:
+    """A model behind the Messages API, for many calls that wait at once on one event loop."""
+
+    def __init__(self, api_key: str, *, base_url: str | None = None, connections: int) -> None:
+        limits = httpx2.Limits(max_connections=connections, keepalive_expiry=KEEPALIVE_SECONDS)
+        self._client = anthropic.AsyncAnthropic(
+            api_key=key_for(api_key, base_url),
+            base_url=base_url,
+            max_retries=0,
+            http_client=anthropic.DefaultAioHttpClient(limits=limits),
+        )
+
+    async def complete(self, request: Request, listener: Listener | None = None) -> Reply:
+        arguments = arguments_of(request) | {"timeout": _timeout(request)}
+        try:
+            # The transport limits each silence, never the whole: an answer that drips would not end.
+            async with asyncio.timeout(request.timeout_seconds) as limit:
+                if listener is not None or request.max_tokens > STREAM_ABOVE_TOKENS:
+                    return await streamed(self._client, arguments, listener)
+                return await self._whole(arguments)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            sentence = "The model did not answer in time."
+            raise TimedOut(sentence) from error
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+    # Any: see `arguments_of`.
+    async def _whole(self, arguments: dict[str, Any]) -> Reply:
+        with typed_errors():
+            raw = await self._client.messages.with_raw_response.create(**arguments)
+            message = await raw.parse()
+        return reply_of(message, stand_in=is_from_stand_in(raw.headers))
+
+
+def _timeout(request: Request) -> httpx2.Timeout:
+    # Waiting for a free connection counts as the call's time, not as the time to connect.
+    return httpx2.Timeout(request.timeout_seconds, connect=CONNECT_SECONDS)
