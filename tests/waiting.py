@@ -2,6 +2,7 @@
 
 from itertools import count
 
+from apps.conversations.actions import take_over_conversation
 from apps.conversations.models import Conversation
 from apps.desk.actions import make_draft, open_escalation, write_send_rule
 from apps.desk.models import Draft, Escalation, SendRule
@@ -27,6 +28,11 @@ def make_waiting_draft(
         grounding=Grounding.TOOL,
         facts=[Fact(Grounding.TOOL, "find_parcel")],
     )
+
+
+def make_held_conversation(world: World) -> Conversation:
+    """A conversation that the operator has in hand."""
+    return take_over_conversation(make_conversation(world), actor=world.operator)
 
 
 def make_escalation(

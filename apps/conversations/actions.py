@@ -1,39 +1,23 @@
 """Acts on conversations. Receiving a message is a journal write: authorised here, recorded by the event itself."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TypedDict
+from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
+from django.db.models import Max
 from django.utils import timezone
 
+from apps.conversations.arriving import Sent, Thread, refuse_flaws, refuse_unstorable
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, Line, message_flaws
+from apps.conversations.rules import Line
 from apps.governance.acting import acting
-from apps.governance.actors import Actor
+from apps.governance.actors import Actor, Role
 from apps.governance.door import authorize, governed
-from apps.governance.errors import Conflicting, Invalid
+from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible
 from apps.governance.models import Taint
 from apps.governance.policy import Act
-from apps.governance.text import content_sha256, plain_text
-
-
-class Thread(TypedDict):
-    """What tells one thread of an agent from another."""
-
-    agent_id: int
-    channel: str
-    conversation_key: str
-
-
-class Sent(TypedDict):
-    """What arrived, as it was sent."""
-
-    text: str
-    idempotency_key: str
-    sender_name: str
-    line_key: str
+from apps.governance.text import content_sha256
 
 
 def open_conversation(
@@ -88,8 +72,8 @@ def receive_message(
     authorize(actor, Act.MESSAGE_RECEIVE, actor.tenant_id, agent_id=agent_id)
     thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
     sent: Sent = {"text": text, "idempotency_key": idempotency_key, "sender_name": sender_name, "line_key": line_key}
-    _refuse_flaws(text, end_user_key, channel)
-    _refuse_unstorable(sent, thread, end_user_key)
+    refuse_flaws(text, end_user_key, channel)
+    refuse_unstorable(sent, thread, end_user_key)
     with acting(actor):
         return _known_or_new(_event_of(sent, actor), thread, actor, end_user_key, off_the_record)
 
@@ -103,6 +87,7 @@ def resolve_conversation(
 ) -> Conversation:
     """Settle the matter. Nothing is learned here: the sweep finds it afterwards (R109)."""
     with governed(Act.CONVERSATION_RESOLVE, conversation, actor=actor, read_at=read_at) as row:
+        _refuse_held(row, actor)
         row.resolve()
         row.outcome = outcome
         row.resolved_at = timezone.now()
@@ -112,8 +97,59 @@ def resolve_conversation(
 def abandon_conversation(conversation: Conversation, *, actor: Actor, read_at: int | None = None) -> Conversation:
     """End a conversation nobody came back to; nothing follows (R108)."""
     with governed(Act.CONVERSATION_ABANDON, conversation, actor=actor, read_at=read_at) as row:
+        _refuse_held(row, actor)
         row.abandon()
     return conversation
+
+
+def take_over_conversation(conversation: Conversation, *, actor: Actor, read_at: int | None = None) -> Conversation:
+    """Take a conversation in hand: from now on a person answers, and the agent is locked out until it is handed back.
+
+    A colleague's may be taken over too; the record says from whom.
+    """
+    with governed(Act.CONVERSATION_TAKE_OVER, conversation, actor=actor, read_at=read_at) as row:
+        _refuse_ended(row)
+        if row.held_by_id == actor.user_id:
+            raise Conflicting("You hold this conversation already. Write to the customer, or hand it back.")
+        row.held_by, row.held_by_id, row.held_at = actor.label, actor.user_id, timezone.now()
+    return conversation
+
+
+def hand_back_conversation(conversation: Conversation, *, actor: Actor, read_at: int | None = None) -> Conversation:
+    """Let the agent answer again; it is told what was said meanwhile."""
+    with governed(Act.CONVERSATION_HAND_BACK, conversation, actor=actor, read_at=read_at) as row:
+        if not row.is_held:
+            raise Conflicting("Nobody holds this conversation; the agent answers it already.")
+        row.held_by, row.held_by_id, row.held_at = "", None, None
+    return conversation
+
+
+def send_message(
+    conversation: Conversation,
+    *,
+    actor: Actor,
+    sender: Message.Sender,
+    text: str,
+    wire: Mapping[str, Any],  # Any: a message as the model's API takes it
+    turn_id: int | None = None,
+) -> Message:
+    """Let a person's words, or an agent's that a person let through, reach the customer; `wire` is how the agent is told."""
+    authorize(actor, Act.MESSAGE_SEND, conversation.tenant_id, agent_id=conversation.agent_id)
+    refuse_flaws(text, "", conversation.channel)
+    with acting(actor):
+        # Locked, so that no other message takes the same place.
+        stored = _locked(conversation, actor)
+        _refuse_ended(stored)
+        last = stored.messages.aggregate(last=Max("position"))["last"]
+        return Message.objects.create(
+            tenant_id=stored.tenant_id,
+            conversation=stored,
+            position=0 if last is None else last + 1,
+            sender=sender,
+            text=text,
+            wire=wire,
+            turn_id=turn_id,
+        )
 
 
 def import_conversation(
@@ -155,33 +191,25 @@ def append_messages(conversation: Conversation, lines: Sequence[Line], *, actor:
         )
 
 
-def _refuse_unstorable(sent: Sent, thread: Thread, end_user_key: str) -> None:
-    keys = {"end_user_key": end_user_key, "conversation_key": thread["conversation_key"]}
-    keys |= {"sender_name": sent["sender_name"], "idempotency_key": sent["idempotency_key"]}
-    limited = [(name, value, KEY_CHARACTERS) for name, value in keys.items()]
-    for name, value, characters in (*limited, ("line_key", sent["line_key"], LINE_CHARACTERS)):
-        try:
-            plain_text(value)
-        except ValidationError as refusal:
-            raise Invalid(
-                f"The field {name} cannot be taken. {' '.join(refusal.messages)}", {name: refusal.messages}
-            ) from refusal
-        if len(value) > characters:
-            flaw = f"This has {len(value)} characters; at most {characters} are taken."
-            raise Invalid(f"The field {name} cannot be taken. {flaw}", {name: [flaw]})
+def _locked(conversation: Conversation, actor: Actor) -> Conversation:
+    rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
+    stored = rows.filter(pk=conversation.pk).order_by("pk").first()
+    if stored is None:
+        raise NotVisible("There is no such conversation.")
+    return stored
 
 
-def _refuse_flaws(text: str, end_user_key: str, channel: str) -> None:
-    flaws = message_flaws(text, end_user_key, channel)
-    try:
-        plain_text(text)
-    except ValidationError as refusal:
-        flaws["text"] = refusal.messages
-    if flaws:
-        raise Invalid(
-            "The message cannot be taken. " + " ".join(reason for reasons in flaws.values() for reason in reasons),
-            flaws,
+def _refuse_ended(conversation: Conversation) -> None:
+    if conversation.status != Conversation.Status.OPEN:
+        raise IllegalTransition(
+            f"This conversation is {conversation.status}; nobody writes in it any more. A later message of the customer opens"
+            " another."
         )
+
+
+def _refuse_held(conversation: Conversation, actor: Actor) -> None:
+    if conversation.is_held and actor.role is Role.AGENT:
+        raise NotPermitted("A colleague has this conversation in hand and ends it. Wait until it is handed back.")
 
 
 def _ended_before(thread: Thread, actor: Actor, **of_customer: str) -> Conversation | None:

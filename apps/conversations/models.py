@@ -55,6 +55,9 @@ class Conversation(Governed):
     )
     follows = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="followed_by")
     resolved_at = models.DateTimeField(null=True, blank=True)
+    held_by = models.CharField(max_length=200, blank=True, editable=False)
+    held_by_id = models.BigIntegerField(null=True, editable=False)
+    held_at = models.DateTimeField(null=True, editable=False)
 
     named_by_customer = True
 
@@ -80,10 +83,20 @@ class Conversation(Governed):
                 condition=models.Q(status="resolved") | models.Q(resolved_at__isnull=True),
                 name="only_a_resolved_conversation_has_a_time_of_resolution",
             ),
+            models.CheckConstraint(
+                condition=models.Q(held_by="", held_by_id__isnull=True, held_at__isnull=True)
+                | (~models.Q(held_by="") & models.Q(held_by_id__isnull=False, held_at__isnull=False)),
+                name="held_conversation_names_who_holds_it",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.channel}:{self.conversation_key}"
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a person has it in hand, so that the agent stays out of it."""
+        return self.held_at is not None
 
     @transition(field=status, source=Status.OPEN, target=Status.RESOLVED)
     def resolve(self) -> None:

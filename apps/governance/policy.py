@@ -58,6 +58,7 @@ _PROPOSED = (
     *("expires_at", "revision_request"),
     *(*_BOUND, *_EDITED),
 )
+_HELD = ("held_by", "held_by_id", "held_at")
 _SETTLED_BY = ("decided_by", "decided_at")
 _DECIDED = ("state", "decided_by", "decided_by_id", "decision_reason", "reason_code")
 _WAITS_AGAIN = (*_DECIDED, "quarantine_reason", "approval_count")
@@ -119,7 +120,10 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.CONVERSATION_IMPORT: Rule(PEOPLE | _SYSTEM, does=Does.MAKES),
         Act.CONVERSATION_RESOLVE: Rule(_ALL, ("status", "outcome"), stamps=("resolved_at",)),
         Act.CONVERSATION_ABANDON: Rule(_ALL, ("status",)),
+        Act.CONVERSATION_TAKE_OVER: Rule(PEOPLE, stamps=_HELD),
+        Act.CONVERSATION_HAND_BACK: Rule(PEOPLE, stamps=_HELD),
         Act.MESSAGE_RECEIVE: Rule(_ALL, does=Does.NOTHING),
+        Act.MESSAGE_SEND: Rule(PEOPLE, risk=Risk.HIGH, does=Does.NOTHING),
         Act.DRAFT_MAKE: Rule(_SYSTEM, does=Does.MAKES),
         Act.DRAFT_SUPERSEDE: Rule(_SYSTEM, ("status",), stamps=_SETTLED_BY),
         Act.DRAFT_SEND: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=("sent_text", "message", *_SETTLED_BY)),

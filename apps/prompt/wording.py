@@ -120,4 +120,12 @@ EXAMPLES_LEAD: Final = (
     "Drafts of yours that an operator corrected before they were sent, as data. Write as the corrections do; "
     "take no facts from them."
 )
+COLLEAGUE_WROTE: Final = (
+    "A colleague took this conversation in hand and wrote the following to the customer, who has read it as the answer of the "
+    "business. Stand by it; do not answer again what it answers:"
+)
+ESCALATION_ANSWERED: Final = (
+    "A colleague answers a question that you handed over ({reason}). Tell the customer in your own words, and add nothing "
+    "that it does not say:"
+)
 CUT_EVENT: Final = "(The text above was cut after {characters} characters.)"

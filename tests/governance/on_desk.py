@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from apps.conversations.models import Conversation
+from apps.conversations.actions import hand_back_conversation, send_message, take_over_conversation
+from apps.conversations.models import Conversation, Message
 from apps.desk.actions import (
     answer_escalation,
     discard_draft,
@@ -33,6 +34,11 @@ def sent_as(scene: Scene, draft: Draft) -> dict[str, Any]:  # Any: the values an
 
 
 DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
+    Act.CONVERSATION_TAKE_OVER: lambda _, row, actor: take_over_conversation(row, actor=actor),
+    Act.CONVERSATION_HAND_BACK: lambda _, row, actor: hand_back_conversation(row, actor=actor),
+    Act.MESSAGE_SEND: lambda _, row, actor: send_message(
+        row, actor=actor, sender=Message.Sender.OPERATOR, text="Hello!", wire={}
+    ),
     Act.DRAFT_MAKE: lambda _, row, actor: make_draft(
         row.pk,
         actor=actor,

@@ -53,7 +53,10 @@ class Console:
     not_offered: Mapping[Act, str] = {
         Act.GRANT_SYNC: SYNCS,
         **dict.fromkeys(
-            (act for act in Act if act.noun in {"draft", "escalation", "send_rule"}),
+            (
+                *(act for act in Act if act.noun in {"draft", "escalation", "send_rule"}),
+                *(Act.CONVERSATION_TAKE_OVER, Act.CONVERSATION_HAND_BACK, Act.MESSAGE_SEND),
+            ),
             "what goes out with a decision is not offered yet",
         ),
         Act.PERSONA_PROPOSE: OF_AGENTS,

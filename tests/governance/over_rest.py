@@ -30,7 +30,10 @@ class Rest:
     not_offered: Mapping[Act, str] = {
         Act.GRANT_SYNC: SYNCS,
         **dict.fromkeys(
-            (act for act in Act if act.noun in {"draft", "escalation", "send_rule"}),
+            (
+                *(act for act in Act if act.noun in {"draft", "escalation", "send_rule"}),
+                *(Act.CONVERSATION_TAKE_OVER, Act.CONVERSATION_HAND_BACK, Act.MESSAGE_SEND),
+            ),
             "people decide on what waits in the console",
         ),
         Act.PROPOSAL_SUBMIT: "a draft is submitted by being written",

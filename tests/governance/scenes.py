@@ -49,7 +49,7 @@ from tests.factories import (
     member_of,
 )
 from tests.reviewing import say_yes
-from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
+from tests.waiting import make_escalation, make_held_conversation, make_send_rule, make_waiting_draft
 
 
 @dataclass(frozen=True)
@@ -201,6 +201,9 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.CONVERSATION_IMPORT: _nothing,
     Act.CONVERSATION_RESOLVE: make_conversation,
     Act.CONVERSATION_ABANDON: make_conversation,
+    Act.CONVERSATION_TAKE_OVER: make_conversation,
+    Act.CONVERSATION_HAND_BACK: make_held_conversation,
+    Act.MESSAGE_SEND: make_held_conversation,
     Act.MESSAGE_RECEIVE: lambda world: make_event(world).conversation,
     Act.DRAFT_MAKE: make_conversation,
     Act.DRAFT_SUPERSEDE: make_waiting_draft,

@@ -24,6 +24,7 @@ INSIDE_OTHERS = {
     *(Act.CONVERSATION_OPEN, Act.SKILL_UNDO, Act.PROPOSAL_EXPIRE),
     *(Act.MEMORY_PROPOSE, Act.BLOCK_PROPOSE, Act.PROFILE_PROPOSE),
     *(act for act in Act if act.noun in {"draft", "escalation", "send_rule"}),
+    *(Act.CONVERSATION_TAKE_OVER, Act.CONVERSATION_HAND_BACK, Act.MESSAGE_SEND),
 }
 
 

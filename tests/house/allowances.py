@@ -6,6 +6,7 @@ WRITERS = {
     "apps/governance/*.py": "the door itself, its records and its proposals",
     "apps/*/migrations/*.py": "the schema's own steps",
     "apps/runtime/journal.py": "the journal's one writer: append-only tables without a change record",
+    "apps/runtime/sending.py": "what a person answers closes the events it answers: the same journal, as the system",
     "apps/learning/journal.py": "the verdicts' one writer: one row per conversation, never changed",
     "apps/skills/store.py": "bytes of files, which are no rows; the skill that names them is the governed write",
     "apps/tenants/people.py": "a person belongs to no tenant; membership is the governed write",
@@ -15,6 +16,7 @@ WRITERS = {
 # Functions of an `actions.py` that write a journal table or a counter: append-only, one writer, no change record.
 JOURNALS = {
     "apps/conversations/actions.py::append_messages": "messages are a journal; the conversation's acts are recorded",
+    "apps/conversations/actions.py::send_message": "messages are a journal; what led to one is recorded with its own row",
     "apps/skills/actions.py::count_use": "a counter is no governed content; the act is authorized, not recorded",
 }
 

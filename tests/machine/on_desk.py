@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from itertools import count
 
+from apps.conversations.actions import hand_back_conversation, send_message, take_over_conversation
 from apps.conversations.models import Conversation, Message
 from apps.desk.actions import (
     answer_escalation,
@@ -92,7 +93,15 @@ def _send_rule(chosen: Chosen) -> object:
     )
 
 
+def _write(chosen: Chosen) -> object:
+    row = chosen.row(Conversation)
+    return send_message(row, actor=chosen.actor, sender=Message.Sender.OPERATOR, text=chosen.words, wire={})
+
+
 DESK: Mapping[Act, Deed] = {
+    Act.CONVERSATION_TAKE_OVER: amending(Conversation, take_over_conversation),
+    Act.CONVERSATION_HAND_BACK: amending(Conversation, hand_back_conversation),
+    Act.MESSAGE_SEND: _write,
     Act.DRAFT_MAKE: _make,
     Act.DRAFT_SUPERSEDE: amending(Draft, supersede_draft),
     Act.DRAFT_SEND: _sending(send_draft, edited=False),

@@ -1,0 +1,55 @@
+"""What comes in or goes out as a message: which thread, which words, and why some are not taken."""
+
+from typing import TypedDict
+
+from django.core.exceptions import ValidationError
+
+from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, message_flaws
+from apps.governance.errors import Invalid
+from apps.governance.text import plain_text
+
+
+class Thread(TypedDict):
+    """What tells one thread of an agent from another."""
+
+    agent_id: int
+    channel: str
+    conversation_key: str
+
+
+class Sent(TypedDict):
+    """What arrived, as it was sent."""
+
+    text: str
+    idempotency_key: str
+    sender_name: str
+    line_key: str
+
+
+def refuse_unstorable(sent: Sent, thread: Thread, end_user_key: str) -> None:
+    keys = {"end_user_key": end_user_key, "conversation_key": thread["conversation_key"]}
+    keys |= {"sender_name": sent["sender_name"], "idempotency_key": sent["idempotency_key"]}
+    limited = [(name, value, KEY_CHARACTERS) for name, value in keys.items()]
+    for name, value, characters in (*limited, ("line_key", sent["line_key"], LINE_CHARACTERS)):
+        try:
+            plain_text(value)
+        except ValidationError as refusal:
+            raise Invalid(
+                f"The field {name} cannot be taken. {' '.join(refusal.messages)}", {name: refusal.messages}
+            ) from refusal
+        if len(value) > characters:
+            flaw = f"This has {len(value)} characters; at most {characters} are taken."
+            raise Invalid(f"The field {name} cannot be taken. {flaw}", {name: [flaw]})
+
+
+def refuse_flaws(text: str, end_user_key: str, channel: str) -> None:
+    flaws = message_flaws(text, end_user_key, channel)
+    try:
+        plain_text(text)
+    except ValidationError as refusal:
+        flaws["text"] = refusal.messages
+    if flaws:
+        raise Invalid(
+            "The message cannot be taken. " + " ".join(reason for reasons in flaws.values() for reason in reasons),
+            flaws,
+        )

@@ -1,0 +1,197 @@
+"""What a person lets out to a customer: their own words, an agent's draft, the answer to a question. Each is one commit.
+
+The customer reads all of it as the words of the business. The agent is told of a person's own words as of an instruction, in
+the user turn they belong to: it did not say them, and a marker within its own words would be imitated.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.db.models import Max
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from apps.conversations.actions import hand_back_conversation, receive_message, send_message
+from apps.conversations.models import Conversation, InboundEvent, Message
+from apps.desk.actions import answer_escalation, send_draft, send_edited_draft
+from apps.desk.models import Draft, Escalation
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.door import authorize
+from apps.governance.errors import Conflicting, Stale
+from apps.governance.models import Taint
+from apps.governance.policy import Act
+from apps.llm.backend import JsonObject
+from apps.prompt.segments import Part, encode_segments
+from apps.prompt.turns import user_turn
+from apps.prompt.values import Event, EventKind, Source, TurnInput
+from apps.prompt.wording import COLLEAGUE_WROTE, ESCALATION_ANSWERED
+from apps.runtime.kick import kick_turn
+from apps.runtime.models import Turn
+from apps.runtime.steps import canonical_object
+from apps.tenants.identity import system_actor
+
+SMS = "sms"
+KINDS = {InboundEvent.Kind.MESSAGE: EventKind.MESSAGE, InboundEvent.Kind.OPERATOR: EventKind.OPERATOR}
+SENDERS = {InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER, InboundEvent.Kind.OPERATOR: Message.Sender.OPERATOR}
+MOMENT = timedelta(microseconds=1)
+
+
+def write_to_customer(conversation: Conversation, *, actor: Actor, text: str, seen_length: int) -> Message:
+    """Answer in the agent's place. What the customer wrote and nobody answered yet is answered by this.
+
+    `seen_length` is how much of the conversation the person saw: whoever sends twice, or past a colleague, is refused.
+    """
+    authorize(actor, Act.MESSAGE_SEND, conversation.tenant_id, agent_id=conversation.agent_id)
+    with acting(actor):
+        stored = _held(conversation, actor)
+        if seen_length != (there := length_of(stored)):
+            raise Stale(
+                "The conversation went on since you read it. Read what was written meanwhile, then send again.", there
+            )
+        system = system_actor(stored.tenant_id)
+        with acting(system):
+            turn, waiting = _begin(stored)
+        turned = _told(stored, waiting, text, actor)
+        message = send_message(
+            stored,
+            actor=actor,
+            sender=Message.Sender.OPERATOR,
+            text=text,
+            wire=_said_to_agent(turned),
+            turn_id=turn.pk if turn else None,
+        )
+        if turn is not None:
+            with acting(system):
+                _end(turn, message, turned)
+    return message
+
+
+def send_out(
+    draft: Draft, *, actor: Actor, seen_sha256: str, text: str | None = None, read_at: int | None = None
+) -> Draft:
+    """Send a draft as it stands, or in the person's words; the message and the decision stand in one commit or neither does."""
+    is_edited = text is not None and text != draft.text
+    sent_text = text if text is not None and is_edited else draft.text
+    act = Act.DRAFT_SEND_EDITED if is_edited else Act.DRAFT_SEND
+    authorize(actor, act, draft.tenant_id, agent_id=draft.agent_id)
+    with acting(actor):
+        message = send_message(
+            draft.conversation,
+            actor=actor,
+            sender=Message.Sender.AGENT,
+            text=sent_text,
+            wire=canonical_object({"role": "assistant", "content": [{"type": "text", "text": sent_text}]}),
+            turn_id=draft.turn_id,
+        )
+        if not is_edited:
+            return send_draft(draft, actor=actor, message_id=message.pk, seen_sha256=seen_sha256, read_at=read_at)
+        return send_edited_draft(
+            draft,
+            actor=actor,
+            message_id=message.pk,
+            sent_text=sent_text,
+            seen_sha256=seen_sha256,
+            read_at=read_at,
+        )
+
+
+def answer_question(
+    escalation: Escalation, *, actor: Actor, answer: str, word_for_word: bool = False, read_at: int | None = None
+) -> Escalation:
+    """Answer what an agent handed over: the agent relays it, in a conversation that follows if this one has ended.
+
+    Word for word it goes to the customer as it stands, and the agent is told.
+    """
+    with acting(actor):
+        conversation = escalation.conversation
+        answer_escalation(escalation, actor=actor, answer=answer, read_at=read_at)
+        if word_for_word:
+            wire = _said_to_agent(_told(conversation, (), answer, actor))
+            send_message(conversation, actor=actor, sender=Message.Sender.OPERATOR, text=answer, wire=wire)
+            return escalation
+        event = receive_message(
+            conversation.agent_id,
+            actor=actor,
+            channel=conversation.channel,
+            conversation_key=conversation.conversation_key,
+            end_user_key=conversation.end_user_key,
+            text=f"{ESCALATION_ANSWERED.format(reason=escalation.reason.replace('_', ' '))}\n\n{answer}",
+            idempotency_key=f"escalation-{escalation.pk}",
+        )
+        kick_turn(event.tenant_id, event.conversation_id)
+    return escalation
+
+
+def hand_back(conversation: Conversation, *, actor: Actor, read_at: int | None = None) -> Conversation:
+    """Let the agent answer again; what waits is taken up at once."""
+    with acting(actor):
+        hand_back_conversation(conversation, actor=actor, read_at=read_at)
+        kick_turn(conversation.tenant_id, conversation.pk)
+    return conversation
+
+
+def length_of(conversation: Conversation) -> int:
+    """How much was said in a conversation, by events and messages: what a person who answers has to have seen."""
+    return conversation.events.count() + conversation.messages.count()
+
+
+def _held(conversation: Conversation, actor: Actor) -> Conversation:
+    rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
+    stored = rows.get(pk=conversation.pk)
+    if not stored.is_held:
+        raise Conflicting("The agent answers here. Take the conversation over first, then write.")
+    return stored
+
+
+def _begin(conversation: Conversation) -> tuple[Turn | None, list[InboundEvent]]:
+    """A turn of a person's own for what waits; none while an agent's turn is still being stopped, or where nothing waits."""
+    if Turn.objects.filter(conversation=conversation, status=Turn.Status.RUNNING).exists():
+        return None, []
+    events = InboundEvent.objects.filter(conversation=conversation, turn_id=None)
+    waiting = list(events.select_for_update(no_key=True).order_by("pk"))
+    if not waiting:
+        return None, []
+    turn = Turn.objects.create(tenant_id=conversation.tenant_id, conversation=conversation, lease_until=timezone.now())
+    events.filter(pk__in=[event.pk for event in waiting]).update(turn_id=turn.pk)
+    last = conversation.messages.aggregate(last=Max("position"))["last"]
+    Message.objects.bulk_create(
+        Message(
+            tenant_id=conversation.tenant_id,
+            conversation=conversation,
+            position=position,
+            sender=SENDERS[InboundEvent.Kind(event.kind)],
+            text=event.text,
+        )
+        for position, event in enumerate(waiting, start=0 if last is None else last + 1)
+    )
+    return turn, waiting
+
+
+def _end(turn: Turn, message: Message, turned: Part) -> None:
+    Turn.objects.filter(pk=turn.pk).update(
+        status=Turn.Status.DONE, reply=message, finished_at=Now(), asked_segments=encode_segments(turned)
+    )
+
+
+def _told(conversation: Conversation, waiting: Sequence[InboundEvent], text: str, actor: Actor) -> Part:
+    """The user turn that tells the agent what the customer wrote and what a person answered, framed as everywhere."""
+    own = Source(conversation._meta.label_lower, conversation.pk, conversation.version, "", actor.label, actor.label)
+    at = max([timezone.now(), *(event.received_at for event in waiting)]) + MOMENT
+    answered = Event(EventKind.OPERATOR, f"{COLLEAGUE_WROTE}\n\n{text}", at, source=own)
+    events = (*(_event(event, conversation, event.received_at) for event in waiting), answered)
+    return user_turn(TurnInput(events=events, now_line=None, off_the_record=conversation.off_the_record)).part
+
+
+def _event(event: InboundEvent, conversation: Conversation, at: datetime) -> Event:
+    kind = KINDS[InboundEvent.Kind(event.kind)]
+    if kind is EventKind.OPERATOR:
+        source = Source(event._meta.label_lower, event.pk, 1, "text", event.sent_by, event.sent_by, Taint.OPERATOR)
+        return Event(kind, event.text, at, line=event.line_key, source=source)
+    source = Source(event._meta.label_lower, event.pk, 1, "text", conversation.end_user_key, "", Taint.CUSTOMER_DERIVED)
+    kind = EventKind.SMS if conversation.channel == SMS else kind
+    return Event(kind, event.text, at, event.sender_name, conversation.end_user_key, event.line_key, source)
+
+
+def _said_to_agent(turned: Part) -> JsonObject:
+    return canonical_object({"role": "user", "content": [{"type": "text", "text": turned.text}]})
