@@ -25,6 +25,7 @@ from apps.api.decisions import (
     decide,
     yes_of,
 )
+from apps.api.documents import Document
 from apps.api.proposal_filters import ProposalFilters
 from apps.api.proposal_rows import ProposalAnswer, ProposalRow
 from apps.api.proposal_sheets import ProposalDetail
@@ -107,7 +108,7 @@ class ProposalView(Versioned[Proposal]):
         return Response(ProposalAnswer(row, context=context).data, status=201)
 
     @extend_schema(responses=OpenApiTypes.OBJECT)
-    @action(detail=True, methods=["get"])
+    @action(detail=True, methods=["get"], renderer_classes=[Document])
     def receipt(self, request: Request, pk: str) -> Response:
         """What was decided, by whom and when, and where it stands in the audit chain. For people, once it is decided."""
         del request, pk

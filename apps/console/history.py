@@ -64,6 +64,8 @@ def _said(name: str, value: object, people: People) -> object:
         return people[label_of(value)]
     if name == "agent_id" and isinstance(value, int):
         return people[label_of_agent(value)]
+    if name.endswith("_by") and isinstance(value, str):
+        return people[value] if value else ""
     if name == "agents" and isinstance(value, list):
         return "\n".join(people[label_of_agent(each)] for each in value) or "nowhere"
     return "\n".join(in_words(each) for each in value) if name == "granted" and isinstance(value, list) else value

@@ -59,6 +59,16 @@ class TabbedList(ChangeList):
             url = self.get_query_string({TAB: value}, ["p"])
             yield Tab(label.capitalize(), count, url, value == self.tab)
 
+    @property
+    def empty(self) -> str:
+        """What a list without rows says."""
+        return str(self.model_admin.empty)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether there may be rows that the search or a filter left out."""
+        return bool(self.query or self.has_active_filters)
+
     def filters(self) -> Iterator[Filter]:
         """The filters as links."""
         for spec in self.filter_specs:

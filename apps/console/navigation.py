@@ -79,6 +79,8 @@ GROUPS = (
         ),
     ),
 )
+# Lists by the place that leads to them; the inbox has two.
+LISTS = {place.view: place.title for _, places in GROUPS for place in places if place.view != INBOX}
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ BUTTONS = (
         Act.PROPOSAL_APPROVE,
         calls.say_yes,
         done=calls.outcome,
-        consequence="What you read becomes live, signed by you, once everybody has agreed whom its tier asks for.",
+        consequence="What is proposed takes effect, signed by you, once everybody has agreed whom its tier asks for.",
         form=Yes,
         initial=calls.what_is_seen,
         when=calls.is_ready,

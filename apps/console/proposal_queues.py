@@ -22,6 +22,13 @@ Kind = Proposal.Kind
 KIND, OTHER = "kind", "other"
 WAITING = "waiting"
 UNDOABLE_SHOWN = 3
+EMPTY = {
+    "snoozed": "Nothing is put off. What somebody puts off until later stands here, and comes back by itself.",
+    "second": "Nothing waits for a second reviewer. What one has approved, and another has to approve too, stands here.",
+    "decided": "Nothing has been decided yet. What is approved or rejected stays here: who decided, when and why.",
+    "expired": "Nothing has expired. What nobody decides on in time closes by itself, and can be reopened from here.",
+    "quarantined": "Nothing is held apart. What somebody quarantines stands here until it is released.",
+}
 
 
 class Inbox(TabbedList):
@@ -41,6 +48,17 @@ class Inbox(TabbedList):
         counts = self.untabbed.order_by().aggregate(**counted, **{ALL: Count("pk")})
         for name, label in (*LABELS.items(), (ALL, "All")):
             yield Tab(label, counts[name], self.get_query_string({TAB: name}, ["p"]), name == self.tab)
+
+    @property
+    def empty(self) -> str:
+        """What a queue without proposals is for."""
+        return EMPTY.get(self.tab, super().empty)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether more was asked for than a place in the menu asks for."""
+        of_the_menu = {KIND} if self.params.get(KIND) in {Kind.SKILL_NEW.value, OTHER} else set()
+        return bool(self.query or self.get_filters_params().keys() - of_the_menu)
 
     def undoable(self) -> list[Proposal]:
         """What the reader may still take back."""

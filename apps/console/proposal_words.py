@@ -18,6 +18,7 @@ from apps.review.sheet import Sheet
 
 EXCERPT = 110
 SOON = timedelta(days=3)
+MINUTE = timedelta(minutes=1)
 NUMBERS = {1: "one reviewer", 2: "two reviewers"}
 
 TOUCHED: Mapping[Touch, str] = MappingProxyType(
@@ -29,10 +30,10 @@ TOUCHED: Mapping[Touch, str] = MappingProxyType(
         Touch.PERSONA: "how the agent speaks to every customer",
         Touch.RULES: "rules that hold in every conversation",
         Touch.WRITING_TOOL: "a tool that changes data",
-        Touch.AGENT_WIDE_MEMORY: "memory that reaches every customer",
+        Touch.AGENT_WIDE_MEMORY: "every customer, by way of memory",
         Touch.SKILL_TEXT: "the text of a runbook",
         Touch.CUSTOMER_ONLY: "one customer alone",
-        Touch.RETIREMENT: "taking something away",
+        Touch.RETIREMENT: "nothing new: it takes something away",
     }
 )
 
@@ -61,8 +62,12 @@ def claim(proposal: Proposal, people: People, now: datetime) -> str:
 
 
 def waits(proposal: Proposal) -> str:
-    """How long it has waited."""
-    return str(timesince(proposal.created_at)).split(",")[0]
+    """How long it has waited, or until when it did."""
+    if proposal.state != Proposal.State.OPEN:
+        return f"until {moment(proposal.decided_at)}"
+    if timezone.now() - proposal.created_at < MINUTE:
+        return "for less than a minute"
+    return f"for {str(timesince(proposal.created_at)).split(',')[0]}"
 
 
 def expiry(proposal: Proposal, now: datetime) -> str:

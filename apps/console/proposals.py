@@ -32,8 +32,8 @@ class ProposalAdmin(GovernedAdmin):
     tabs = Tabs("state", ())
     list_before_template = "console/inbox_before.html"
     empty = (
-        "Nothing waits here. Drafts of skills come when conversations are solved; agents propose changes of personas, rules"
-        " and approved skills. Each needs your yes."
+        "Nothing waits. Drafts of skills come when conversations are solved; agents propose changes of personas, rules,"
+        " memory and approved skills. Each needs your yes."
     )
     fields = ()
     change_form_template = "console/proposal.html"
@@ -53,7 +53,7 @@ class ProposalAdmin(GovernedAdmin):
         agreed = f" {proposal.approval_count} approved" if proposal.approval_count else ""
         return format_html('<span class="pc-badge pc-tier-{}">{}</span>{}', proposal.tier, proposal.tier, agreed)
 
-    @admin.display(description="Waits for", ordering="-created_at")
+    @admin.display(description="Waiting", ordering="-created_at")
     def waits(self, proposal: Proposal) -> str:
         return words.waits(proposal)
 

@@ -2,25 +2,35 @@
 
 from typing import Any
 
+from django.apps import apps
 from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.history import url_of_subject
 from apps.console.panels import Panels
-from apps.console.requests import people_of
-from apps.console.titles import moment
+from apps.console.requests import actor_of, people_of
+from apps.console.titles import moment, title_of
+from apps.governance.actors import Actor
 from apps.governance.models import AuditCheck, AuditLink, Refusal
 
 
 def refusal_panels(refusal: Refusal, request: HttpRequest) -> dict[str, Any]:
     """Who tried, on what, and where it stands in the audit chain."""
-    known = refusal.subject_type and refusal.subject_id
     return {
         "by": people_of(request)[refusal.actor_label],
-        "subject_url": url_of_subject(refusal.subject_type, refusal.subject_id or 0) if known else "",
+        **(_subject(refusal, actor_of(request)) if refusal.subject_type else {}),
         "link": link_of(AuditLink.EntryType.REFUSAL, refusal.pk),
     }
+
+
+def _subject(refusal: Refusal, actor: Actor) -> dict[str, Any]:
+    """What it was tried on, if that is still there to be read."""
+    model = apps.get_model(refusal.subject_type)
+    row = model._default_manager.visible_to(actor).filter(pk=refusal.subject_id).first()
+    if row is None:
+        return {"subject": f"{model._meta.verbose_name} {refusal.subject_id or ''}".strip()}
+    return {"subject": title_of(row), "subject_url": url_of_subject(refusal.subject_type, row.pk)}
 
 
 def link_of(kind: AuditLink.EntryType, entry_id: int) -> AuditLink | None:

@@ -23,7 +23,12 @@ OF_AN_AGENT = {
     StandingRule: "Rule",
     AgentMemory: "Memory",
 }
-
+# And what is proposed for them, or for all of them, by whose it is.
+FOR_WHOM = {
+    Persona._meta.label_lower: "for agent {agent}",
+    AgentMemory._meta.label_lower: "of agent {agent}",
+    TenantSettings._meta.label_lower: "for every agent",
+}
 
 # Rows whose own name would be made of numbers; on a page they know who is who.
 BY_THOSE_IN_IT: Mapping[type[Model], Callable[[Any], str]] = {
@@ -39,10 +44,8 @@ BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
 
 def title_of(row: Any) -> str:
     """A row by the words people use for it."""
-    if isinstance(row, Proposal) and row.target_type == Persona._meta.label_lower:
-        return f"{row.get_kind_display()} for agent {row.agent}"
-    if isinstance(row, Proposal) and row.target_type == TenantSettings._meta.label_lower:
-        return f"{row.get_kind_display()} for every agent"
+    if isinstance(row, Proposal) and row.target_type in FOR_WHOM:
+        return f"{row.get_kind_display()} {FOR_WHOM[row.target_type].format(agent=row.agent)}"
     named = BY_THEIR_AGENT.get(type(row)) or (BY_THOSE_IN_IT.get(type(row)) if hasattr(row, "people") else None)
     if named is not None:
         return named(row)

@@ -38,6 +38,12 @@ def changed(world: World) -> tuple[Persona, datetime]:
     return persona, moment
 
 
+def scrolling_sideways(page: Page) -> list[str]:
+    """Tables of versions that have to be pushed aside to be read."""
+    wider = "all => all.filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.ariaLabel)"
+    return list(page.locator(".pc-scroll[aria-label='Versions']").evaluate_all(wider))
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 1440), ("light", 420)])
 def test_versions_plan_and_prompt_are_accessible(page: Page, console: Console, scheme: str, width: int) -> None:
     world = console.full
@@ -61,6 +67,7 @@ def test_versions_plan_and_prompt_are_accessible(page: Page, console: Console, s
         page.evaluate(UNFOLD)
         page.screenshot(path=SCREENSHOTS / f"versions-{scheme}-{width}" / f"{name}.png", full_page=True)
         found += flaws(page, name)
+        found += [f"{name}: the {each} is wider than the window" for each in scrolling_sideways(page)]
     assert found == []
 
 

@@ -5,8 +5,10 @@ from typing import Any
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from apps.console.history import url_of_subject
+from apps.console.navigation import LISTS
 from apps.console.people import People
 from apps.console.titles import title_of
 
@@ -75,6 +77,12 @@ def page(row: Any) -> str:
 def called(row: Any) -> str:
     """What a row is called."""
     return title_of(row)
+
+
+@register.filter
+def listed(opts: Any) -> str:
+    """The heading of a noun's list: the words by which the menu leads to it."""
+    return LISTS.get(f"{opts.app_label}_{opts.model_name}_changelist") or str(capfirst(opts.verbose_name_plural))
 
 
 @register.filter

@@ -88,6 +88,9 @@ def test_a_decided_proposal_has_a_receipt_for_people(world: World, operator: Ask
     assert operator.get(f"proposals/{proposal.pk}/receipt").code == "conflict"
     reject_proposal(proposal, actor=world.operator, reason="No.")
     commit_links()
+    document = operator.client.get(f"/api/v1/proposals/{proposal.pk}/receipt").content.decode()
+    # Whoever opens the file reads it line by line, as `approval_receipt` prints it.
+    assert document.startswith('{\n  "receipt": "approval",\n')
     receipt = operator.get(f"proposals/{proposal.pk}/receipt").body
     assert (receipt["tenant"], receipt["decision"]["state"]) == (world.tenant.key, "rejected")
     assert [change["act"] for change in receipt["changes"]] == ["persona.propose", "proposal.reject"]

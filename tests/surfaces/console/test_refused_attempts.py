@@ -8,8 +8,9 @@ from django.urls import reverse
 
 from apps.governance.acting import acting
 from apps.governance.actions import reject_proposal
-from apps.governance.models import Refusal
+from apps.governance.models import AuditCheck, Refusal
 from apps.personas.actions import propose_patch
+from apps.skills.models import Skill
 from tests.factories import World, make_persona, make_skill, make_world
 from tests.surfaces.console.browsing import decision_of, list_of, page_of, text_of, words_of
 from tests.surfaces.console.furnishing import make_books
@@ -62,6 +63,24 @@ def test_the_books_have_pages_with_their_place_in_the_chain(world: World, operat
     assert "The chain ends today at link" in words_of(operator.get(page_of(check)))
     assert "not_permitted" in words_of(operator.get(list_of(type(refused)) + "?code=not_permitted"))
     assert "sound" in words_of(operator.get(list_of(type(check))))
+
+
+def test_an_attempt_is_about_a_row_by_its_name_as_long_as_it_is_there(world: World, operator: Client) -> None:
+    old, foreign = make_skill(world, "deprecated", name="greet"), make_skill(make_world())
+    for skill in (old, foreign):
+        sent = {"reviewed_sha256": skill.content_sha256, "read_at": skill.version}
+        operator.post(decision_of(skill, "approve"), sent)
+    with acting(world.operator):
+        missing, known = Refusal.objects.order_by("-id")[:2]
+    assert f'<a href="{page_of(old)}">greet</a>' in text_of(operator.get(page_of(known)))
+    page = text_of(operator.get(page_of(missing)))
+    assert f"skill {foreign.pk}" in page
+    assert page_of(foreign) not in page
+
+
+def test_lists_are_headed_by_the_words_that_lead_to_them(operator: Client) -> None:
+    for model, heading in ((Refusal, "Refused attempts"), (AuditCheck, "Verifications"), (Skill, "Skills")):
+        assert words_of(operator.get(list_of(model))).startswith(f"{heading} | Preceptor")
 
 
 def test_a_decided_proposal_leads_to_its_receipt(world: World, operator: Client) -> None:

@@ -34,6 +34,9 @@ def test_an_operator_reads_the_settings_and_changes_none(world: World, operator:
     page = operator.get(list_of(TenantSettings), follow=True)
     assert "On request: whoever asks is told" in words_of(page)
     assert "Only an admin changes these." in words_of(page)
+    # By what terms the reader's own approvals count
+    assert "Reviewers at the high tier Two, who neither proposed nor edited the words" in words_of(page)
+    assert "A proposal expires after 30 days" in words_of(page)
     assert operator.post(page.request["PATH_INFO"], {"timezone": "Europe/Madrid"}).status_code == 403
 
 

@@ -7,7 +7,7 @@ from apps.launcher.postgres import Postgres
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
 from tests.committing import committing
-from tests.factories import World, make_persona, make_world
+from tests.factories import World, make_persona, make_skill, make_world
 from tests.governance.test_history import erase
 from tests.surfaces.console.browsing import form_values, page_of, signed_in, text_of, words_of
 from tests.surfaces.console.furnishing import furnished
@@ -36,6 +36,13 @@ def test_a_rows_page_lists_its_versions_and_compares_any_two(world: World, opera
     assert "<del>short</del>" in text_of(compared)
     assert "<ins>long</ins>" in text_of(compared)
     assert "Version 2 and version 3" in words_of(compared)
+
+
+def test_versions_name_people_and_not_their_numbers(world: World, operator: Client) -> None:
+    skill = make_skill(world, "approved")
+    compared = words_of(operator.get(versions_page(skill), {"from": "1", "to": "2"}))
+    assert f"Approved by + added {world.operator_user.username}" in compared
+    assert world.operator.label not in compared
 
 
 def test_every_governed_noun_has_the_page_and_strangers_have_none(world: World, operator: Client) -> None:  # R006

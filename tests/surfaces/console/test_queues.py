@@ -1,0 +1,85 @@
+"""What a queue without proposals says, and how long and for whom the others wait."""
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from apps.console.titles import moment
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.models import Proposal, Taint
+from apps.memory.holding import Share, hold_back
+from apps.review.expiry import expire
+from apps.skills.proposing import propose_deprecation, propose_revision
+from tests.factories import World, make_memory, make_skill
+from tests.surfaces.console.browsing import list_of, page_of, words_of
+
+INBOX = list_of(Proposal)
+
+
+def listed(client: Client, query: str = "") -> str:
+    return words_of(client.get(f"{INBOX}{query}"))
+
+
+def run_out(proposal: Proposal, actor: Actor) -> None:
+    """Let the time of a proposal be over, and the sweep find it."""
+    with acting(actor), connection.cursor() as cursor:
+        late = "UPDATE governance_proposal SET expires_at = now() - interval '1 second' WHERE id = %s"
+        cursor.execute(late, [proposal.pk])
+    expire(proposal.tenant_id, proposal.pk)
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("", "Nothing waits. Drafts of skills come when"),
+        ("?kind=other", "Nothing waits. Drafts of skills come when"),
+        ("?kind=skill.new", "Nothing waits. Drafts of skills come when"),
+        ("?tab=snoozed", "Nothing is put off."),
+        ("?tab=second", "Nothing waits for a second reviewer."),
+        ("?tab=decided", "Nothing has been decided yet."),
+        ("?tab=expired&kind=other", "Nothing has expired."),
+        ("?tab=quarantined", "Nothing is held apart."),
+    ],
+)
+def test_an_empty_queue_says_what_it_is_for(operator: Client, query: str, says: str) -> None:
+    page = listed(operator, query)
+    assert says in page
+    assert "Nothing matches." not in page
+
+
+@pytest.mark.parametrize("query", ["?q=parcel", "?kind=rule.lines", "?kind=other&tier=low", "?claim=mine"])
+def test_a_search_that_finds_nothing_says_so(operator: Client, query: str) -> None:
+    page = listed(operator, query)
+    assert "Nothing matches. Show all" in page
+    assert "Nothing waits." not in page
+
+
+def test_what_expired_waits_no_longer_and_nobody_decided(world: World, operator: Client) -> None:
+    skill = make_skill(world, "approved", name="greet")
+    proposal = propose_revision(skill, actor=world.bot, values={"body": "Say hello."})
+    assert "for less than a minute" in listed(operator, "?kind=other")
+    run_out(proposal, world.operator)
+    page = listed(operator, "?tab=expired")
+    assert "Skill revision for greet" in page
+    assert " until " in page
+    with acting(world.operator):
+        proposal.refresh_from_db()
+    assert f" Expired {moment(proposal.decided_at)} " in words_of(operator.get(page_of(proposal)))
+
+
+def test_what_is_proposed_for_a_memory_is_called_by_its_agent(world: World, operator: Client) -> None:
+    memory = make_memory(world)
+    with acting(world.bot):
+        hold_back(memory, Share("", Taint.AGENT, whole="They like tea."), actor=world.bot, evidence=None)
+    page = listed(operator)
+    assert "Memory of agent support" in page
+    assert str(memory) not in page
+
+
+def test_a_yes_to_a_deprecation_is_not_said_to_make_anything_live(world: World, operator: Client) -> None:
+    proposal = propose_deprecation(make_skill(world, "approved"), actor=world.bot, rationale="Nobody asks for it.")
+    page = words_of(operator.get(page_of(proposal)))
+    assert "What is proposed takes effect, signed by you" in page
+    assert "Reaches nothing new: it takes something away." in page
+    assert "becomes live" not in page
