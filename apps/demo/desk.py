@@ -13,6 +13,12 @@ from apps.demo.visitor import Answer, Form, Visitor
 HOME: Final = "/admin/"
 LOGIN: Final = "/admin/login/"
 CSRF: Final = "csrfmiddlewaretoken"
+ANEW: Final = "and start the demo again; or begin anew with `make clean`. The page:"
+NO_APPROVAL: Final = (
+    "is offered no approval on the review page. Somebody limited what they may do: see Limits of members and Grants on agents in"
+    f" the console, give it back, {ANEW}"
+)
+NOT_IN: Final = f"did not get in. If somebody deactivated them, see Members in the console, let them in again, {ANEW}"
 PROJECT: Final = Path(__file__).resolve().parents[2]
 
 
@@ -36,17 +42,17 @@ def follow_link(browser: Visitor, username: str) -> str:
     return f"{_signed_in(browser, username)}, by a one-time link"
 
 
-def press_approve(browser: Visitor, skill_id: int) -> None:
+def press_approve(browser: Visitor, skill_id: int, who: str) -> None:
     """Open a draft's review page and say yes to exactly what stands on it."""
     page = browser.get(f"{HOME}skills/skill/{skill_id}/change/")
-    form = _form(page, lambda form: form.action.endswith("/decide/approve/"), "The review page offers no approval.")
+    form = _form(page, lambda form: form.action.endswith("/decide/approve/"), f"{who} {NO_APPROVAL}")
     answer = browser.submit(page, form)
     hold(answer.status == 200, f"The approval was refused: {answer.refusal}")
 
 
 def _signed_in(browser: Visitor, username: str) -> str:
     home = browser.get(HOME)
-    hold(home.status == 200 and LOGIN not in home.url, f"{username} did not get in: {home.status} at {home.url}")
+    hold(home.status == 200 and LOGIN not in home.url, f"{username} {NOT_IN} {home.refusal} at {home.url}")
     return username
 
 

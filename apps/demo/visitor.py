@@ -1,6 +1,8 @@
 """HTTP as somebody outside speaks it: an integration with a token, or a person's browser with cookies and forms."""
 
+import html
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +14,7 @@ from urllib.parse import urlencode, urljoin
 from urllib.request import HTTPCookieProcessor, ProxyHandler, Request, build_opener
 
 TIMEOUT_SECONDS: Final = 90
+SAID_CHARACTERS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Answer:
     def refusal(self) -> str:
         """What an answer that was not hoped for says of itself."""
         problem = self.json if isinstance(self.json, dict) else {}
-        said = problem.get("detail") or self.text[:200]
+        said = problem.get("detail") or _said(self.text)
         return " ".join(filter(None, [str(self.status), problem.get("code"), " ".join(said.split())]))
 
     @property
@@ -43,6 +46,14 @@ class Answer:
         parser = _Forms()
         parser.feed(self.text)
         return parser.found
+
+
+def _said(text: str) -> str:
+    """Of a page what it alerts to, or else its title; of other texts how they begin."""
+    told = re.search(r'role="alert">(.*?)</div>', text, re.DOTALL) or re.search(
+        r"<title>(.*?)</title>", text, re.DOTALL
+    )
+    return html.unescape(re.sub(r"<[^>]*>", " ", told[1])) if told else text[:SAID_CHARACTERS]
 
 
 @dataclass(slots=True)

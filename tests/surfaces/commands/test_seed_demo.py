@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from apps.demo.cast import REVIEWER
 from apps.governance.acting import acting
 from apps.governance.actors import Role
 from apps.tenants.identity import agent_of_token, member_named, tenant_named
-from apps.tenants.models import Agent, AgentToken, User
+from apps.tenants.models import Agent, AgentToken, Membership, User
+from apps.tenants.people import dismiss
 from tests.surfaces.commands.run import run
 
 pytestmark = pytest.mark.django_db
@@ -61,6 +63,17 @@ def test_token_is_fresh_each_time_and_the_one_before_stops() -> None:
         live = AgentToken.objects.visible_to(system).get(revoked_at=None)
         assert live.expires_at is not None
         assert 0 < (live.expires_at - live.created_at).total_seconds() <= 86_400
+
+
+def test_whom_an_admin_deactivated_the_next_run_does_not_let_in_again() -> None:
+    seed()
+    system = tenant_named("acme")
+    assert system is not None
+    with acting(system):
+        reviewer = Membership.objects.visible_to(system).get(user__username=REVIEWER)
+    dismiss(reviewer, actor=system)
+    seed()
+    assert member_named(REVIEWER, system.tenant_id) is None
 
 
 def test_without_json_each_value_stands_on_a_line_with_its_name() -> None:
