@@ -218,7 +218,13 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "ProposalKind": "apps.governance.models.Proposal.Kind",
         "SwitchKind": "apps.switches.models.Switch.Kind",
         "SwitchStatus": "apps.switches.models.Switch.Status",
+        "ProposalReason": "apps.governance.models.Proposal.Reason",
         "ProposalState": "apps.governance.models.Proposal.State",
+        "DraftStatus": "apps.desk.models.Draft.Status",
+        "DraftReason": "apps.desk.models.Draft.Reason",
+        "EscalationStatus": "apps.desk.models.Escalation.Status",
+        "EscalationReason": "apps.desk.models.Escalation.Reason",
+        "SendMode": "apps.tenants.models.SEND_MODES",
         "EventStatus": "apps.api.replies.STATUSES",
     },
 }

@@ -8,17 +8,20 @@ from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import ChoiceField, IntegerField
+from rest_framework.serializers import ChoiceField, IntegerField, SerializerMethodField
 
-from apps.api.bodies import Body, Number, Sent
+from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter
+from apps.api.messages import MessageRow
 from apps.api.moves import refuse_unreachable
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
-from apps.conversations.actions import abandon_conversation, resolve_conversation
+from apps.conversations.actions import abandon_conversation, resolve_conversation, take_over_conversation
 from apps.conversations.models import Conversation
+from apps.conversations.rules import EVENT_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
+from apps.runtime.sending import hand_back, length_of, write_to_customer
 
 
 class ConversationRow(Shown[Conversation]):
@@ -41,13 +44,29 @@ class ConversationRow(Shown[Conversation]):
             "off_the_record",
             "follows_id",
             "resolved_at",
+            "held_by",
+            "held_at",
             *STAMPS,
             "ignored_fields",
         )
         read_only_fields = fields
 
 
-SHOWN = frozenset(ConversationRow.Meta.fields)
+class ConversationShown(ConversationRow):
+    """The same, with how much was said; whoever writes to the customer sends it back."""
+
+    length = SerializerMethodField(help_text="How much was said so far. Send it back as `seen_length` with a message.")
+
+    class Meta(ConversationRow.Meta):
+        fields = ("length", *ConversationRow.Meta.fields)  # type: ignore[assignment]  # one more than a line of a list
+        read_only_fields = fields  # type: ignore[assignment]  # the same
+
+    def get_length(self, conversation: Conversation) -> int:
+        """Events and messages."""
+        return length_of(conversation)
+
+
+SHOWN = frozenset(ConversationShown.Meta.fields)
 
 
 class ConversationChange(Body):
@@ -78,6 +97,21 @@ class ConversationMove(Body):
     version = Number(required=False)
 
 
+class InHand(Body):
+    """Who answers from now on."""
+
+    bare = True
+
+    version = Number(required=False, help_text="The conversation's version that was read.")
+
+
+class PersonsMessage(Body):
+    """What a person writes to the customer."""
+
+    text = Text(help_text=f"At most {EVENT_CHARACTERS} characters.")
+    seen_length = Number(min_value=0, help_text="The `length` of the conversation that was read.")
+
+
 class ConversationFilters(AgentFilters):
     """By agent, state, thread and end user."""
 
@@ -96,20 +130,24 @@ class ConversationView(Versioned[Conversation]):
             Act.CONVERSATION_RESOLVE,
             Act.CONVERSATION_ABANDON,
         ),
+        "take-over": (Act.CONVERSATION_TAKE_OVER,),
+        "hand-back": (Act.CONVERSATION_HAND_BACK,),
+        "messages": (Act.MESSAGE_SEND,),
         "transition": (
             Act.CONVERSATION_RESOLVE,
             Act.CONVERSATION_ABANDON,
         ),
     }
     queryset = Conversation.objects.none()
-    serializer_class = ConversationRow
+    serializer_class = ConversationShown
+    line_class = ConversationRow
     filterset_class = ConversationFilters
 
     def get_queryset(self) -> QuerySet[Conversation]:
         """Those the actor sees."""
         return Conversation.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=ConversationChange, responses=ConversationRow)
+    @extend_schema(request=ConversationChange, responses=ConversationShown)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Resolve or abandon by naming the status. What can be learned is looked for afterwards, not here."""
         del pk
@@ -118,12 +156,12 @@ class ConversationView(Versioned[Conversation]):
         move_conversation(conversation, sent.values["status"], sent, actor=self.actor)
         return self.answer(conversation.pk, sent.ignored)
 
-    @extend_schema(request=ConversationChange, responses=ConversationRow)
+    @extend_schema(request=ConversationChange, responses=ConversationShown)
     def update(self, request: Request, pk: str) -> Response:
         """The same; nothing else of a conversation is written."""
         return self.partial_update(request, pk)
 
-    @extend_schema(request=ConversationMove, responses=ConversationRow)
+    @extend_schema(request=ConversationMove, responses=ConversationShown)
     @action(detail=True, methods=["post"])
     def transition(self, request: Request, pk: str) -> Response:
         """Resolve or abandon."""
@@ -132,6 +170,36 @@ class ConversationView(Versioned[Conversation]):
         sent = ConversationMove.read(request, self.actor, conversation)
         move_conversation(conversation, sent.values["to"], sent, actor=self.actor)
         return self.answer(conversation.pk)
+
+    @extend_schema(request=InHand, responses=ConversationShown)
+    @action(detail=True, methods=["post"], url_path="take-over")
+    def take_over(self, request: Request, pk: str) -> Response:
+        """Answer in the agent's place; it is locked out until the conversation is handed back. People only."""
+        del pk
+        conversation = self.get_object()
+        sent = InHand.read(request, self.actor)
+        take_over_conversation(conversation, actor=self.actor, read_at=sent.read_at)
+        return self.answer(conversation.pk, sent.ignored)
+
+    @extend_schema(request=InHand, responses=ConversationShown)
+    @action(detail=True, methods=["post"], url_path="hand-back")
+    def hand_back(self, request: Request, pk: str) -> Response:
+        """Let the agent answer again. People only."""
+        del pk
+        conversation = self.get_object()
+        sent = InHand.read(request, self.actor)
+        hand_back(conversation, actor=self.actor, read_at=sent.read_at)
+        return self.answer(conversation.pk, sent.ignored)
+
+    @extend_schema(request=PersonsMessage, responses={201: MessageRow})
+    @action(detail=True, methods=["post"])
+    def messages(self, request: Request, pk: str) -> Response:
+        """Write to the customer of a conversation that was taken over. People only."""
+        del pk
+        conversation = self.get_object()
+        sent = PersonsMessage.read(request, self.actor)
+        message = write_to_customer(conversation, actor=self.actor, **sent.only("text", "seen_length"))
+        return Response(MessageRow(message).data, status=201)
 
 
 def move_conversation(conversation: Conversation, to: str, sent: Sent, *, actor: Actor) -> None:

@@ -11,6 +11,8 @@ from apps.api.attachments import AttachmentsView, AttachmentView
 from apps.api.blocks import BlockView
 from apps.api.books import ChangeView, RefusalView
 from apps.api.conversations import ConversationView
+from apps.api.drafts import DraftView
+from apps.api.escalations import EscalationView
 from apps.api.extractions import ExtractionView
 from apps.api.identity_cards import IdentityCardView
 from apps.api.members import MemberView
@@ -22,6 +24,7 @@ from apps.api.profiles import ProfileView
 from apps.api.prompts import PromptView
 from apps.api.proposals import ProposalView
 from apps.api.restoring import RestoreView
+from apps.api.send_rules import SendRuleView
 from apps.api.sessions import SessionView
 from apps.api.skills import SkillView
 from apps.api.standing_rules import RuleView
@@ -42,6 +45,9 @@ router.register("memory-blocks", BlockView, "memory-block")
 router.register("profiles", ProfileView, "profile")
 router.register("conversations", ConversationView, "conversation")
 router.register("messages", MessageView, "message")
+router.register("drafts", DraftView, "draft")
+router.register("escalations", EscalationView, "escalation")
+router.register("send-rules", SendRuleView, "send-rule")
 router.register("sessions", SessionView, "session")
 router.register("proposals", ProposalView, "proposal")
 router.register("switches", SwitchView, "switch")

@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from apps.console.deeds import Button, Tabs, Values
 from apps.console.forms import ReasonedDecision, Resolution
 from apps.console.governed_admin import GovernedAdmin
+from apps.console.in_hand import IN_HAND
 from apps.console.lineage import lineage_of, reached
 from apps.console.panels import Panels
 from apps.console.requests import actor_of
@@ -17,6 +18,7 @@ from apps.console.transcripts import transcript
 from apps.console.usage import Usage, total
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
+from apps.desk.models import Draft, Escalation
 from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
@@ -41,6 +43,8 @@ def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, An
     return {
         "lines": transcript(conversation),
         "waiting": conversation.events.filter(turn_id__isnull=True),
+        "draft": conversation.drafts.filter(status=Draft.Status.OPEN).first(),
+        "questions": conversation.escalations.filter(status=Escalation.Status.OPEN).select_related("agent"),
         "sessions": conversation.sessions.all(),
         "turns": turns,
         "stand_in": any(taken.usage.stand_in for taken in turns),
@@ -86,7 +90,7 @@ def _is_open(conversation: Conversation) -> bool:
 class ConversationAdmin(GovernedAdmin):
     """Every thread of every channel."""
 
-    list_display = ("thread", "agent", "status", "outcome", "end_user_key", "verdict", "updated")
+    list_display = ("thread", "agent", "status", "in_hand", "outcome", "end_user_key", "verdict", "updated")
     list_filter = ("agent", "channel", "outcome", "origin", "off_the_record")
     list_select_related = ("agent", "extraction")
     search_fields = ("conversation_key", "end_user_key")
@@ -97,6 +101,7 @@ class ConversationAdmin(GovernedAdmin):
     change_form_template = "console/conversation.html"
     panels = Panels(conversation_panels)
     buttons = (
+        *IN_HAND,
         Button(
             "resolve",
             "Resolve",
@@ -137,6 +142,10 @@ class ConversationAdmin(GovernedAdmin):
     @admin.display(description="Thread", ordering="conversation_key")
     def thread(self, conversation: Conversation) -> str:
         return str(conversation)
+
+    @admin.display(description="In hand", ordering="held_at")
+    def in_hand(self, conversation: Any) -> str:
+        return str(conversation.people[conversation.held_by]) if conversation.is_held else "the agent's"
 
     @admin.display(description="Learned")
     def verdict(self, conversation: Conversation) -> str:

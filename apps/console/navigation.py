@@ -11,6 +11,7 @@ from django.urls import reverse
 from apps.console.lists import TAB
 from apps.console.proposal_queues import KIND, OTHER, waiting_counts
 from apps.console.requests import actor_of
+from apps.desk.waiting import waiting_counts as desk_counts
 from apps.governance.acting import acting_actor
 from apps.governance.models import Proposal
 from apps.skills.models import Skill
@@ -37,6 +38,8 @@ GROUPS = (
         (
             Place("Skill drafts", "rate_review", INBOX, kind=Proposal.Kind.SKILL_NEW.value),
             Place("Other proposals", "approval", INBOX, kind=OTHER),
+            Place("Reply drafts", "mark_email_unread", "desk_draft_changelist"),
+            Place("Escalations", "contact_support", "desk_escalation_changelist"),
         ),
     ),
     (
@@ -74,6 +77,7 @@ GROUPS = (
             Place("Limits of members", "lock", "tenants_memberlimit_changelist"),
             Place("Grants on agents", "rule", "tenants_agentgrants_changelist"),
             Place("Tokens", "key", "tenants_agenttoken_changelist"),
+            Place("Send rules", "call_split", "desk_sendrule_changelist"),
             Place("Switches", "toggle_off", "switches_switch_changelist"),
             Place("Settings", "settings", "tenants_tenantsettings_changelist"),
         ),
@@ -84,7 +88,7 @@ LISTS = {place.view: place.title for _, places in GROUPS for place in places if 
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
-    """The groups of the sidebar, with what waits in the two queues."""
+    """The groups of the sidebar, with what waits in each queue."""
     waiting = _waiting(request)
     return [
         {"title": title, "items": [_item(place, request, waiting.get(place.title, 0)) for place in places]}
@@ -128,7 +132,8 @@ def _waiting(request: HttpRequest) -> dict[str, int]:
     if not may_read(request):
         return {}
     drafts, others = waiting_counts(actor_of(request))
-    return {"Skill drafts": drafts, "Other proposals": others}
+    replies, questions = desk_counts(actor_of(request))
+    return {"Skill drafts": drafts, "Other proposals": others, "Reply drafts": replies, "Escalations": questions}
 
 
 def may_read(request: HttpRequest) -> bool:

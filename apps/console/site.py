@@ -22,6 +22,8 @@ from apps.console.changes import ChangeRecordAdmin
 from apps.console.checkpoints import CheckpointAdmin
 from apps.console.conversations import ConversationAdmin
 from apps.console.dashboard import overview
+from apps.console.drafts import DraftAdmin
+from apps.console.escalations import EscalationAdmin
 from apps.console.extractions import ExtractionAdmin
 from apps.console.identity_cards import IdentityCardAdmin
 from apps.console.invokables import InvokableAdmin
@@ -38,6 +40,7 @@ from apps.console.refused_attempts import AuditCheckAdmin, RefusalAdmin
 from apps.console.requests import actor_of, people_of
 from apps.console.restoring import restore_page
 from apps.console.rights import GrantsAdmin, LimitAdmin
+from apps.console.send_rules import SendRuleAdmin
 from apps.console.sessions import SessionAdmin
 from apps.console.settings import SettingsAdmin
 from apps.console.skills import SkillAdmin
@@ -45,6 +48,7 @@ from apps.console.standing_rules import RuleAdmin
 from apps.console.switches import SwitchAdmin, switches_on
 from apps.console.tenants import VisitAdmin, leave_tenant, switch_tenant
 from apps.conversations.models import Conversation
+from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
 from apps.learning.models import Extraction
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
@@ -68,6 +72,8 @@ PAGES = {
     Checkpoint: CheckpointAdmin,
     Conversation: ConversationAdmin,
     CustomerProfile: ProfileAdmin,
+    Draft: DraftAdmin,
+    Escalation: EscalationAdmin,
     Extraction: ExtractionAdmin,
     InvokableAgent: InvokableAdmin,
     MemberLimit: LimitAdmin,
@@ -78,6 +84,7 @@ PAGES = {
     PersonaOverlay: OverlayAdmin,
     Proposal: ProposalAdmin,
     Refusal: RefusalAdmin,
+    SendRule: SendRuleAdmin,
     Session: SessionAdmin,
     Skill: SkillAdmin,
     TenantSettings: SettingsAdmin,

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from apps.console.people import label_of, label_of_agent
+from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import Proposal
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
@@ -39,6 +40,9 @@ BY_THOSE_IN_IT: Mapping[type[Model], Callable[[Any], str]] = {
 BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
     InvokableAgent: lambda row: f"Agent {row.agent} may ask {row.callee}",
     MemoryBlock: lambda row: f"Block {row.label} of agent {row.agent}",
+    Draft: lambda row: f"Draft of agent {row.agent}",
+    Escalation: lambda row: f"{row.get_reason_display()}: agent {row.agent}",
+    SendRule: lambda row: f"{row} for agent {row.agent}",
 }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.utils import timezone
 
 from apps.desk.models import Draft, Escalation, SendRule
@@ -11,7 +12,7 @@ from apps.desk.rules import Fact, Grounding, joined_question
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import governed, take_values
-from apps.governance.errors import Invalid, Unseen
+from apps.governance.errors import Invalid, NotVisible, Unseen
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 
@@ -114,6 +115,7 @@ def open_escalation(
             taint=Taint.OPERATOR if actor.is_person else Taint.CUSTOMER_DERIVED,
         )
         with governed(Act.ESCALATION_OPEN, row, actor=actor, evidence={"turn_id": turn_id}):
+            _refuse_unknown_conversation(row)
             row.question = joined_question(row.question, question)
     return row
 
@@ -154,6 +156,14 @@ def lift_send_rule(rule: SendRule, *, actor: Actor, read_at: int | None = None, 
     with governed(Act.SEND_RULE_LIFT, rule, actor=actor, read_at=read_at, reason=reason, removes=True):
         pass
     return rule
+
+
+def _refuse_unknown_conversation(row: Escalation) -> None:
+    """What the database hides is not there, rather than invalid."""
+    try:
+        row.conversation.pk  # noqa: B018  # looked up as whoever asks
+    except ObjectDoesNotExist as hidden:
+        raise NotVisible("There is no such conversation.") from hidden
 
 
 def _sign(row: Draft | Escalation, actor: Actor) -> None:

@@ -1,6 +1,6 @@
 """What waits for a person, asked from outside: how much, and which one comes next."""
 
-from apps.desk.models import Draft, Escalation
+from apps.desk.models import Draft, DraftQuerySet, Escalation, EscalationQuerySet
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 
@@ -14,5 +14,14 @@ def open_escalations(conversation_id: int, actor: Actor) -> int:
 def waiting_counts(actor: Actor) -> tuple[int, int]:
     """How many drafts and how many escalations wait in the whole tenant."""
     with acting(actor):
-        drafts, escalations = Draft.objects.visible_to(actor), Escalation.objects.visible_to(actor)
-        return drafts.open().count(), escalations.open().count()
+        return waiting_drafts(actor).count(), waiting_escalations(actor).count()
+
+
+def waiting_drafts(actor: Actor) -> DraftQuerySet:
+    """The drafts that wait, whoever waited longest first."""
+    return Draft.objects.visible_to(actor).open().order_by("pk")
+
+
+def waiting_escalations(actor: Actor) -> EscalationQuerySet:
+    """The same of questions."""
+    return Escalation.objects.visible_to(actor).open().order_by("pk")

@@ -23,14 +23,14 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from tests.governance.scenes import Scene
+from tests.surfaces.console.browsing import decision_of, page_of
 
 
 def sent_as(scene: Scene, draft: Draft) -> dict[str, Any]:  # Any: the values an act is called with
     """Bound to the words of the draft, and as a message that stands in the transcript."""
     with acting(scene.world.operator):
-        message = Conversation.objects.get(pk=draft.conversation_id).messages.last()
-    assert message is not None
-    return {"message_id": message.pk, "seen_sha256": draft.text_sha256}
+        message = Message.objects.filter(conversation=draft.conversation_id).last()
+    return {"message_id": message.pk if message else 0, "seen_sha256": draft.text_sha256}
 
 
 DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
@@ -66,4 +66,62 @@ DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
     Act.ESCALATION_DISMISS: lambda _, row, actor: dismiss_escalation(row, actor=actor, dismissal="Settled."),
     Act.SEND_RULE_WRITE: lambda _, row, actor: write_send_rule(row, actor=actor, values={"send_mode": "observe"}),
     Act.SEND_RULE_LIFT: lambda _, row, actor: lift_send_rule(row, actor=actor),
+}
+
+
+def length_of(scene: Scene, row: Conversation) -> int:
+    """How much was said, as a person read it."""
+    with acting(scene.world.operator):
+        return row.events.count() + row.messages.count()
+
+
+DESK_REQUESTS: Mapping[Act, Callable[[Scene, Any], tuple[str, str, dict[str, object] | None]]] = {
+    Act.CONVERSATION_TAKE_OVER: lambda _, row: ("POST", f"conversations/{row.pk}/take-over", {}),
+    Act.CONVERSATION_HAND_BACK: lambda _, row: ("POST", f"conversations/{row.pk}/hand-back", {}),
+    Act.MESSAGE_SEND: lambda scene, row: (
+        "POST",
+        f"conversations/{row.pk}/messages",
+        {"text": "Hello!", "seen_length": length_of(scene, row)},
+    ),
+    Act.DRAFT_SEND: lambda _, row: ("POST", f"drafts/{row.pk}/send", {"seen_sha256": row.text_sha256}),
+    Act.DRAFT_SEND_EDITED: lambda _, row: (
+        "POST",
+        f"drafts/{row.pk}/send-edited",
+        {"seen_sha256": row.text_sha256, "sent_text": "Mine."},
+    ),
+    Act.DRAFT_DISCARD: lambda _, row: ("POST", f"drafts/{row.pk}/discard", {"reason_code": "wrong"}),
+    Act.ESCALATION_OPEN: lambda _, row: (
+        "POST",
+        "escalations",
+        {"conversation_id": row.conversation_id, "reason": "missing_knowledge", "question": "And who pays?"},
+    ),
+    Act.ESCALATION_ANSWER: lambda _, row: ("POST", f"escalations/{row.pk}/answer", {"answer": "Yes."}),
+    Act.ESCALATION_DISMISS: lambda _, row: ("POST", f"escalations/{row.pk}/dismiss", {"dismissal": "Settled."}),
+    Act.SEND_RULE_WRITE: lambda _, row: ("PATCH", f"send-rules/{row.pk}", {"send_mode": "observe"}),
+    Act.SEND_RULE_LIFT: lambda _, row: ("DELETE", f"send-rules/{row.pk}", None),
+}
+
+
+def pressing(button: str, **typed: str) -> Callable[[Scene, Any], tuple[str, dict[str, Any]]]:
+    return lambda _, row: (decision_of(row, button), typed)
+
+
+def sending(button: str, **typed: str) -> Callable[[Scene, Any], tuple[str, dict[str, Any]]]:
+    return lambda _, row: (decision_of(row, button), {"seen_sha256": row.text_sha256, **typed})
+
+
+DESK_FORMS: Mapping[Act, Callable[[Scene, Any], tuple[str, dict[str, Any]]]] = {
+    Act.CONVERSATION_TAKE_OVER: pressing("take_over"),
+    Act.CONVERSATION_HAND_BACK: pressing("hand_back"),
+    Act.MESSAGE_SEND: lambda scene, row: (
+        decision_of(row, "write"),
+        {"text": "Hello!", "seen_length": length_of(scene, row)},
+    ),
+    Act.DRAFT_SEND: sending("send"),
+    Act.DRAFT_SEND_EDITED: sending("edit", sent_text="Mine."),
+    Act.DRAFT_DISCARD: pressing("discard", reason_code="wrong"),
+    Act.ESCALATION_ANSWER: pressing("answer", answer="Yes."),
+    Act.ESCALATION_DISMISS: pressing("dismiss"),
+    Act.SEND_RULE_WRITE: lambda _, row: (page_of(row), {"send_mode": "observe"}),
+    Act.SEND_RULE_LIFT: pressing("lift"),
 }

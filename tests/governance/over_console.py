@@ -11,6 +11,7 @@ from apps.console.requests import VISIT_KEY
 from apps.governance.actors import Role
 from apps.governance.policy import Act
 from apps.personas.models import CARD_TEXTS, SECTIONS
+from tests.governance.on_desk import DESK_FORMS
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
 from tests.surfaces.console.browsing import decision_of, page_of
@@ -52,13 +53,9 @@ class Console:
     roles = (Role.OPERATOR, Role.ADMIN, Role.STAFF)
     not_offered: Mapping[Act, str] = {
         Act.GRANT_SYNC: SYNCS,
-        **dict.fromkeys(
-            (
-                *(act for act in Act if act.noun in {"draft", "escalation", "send_rule"}),
-                *(Act.CONVERSATION_TAKE_OVER, Act.CONVERSATION_HAND_BACK, Act.MESSAGE_SEND),
-            ),
-            "what goes out with a decision is not offered yet",
-        ),
+        Act.DRAFT_MAKE: "a turn makes a draft; nobody asks for one",
+        Act.DRAFT_SUPERSEDE: "a later turn overtakes a draft",
+        Act.ESCALATION_OPEN: "an agent hands a question over; people ask each other",
         Act.PERSONA_PROPOSE: OF_AGENTS,
         Act.SKILL_PROPOSE: OF_AGENTS,
         Act.SKILL_FETCH: OF_AGENTS,
@@ -85,6 +82,7 @@ class Console:
     }
 
     sent: ClassVar[Mapping[Act, Callable[[Scene, Any], Form]]] = {
+        **DESK_FORMS,
         Act.PERSONA_CREATE: add("personas_persona", identity="You are Ada."),
         Act.PERSONA_AMEND: edit(*SECTIONS, style="Brief."),
         Act.PERSONA_ARCHIVE: decision("archive"),

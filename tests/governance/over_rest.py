@@ -10,6 +10,7 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from apps.governance.actors import Role
 from apps.governance.policy import Act
+from tests.governance.on_desk import DESK_REQUESTS
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
 
@@ -29,13 +30,8 @@ class Rest:
     roles = (Role.OPERATOR, Role.ADMIN, Role.AGENT)
     not_offered: Mapping[Act, str] = {
         Act.GRANT_SYNC: SYNCS,
-        **dict.fromkeys(
-            (
-                *(act for act in Act if act.noun in {"draft", "escalation", "send_rule"}),
-                *(Act.CONVERSATION_TAKE_OVER, Act.CONVERSATION_HAND_BACK, Act.MESSAGE_SEND),
-            ),
-            "people decide on what waits in the console",
-        ),
+        Act.DRAFT_MAKE: "a turn makes a draft; nobody asks for one",
+        Act.DRAFT_SUPERSEDE: "a later turn overtakes a draft",
         Act.PROPOSAL_SUBMIT: "a draft is submitted by being written",
         Act.PROPOSAL_APPLY: "an approval applies what enough people agreed to",
         Act.PROPOSAL_EXPIRE: "a sweep finds what ran out of time",
@@ -86,6 +82,7 @@ class Rest:
     }
 
     requested: ClassVar[Mapping[Act, Callable[[Scene, Any], Request]]] = {
+        **DESK_REQUESTS,
         Act.PERSONA_CREATE: lambda scene, _: ("POST", "personas", {"agent_key": scene.world.agent.key, "style": "x"}),
         Act.PERSONA_AMEND: lambda _, row: ("PATCH", f"personas/{row.pk}", {"style": "Brief."}),
         Act.PERSONA_ARCHIVE: lambda _, row: ("DELETE", f"personas/{row.pk}", None),

@@ -23,8 +23,7 @@ from tests.surfaces.commands.run import run
 INSIDE_OTHERS = {
     *(Act.CONVERSATION_OPEN, Act.SKILL_UNDO, Act.PROPOSAL_EXPIRE),
     *(Act.MEMORY_PROPOSE, Act.BLOCK_PROPOSE, Act.PROFILE_PROPOSE),
-    *(act for act in Act if act.noun in {"draft", "escalation", "send_rule"}),
-    *(Act.CONVERSATION_TAKE_OVER, Act.CONVERSATION_HAND_BACK, Act.MESSAGE_SEND),
+    *(Act.DRAFT_MAKE, Act.DRAFT_SUPERSEDE),
 }
 
 

@@ -26,6 +26,9 @@ TONES = {
     "live": "good",
     "solved": "good",
     "drafted": "good",
+    "sent": "good",
+    "sent_edited": "good",
+    "answered": "good",
     "rejected": "bad",
     "failed": "bad",
     "revoked": "bad",
@@ -42,7 +45,18 @@ def person(label: str, people: People) -> str:
 @register.filter
 def badge(value: str) -> SafeString:
     """A state as a pill; its word says what its colour says."""
-    return format_html('<span class="pc-badge pc-{}">{}</span>', TONES.get(str(value), "plain"), value)
+    tone, words = TONES.get(str(value), "plain"), str(value).replace("_", " ")
+    return format_html('<span class="pc-badge pc-{}">{}</span>', tone, words)
+
+
+GROUNDED = {"skill": "good", "tool": "good", "profile": "plain", "none": "waits"}
+
+
+@register.filter
+def grounded(draft: Any) -> SafeString:
+    """What a draft stands on, as a pill; its word says what its colour says."""
+    label = draft.get_grounding_display()
+    return format_html('<span class="pc-badge pc-{}">{}</span>', GROUNDED[draft.grounding], label)
 
 
 WHOSE = {

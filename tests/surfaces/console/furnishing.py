@@ -28,6 +28,7 @@ from tests.factories import (
     make_switch,
 )
 from tests.governance.filled import refuse_once
+from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
 
 
 def furnished(world: World) -> list[Model]:
@@ -50,6 +51,9 @@ def furnished(world: World) -> list[Model]:
         make_memory(world),
         make_block(world),
         make_invokable(world),
+        make_waiting_draft(world),
+        make_escalation(world),
+        make_send_rule(world),
         make_profile(world),
         propose_patch(persona, actor=world.bot, text="Say sorry first."),
         propose_revision(

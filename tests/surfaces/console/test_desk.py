@@ -1,0 +1,161 @@
+"""The desk in the console: drafts sent, edited and discarded, questions answered, conversations taken over."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from apps.conversations.models import Conversation
+from apps.desk.models import Draft, Escalation, SendRule
+from apps.governance.acting import acting
+from tests.actions.conversing import lines
+from tests.factories import World, make_conversation, make_event, make_skill
+from tests.surfaces.console.browsing import decide, decision_of, list_of, page_of, text_of, words_of
+from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
+
+pytestmark = pytest.mark.django_db
+
+
+def stored(world: World, row: Any) -> Any:  # Any: a row of the desk
+    with acting(world.operator):
+        return type(row).objects.visible_to(world.operator).get(pk=row.pk)
+
+
+def press(client: Client, row: Any, button: str, **typed: object) -> Any:  # Any: the test client's answer
+    return client.post(decision_of(row, button), {"read_at": row.version, **typed})
+
+
+def test_a_draft_stands_with_what_the_customer_wrote_and_what_it_rests_on(world: World, operator: Client) -> None:
+    # R134, R136
+    draft = make_waiting_draft(world)
+    listed = words_of(operator.get(list_of(Draft)))
+    for words in ("Thank you, that solved it.", draft.text, "A tool's answer"):
+        assert words in listed
+    page = words_of(operator.get(page_of(draft)))
+    for words in (draft.text, "find_parcel", "My parcel arrived broken.", "Send", "Edit, then send", "Discard"):
+        assert words in page
+
+
+def test_a_draft_is_sent_and_the_next_one_opens(world: World, operator: Client) -> None:
+    first, second = make_waiting_draft(world), make_waiting_draft(world)
+    sent = decide(operator, first, "send")
+    assert (sent.status_code, sent["Location"]) == (303, page_of(second))
+    assert lines(world, first.conversation_id)[-1] == ("agent", first.text)
+    edited = decide(operator, second, "edit", sent_text="Tomorrow.\r\nAt noon.")
+    assert (edited.status_code, edited["Location"]) == (303, list_of(Draft))
+    assert stored(world, second).sent_text == "Tomorrow.\nAt noon."
+    page = words_of(operator.get(page_of(second)))
+    assert "What was sent instead" in page
+    assert "Edit, then send" not in page
+
+
+def test_an_overtaken_draft_is_not_sent_and_says_what_stands_there(world: World, operator: Client) -> None:
+    conversation = make_conversation(world)
+    first, second = make_waiting_draft(world, conversation), make_waiting_draft(world, conversation, "Tomorrow.")
+    before = lines(world, conversation.pk)
+    refused = press(operator, stored(world, first), "send", seen_sha256=first.text_sha256)
+    assert refused.status_code == 409
+    assert f"Draft {second.pk} stands in its place" in words_of(refused)
+    assert lines(world, conversation.pk) == before
+    assert "a later draft stands in its place" in words_of(operator.get(page_of(first)))
+
+
+def test_a_draft_is_discarded_with_a_reason(world: World, operator: Client) -> None:
+    # R138
+    draft = make_waiting_draft(world)
+    assert press(operator, draft, "discard", reason="Odd.").status_code == 422
+    done = decide(operator, draft, "discard", reason_code="wrong_tone", reason="Too cheerful.")
+    assert done.status_code == 303
+    page = words_of(operator.get(page_of(draft)))
+    assert "Wrong tone: Too cheerful." in page
+
+
+def test_a_question_is_answered_or_dismissed_and_the_next_one_opens(world: World, operator: Client) -> None:
+    # R135
+    first, second, third = (make_escalation(world) for _ in range(3))
+    page = words_of(operator.get(page_of(first)))
+    assert "May a broken parcel be sent back?" in page
+    assert "My parcel arrived broken." in page
+    answered = decide(operator, first, "answer", answer="Yes.", word_for_word="on")
+    assert (answered.status_code, answered["Location"]) == (303, page_of(second))
+    assert lines(world, first.conversation_id)[-1] == ("operator", "Yes.")
+    assert decide(operator, second, "dismiss", dismissal="They called.")["Location"] == page_of(third)
+    decide(operator, third, "answer", answer="Yes, within a month.")
+    with acting(world.operator):
+        assert third.conversation.events.latest("id").text.endswith("Yes, within a month.")
+    assert "They called." in words_of(operator.get(page_of(second)))
+    assert "The answer" in words_of(operator.get(page_of(first)))
+    assert words_of(operator.get(list_of(Escalation) + "?tab=answered")).count("May a broken parcel") == 2
+
+
+def test_a_send_rule_is_added_changed_and_lifted(world: World, operator: Client) -> None:
+    # R134
+    skill = make_skill(world, "approved")
+    add = reverse("admin:desk_sendrule_add")
+    typed = {"agent": world.agent.pk, "channel": "sms", "skill": skill.pk, "send_mode": "suggest"}
+    assert operator.post(add, typed).status_code == 302
+    with acting(world.operator):
+        rule = SendRule.objects.visible_to(world.operator).get()
+    assert "channel sms" in words_of(operator.get(list_of(SendRule)))
+    assert operator.post(page_of(rule), {"read_at": rule.version, "send_mode": "observe"}).status_code == 302
+    assert stored(world, rule).send_mode == "observe"
+    refused = operator.post(add, {"agent": world.agent.pk, "send_mode": "suggest"})
+    assert "Name a channel, a skill, or both" in words_of(refused)
+    make_send_rule(world)
+    assert "every channel" not in words_of(operator.get(list_of(SendRule)))
+    rule = stored(world, rule)
+    assert decide(operator, rule, "lift")["Location"] == list_of(SendRule)
+    with acting(world.operator):
+        assert SendRule.objects.visible_to(world.operator).count() == 1
+
+
+def test_a_person_takes_a_conversation_over_writes_and_hands_it_back(world: World, operator: Client) -> None:
+    conversation = make_event(world, "Is anybody there?").conversation
+    before = words_of(operator.get(page_of(conversation)))
+    assert "Take over" in before
+    assert "Message to the customer" not in before
+    assert decide(operator, conversation, "take_over").status_code == 303
+    held = stored(world, conversation)
+    page = operator.get(page_of(held))
+    assert "The agent is locked out." in words_of(page)
+    assert "Message to the customer" in words_of(page)
+    assert 'name="seen_length" value="1"' in text_of(page)
+    assert decide(operator, held, "write", text="Yes, I am.").status_code == 303
+    twice = press(operator, held, "write", text="Yes, I am.", seen_length=1)
+    assert twice.status_code == 409
+    assert "went on since you read it" in words_of(twice)
+    assert 'name="seen_length" value="3"' in text_of(twice)
+    assert lines(world, conversation.pk) == [("customer", "Is anybody there?"), ("operator", "Yes, I am.")]
+    assert decide(operator, held, "hand_back").status_code == 303
+    assert not stored(world, conversation).is_held
+    assert "the agent's" in words_of(operator.get(list_of(Conversation)))
+
+
+def test_a_colleague_may_take_over_what_somebody_holds(world: World, operator: Client, admin: Client) -> None:
+    conversation = make_conversation(world)
+    decide(operator, conversation, "take_over")
+    held = stored(world, conversation)
+    assert "Take over" not in words_of(operator.get(page_of(held)))
+    assert "Take over" in words_of(admin.get(page_of(held)))
+    assert decide(admin, held, "take_over").status_code == 303
+    assert stored(world, held).held_by == world.admin.label
+
+
+def test_a_conversation_says_what_of_it_waits(world: World, operator: Client) -> None:
+    conversation = make_conversation(world)
+    draft, question = make_waiting_draft(world, conversation), make_escalation(world, conversation)
+    page = text_of(operator.get(page_of(conversation)))
+    assert page_of(draft) in page
+    assert page_of(question) in page
+
+
+def test_the_sidebar_counts_what_waits_on_the_desk(world: World, operator: Client) -> None:
+    home = reverse("admin:index")
+    assert "Reply drafts" in words_of(operator.get(home))
+    for _ in range(2):
+        make_waiting_draft(world)
+    make_escalation(world)
+    page = words_of(operator.get(home))
+    assert "Reply drafts 2" in page
+    assert "Escalations 1" in page
