@@ -1,12 +1,11 @@
-"""The asynchronous backend on a loop of its own, and what the stand-in counts meanwhile."""
+"""The asynchronous backend on a loop of its own."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from apps.llm.anthropic.async_client import async_backend_at
 from apps.llm.backend import AsyncBackend, Listener, Reply, Request
-from tests.rules.standin_http import call
 
 HELLO = Request("claude-opus-5-5", 300, (), ({"role": "user", "content": "Hello"},), timeout_seconds=10)
 
@@ -32,16 +31,3 @@ def ask(base_url: str, request: Request = HELLO, listener: Listener | None = Non
 
 def silent(_: str) -> None:
     """A listener that only makes the answer stream."""
-
-
-def bill(base_url: str) -> dict[str, Any]:
-    _, content = call(base_url, "GET", "/standin/bill")
-    assert isinstance(content, dict)
-    return content
-
-
-async def until(base_url: str, figure: str, count: int) -> None:
-    """Wait until the stand-in counts so many."""
-    async with asyncio.timeout(10):
-        while (await asyncio.to_thread(bill, base_url))[figure] != count:
-            await asyncio.sleep(0.01)

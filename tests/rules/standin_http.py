@@ -1,8 +1,10 @@
 """Plain HTTP calls to the stand-in, for the tests that see it as a server."""
 
 import json
+import time
 import urllib.error
 import urllib.request
+from typing import Any
 
 from apps.llm.backend import Json, JsonObject
 
@@ -34,3 +36,17 @@ def requests_of(base_url: str) -> list[JsonObject]:
     _, requests = call(base_url, "GET", "/standin/requests")
     assert isinstance(requests, list)
     return [json.loads(str(request["body"])) for request in requests if isinstance(request, dict)]
+
+
+def bill(base_url: str) -> dict[str, Any]:  # Any: figures, and sums of them by name
+    _, content = call(base_url, "GET", "/standin/bill")
+    assert isinstance(content, dict)
+    return content
+
+
+def until(base_url: str, figure: str, count: int) -> None:
+    """Wait until the stand-in counts so many."""
+    last = time.monotonic() + 10
+    while bill(base_url)[figure] != count and time.monotonic() < last:
+        time.sleep(0.01)
+    assert bill(base_url)[figure] == count

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from apps.llm.backend import AsyncBackend, ConnectionLost, JsonObject, Listener, Reply, Request, TimedOut
-from tests.rules.looping import HELLO, ask, bill, silent, until, within_loop
-from tests.rules.standin_http import call
+from tests.rules.looping import HELLO, ask, silent, within_loop
+from tests.rules.standin_http import bill, call, until
 
 # The stand-in repeats this, so that half of its answer holds words already.
 LAMP = replace(HELLO, messages=({"role": "user", "content": "My lamp is broken and I would like a new one, please."},))
@@ -24,14 +24,14 @@ def test_cancelled_call_hangs_up(base_url: str, step: JsonObject, listener: List
 
     async def give_up(backend: AsyncBackend) -> None:
         task = asyncio.create_task(_complete(backend, HELLO, listener))
-        await until(base_url, "in_flight", 1)
+        await asyncio.to_thread(until, base_url, "in_flight", 1)
         # A stalled answer has begun by now, and its reader waits for the rest.
         await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await until(base_url, "abandoned", 1)
-        await until(base_url, "in_flight", 0)
+        await asyncio.to_thread(until, base_url, "abandoned", 1)
+        await asyncio.to_thread(until, base_url, "in_flight", 0)
         assert (await backend.complete(HELLO, listener)).stand_in
 
     within_loop(base_url, give_up)
@@ -46,7 +46,7 @@ def test_what_the_listener_raises_reaches_the_caller_and_hangs_up(base_url: str)
     async def listen(backend: AsyncBackend) -> None:
         with pytest.raises(TimeoutError, match="Hello"):
             await backend.complete(LAMP, object_to)
-        await until(base_url, "abandoned", 1)
+        await asyncio.to_thread(until, base_url, "abandoned", 1)
 
     within_loop(base_url, listen)
 
@@ -102,13 +102,13 @@ def test_closing_ends_the_calls_under_way_as_lost(base_url: str) -> None:
 
     async def close(backend: AsyncBackend) -> None:
         task = asyncio.create_task(_complete(backend, HELLO, None))
-        await until(base_url, "in_flight", 1)
+        await asyncio.to_thread(until, base_url, "in_flight", 1)
         await backend.aclose()
         with pytest.raises(ConnectionLost):
             await task
         with pytest.raises(ConnectionLost):
             await backend.complete(HELLO)
-        await until(base_url, "abandoned", 1)
+        await asyncio.to_thread(until, base_url, "abandoned", 1)
 
     within_loop(base_url, close)
 

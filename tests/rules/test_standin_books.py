@@ -4,7 +4,6 @@ import hashlib
 import json
 import socket
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from apps.llm.backend import Json, JsonObject, Usage
 from apps.llm.standin import books
 from apps.llm.standin.arrivals import Arrived
 from apps.llm.standin.books import Books
-from tests.rules.standin_http import HELLO, call, usage_of
+from tests.rules.standin_http import HELLO, bill, call, until, usage_of
 
 ARRIVED = Arrived("/standin/bill", {}, b"")
 SYSTEM: JsonObject = {"type": "text", "text": "s" * 8000, "cache_control": {"type": "ephemeral", "ttl": "1h"}}
@@ -25,12 +24,6 @@ NOTHING = {
     "cache_write_5m_tokens": 0,
     "cache_write_1h_tokens": 0,
 }
-
-
-def bill(base_url: str) -> dict[str, Any]:
-    _, content = call(base_url, "GET", "/standin/bill")
-    assert isinstance(content, dict)
-    return content
 
 
 def questions(base_url: str) -> dict[str, Any]:
@@ -45,13 +38,6 @@ def ask(base_url: str, content: JsonObject, *, key: str = "k") -> JsonObject:
 
 def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def until(base_url: str, figure: str, count: int) -> None:
-    last = time.monotonic() + 10
-    while bill(base_url)[figure] != count and time.monotonic() < last:
-        time.sleep(0.01)
-    assert bill(base_url)[figure] == count
 
 
 def test_bill_is_the_sum_of_the_usage_of_every_answer(base_url: str) -> None:

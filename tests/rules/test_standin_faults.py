@@ -4,6 +4,7 @@ import json
 import time
 import urllib.request
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from http.client import IncompleteRead
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from apps.llm.backend import Json, JsonObject
 from apps.llm.standin.rates import Dice, Rates
 from apps.llm.standin.script import Fault
-from tests.rules.standin_http import HELLO, call, requests_of
+from tests.rules.standin_http import HELLO, call, requests_of, until
 
 STREAMED = HELLO | {"stream": True}
 
@@ -127,6 +128,17 @@ def test_delay_holds_for_every_call_and_adds_to_a_scripts_silence(base_url: str)
     refused: list[Json] = [{"seconds": -1}, {"seconds": "long"}, {}]
     for wrong in refused:
         assert call(base_url, "POST", "/standin/delay", wrong)[0] == 400
+
+
+def test_calls_that_wait_are_let_go_together_when_the_delay_is_shortened(base_url: str) -> None:
+    call(base_url, "POST", "/standin/delay", {"seconds": 600})
+    with ThreadPoolExecutor(20) as pool:
+        waiting = [pool.submit(statuses, base_url, 1) for _ in range(20)]
+        until(base_url, "in_flight", 20)
+        call(base_url, "POST", "/standin/delay", {"seconds": 500})
+        until(base_url, "in_flight", 20)
+        call(base_url, "POST", "/standin/delay", {"seconds": 0})
+        assert [answered.result(timeout=10) for answered in waiting] == [[200]] * 20
 
 
 def test_requests_are_forgotten_at_once_where_memory_counts(base_url: str) -> None:

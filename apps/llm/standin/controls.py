@@ -6,6 +6,7 @@ from apps.llm.standin.answers import Answer, json_answer
 from apps.llm.standin.rates import Dice, Rates, parse_rates
 from apps.llm.standin.requests import InvalidRequest, parse_object
 from apps.llm.standin.script import Script, parse_script
+from apps.llm.standin.silence import Delay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,7 @@ class Controls:
     """What tests and benchmarks want of the stand-in: a script, faults by chance, slowness, another time, less memory."""
 
     def __init__(self, steps: Sequence[Step] = ()) -> None:
+        self.delay = Delay()
         self._release()
         self._script = Script(steps)
         self.advanced_seconds = 0.0
@@ -42,8 +44,8 @@ class Controls:
         return json_answer(self._dice.rates.wire)
 
     def set_delay(self, arrived: Arrived) -> Answer:
-        self.delay_seconds = _seconds(arrived.body, "seconds")
-        return json_answer({"seconds": self.delay_seconds})
+        self.delay.change(_seconds(arrived.body, "seconds"))
+        return json_answer({"seconds": self.delay.seconds})
 
     def set_keeping(self, arrived: Arrived) -> Answer:
         keeps = parse_object(arrived.body).get("requests")
@@ -65,7 +67,7 @@ class Controls:
     def _release(self) -> None:
         self._script = Script()
         self._dice = Dice(Rates())
-        self.delay_seconds = 0.0
+        self.delay.change(0.0)
         self.keeps_requests = True
 
 

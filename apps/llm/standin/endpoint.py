@@ -117,10 +117,9 @@ class Endpoint:
             return Planned(_unauthorised())
         asked = parse_request(arrived.body)
         step = self.controls.step_for(arrived.body)
-        silence = self.controls.delay_seconds + step.silence_seconds
         if step.fault and refuses(step.fault, stream=asked.stream):
-            return Planned(fault_answer(step.fault, step.seconds), silence)
-        return replace(self._plan_reply(asked, arrived.account, step), silence_seconds=silence)
+            return Planned(fault_answer(step.fault, step.seconds), step.silence_seconds)
+        return replace(self._plan_reply(asked, arrived.account, step), silence_seconds=step.silence_seconds)
 
     def _plan_reply(self, asked: Asked, account: str, step: Step) -> Planned:
         settled = settle(

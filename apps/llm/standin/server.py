@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from apps.llm.standin.answers import STAND_IN_HEADER, Answer, error_answer, new_
 from apps.llm.standin.arrivals import Arrived
 from apps.llm.standin.requests import InvalidRequest
 from apps.llm.standin.script import BadScript
+from apps.llm.standin.silence import Delay, is_abandoned
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -65,16 +65,16 @@ class Application:
             await _send_answer(self._answer(scope["method"], arrived), send)
 
     async def _answer_message(self, arrived: Arrived, receive: Receive, send: Send) -> None:
-        books = self._endpoint.books
+        books, delay = self._endpoint.books, self._endpoint.controls.delay
         books.arrive()
         try:
             planned = self._endpoint.plan_message(arrived)
-            if await _is_abandoned(receive, planned.silence_seconds):
+            if await is_abandoned(receive, delay, planned.silence_seconds):
                 books.abandon()
                 return
             self._endpoint.begin(planned)
             await _send_answer(planned.answer, send)
-            if await _is_abandoned(receive, planned.answer.stall_seconds):
+            if await is_abandoned(receive, Delay(), planned.answer.stall_seconds):
                 books.abandon()
         finally:
             books.leave()
@@ -96,17 +96,6 @@ async def _read_body(receive: Receive) -> bytes:
         parts.append(message.get("body", b""))
         if not message.get("more_body"):
             return b"".join(parts)
-
-
-async def _is_abandoned(receive: Receive, seconds: float) -> bool:
-    """Keep silent for so long, unless the caller hangs up first."""
-    if seconds <= 0:
-        return False
-    try:
-        await asyncio.wait_for(receive(), timeout=seconds)
-    except TimeoutError:
-        return False
-    return True
 
 
 async def _send_answer(answer: Answer, send: Send) -> None:
