@@ -4,8 +4,11 @@ import os
 import warnings
 from typing import Any
 
-from celery import Celery
+from celery import Celery, bootsteps
 from celery.signals import worker_ready
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
 
 from apps.tenants.checks import warn_of_breaches
 
@@ -23,3 +26,29 @@ def look_at_roles(**said: Any) -> None:
     """Workers say at their start what the web process says at its own."""
     del said
     warn_of_breaches()
+
+
+class TurnEngine(bootsteps.StartStopStep):
+    """The turn engine stands beside Celery: up before the broker is asked for, drained after it was left."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def start(self, parent: Any) -> None:
+        """Take turns. Children that a process pool forks later would inherit the engine's threads."""
+        if "prefork" in parent.pool_cls.__module__:
+            raise ImproperlyConfigured("A worker answers turns from one event loop. Start it with --pool=threads.")
+        # By name: the web process imports this module too, and has no use for the vendor's SDK.
+        import_string("apps.runtime.waking.start")()
+
+    def stop(self, parent: Any) -> None:
+        """Warm shutdown: what runs may finish."""
+        del parent
+        import_string("apps.runtime.waking.stop")(settings.TURN_DRAIN_SECONDS)
+
+    def terminate(self, parent: Any) -> None:
+        """Cold shutdown: what runs is given back at once."""
+        del parent
+        import_string("apps.runtime.waking.stop")(0)
+
+
+app.steps["worker"].add(TurnEngine)

@@ -30,8 +30,11 @@ class Environment(BaseSettings):
     default_model: str = "claude-sonnet-5-5"
     agent_key: str = ""
     agent_session_idle_seconds: int = Field(default=1800, ge=0)
-    turn_lease_seconds: int = Field(default=120, ge=10)
+    turn_lease_seconds: int = Field(default=30, ge=2)
     turn_deadline_seconds: int = Field(default=90, ge=5)
+    turns_in_flight: int = Field(default=500, ge=0, le=10_000)
+    turn_database_threads: int = Field(default=6, ge=2, le=64)
+    turn_drain_seconds: int = Field(default=30, ge=0)
     sweep_interval_seconds: float = Field(default=5.0, gt=0)
     attachments_dir: Path = HOME / "attachments"
     attachment_bytes: int = Field(default=5_000_000, ge=1)

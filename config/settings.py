@@ -245,13 +245,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "interval_start": 0.0,
     "interval_step": 0.0,
 }
-# Sweeps find whatever a lost message should have woken.
+# Sweeps find whatever a lost message should have woken. Turns are not among them: the engine itself asks what is due.
 CELERY_BEAT_SCHEDULE = {
-    "sweep due work": {
-        "task": "apps.runtime.tasks.sweep",
-        "schedule": ENV.sweep_interval_seconds,
-        "options": {"expires": ENV.sweep_interval_seconds * 2},
-    },
     "sweep stored files": {"task": "apps.skills.tasks.sweep", "schedule": 86_400.0, "options": {"expires": 3600.0}},
     "sweep expired proposals": {"task": "apps.review.tasks.sweep", "schedule": 3600.0, "options": {"expires": 3600.0}},
     "sweep resolved conversations": {
@@ -268,6 +263,10 @@ AGENT_KEY = ENV.agent_key
 AGENT_SESSION_IDLE_SECONDS = ENV.agent_session_idle_seconds
 TURN_LEASE_SECONDS = ENV.turn_lease_seconds
 TURN_DEADLINE_SECONDS = ENV.turn_deadline_seconds
+TURNS_IN_FLIGHT = ENV.turns_in_flight
+TURN_DATABASE_THREADS = ENV.turn_database_threads
+TURN_DRAIN_SECONDS = ENV.turn_drain_seconds
+SWEEP_INTERVAL_SECONDS = ENV.sweep_interval_seconds
 
 LOGGING = {
     "version": 1,

@@ -4,6 +4,7 @@ from typing import ClassVar, Self
 
 from django.core.validators import RegexValidator
 from django.db import models
+from django.db.models.functions import Now
 from django_fsm import FSMField, transition
 
 from apps.conversations.rules import CHANNEL, CHANNEL_RULE, EVENT_CHARACTERS, LINE_CHARACTERS
@@ -130,6 +131,9 @@ class InboundEvent(models.Model):
     text = models.TextField()
     text_sha256 = models.CharField(max_length=64)
     received_at = models.DateTimeField(auto_now_add=True)
+    due_at = models.DateTimeField(
+        db_default=Now(), editable=False, help_text="When a turn may take it: a burst of messages is answered at once."
+    )
     turn_id = models.BigIntegerField(null=True, db_index=True)
 
     class Meta:
@@ -169,12 +173,18 @@ class Message(models.Model):
     tool_calls = models.JSONField(default=list)
     wire = models.JSONField(null=True)
     turn_id = models.BigIntegerField(null=True, db_index=True)
+    is_reply = models.BooleanField(
+        default=False, editable=False, help_text="Whether this is what the turn said to the customer."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering: ClassVar = ["conversation_id", "position"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "conversation", "position"], name="message_has_its_own_position"),
+            models.UniqueConstraint(
+                fields=["tenant", "turn_id"], condition=models.Q(is_reply=True), name="turn_replies_once"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -4,9 +4,10 @@ Settings are LOCAL to the transaction, so a pooled connection cannot carry them 
 of a savepoint, therefore whoever sets them restores what stood before.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -93,18 +94,42 @@ def outside() -> Iterator[None]:
             _assume(before)
 
 
-def _assume(actor: Actor | None) -> None:
-    if actor is None:
-        values = ["none", "", "", ""]
-    else:
-        role = f"{settings.DATABASE_ROLE_PREFIX}_{DATABASE_ROLES[actor.role]}"
-        values = [role, str(actor.tenant_id), str(actor.agent_id or ""), _customer_setting(actor)]
+def one_shot(actor: Actor, sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:  # Any: columns of a row
+    """Run one statement as this actor in a transaction of its own and one round trip; in a transaction, as a part of it.
+
+    Statements sent as one message are one transaction, each planned after the one before it, so the second runs under the
+    role and the settings of the first, which end with it.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT set_config('role', %s, true), set_config('app.tenant', %s, true),"
-            " set_config('app.agent', %s, true), set_config('app.customer', %s, true)",
-            values,
-        )
+        if connection.in_atomic_block:
+            with acting(actor):
+                cursor.execute(sql, params)
+                return list(cursor.fetchall())
+        cursor.execute(f"{_ASSUME}; {sql}", {**params, **_assumptions(actor)})
+        cursor.nextset()
+        return list(cursor.fetchall())
+
+
+_ASSUME: Final = (
+    "SELECT set_config('role', %(as_role)s, true), set_config('app.tenant', %(as_tenant)s, true),"
+    " set_config('app.agent', %(as_agent)s, true), set_config('app.customer', %(as_customer)s, true)"
+)
+
+
+def _assume(actor: Actor | None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_ASSUME, _assumptions(actor))
+
+
+def _assumptions(actor: Actor | None) -> dict[str, str]:
+    if actor is None:
+        return {"as_role": "none", "as_tenant": "", "as_agent": "", "as_customer": ""}
+    return {
+        "as_role": f"{settings.DATABASE_ROLE_PREFIX}_{DATABASE_ROLES[actor.role]}",
+        "as_tenant": str(actor.tenant_id),
+        "as_agent": str(actor.agent_id or ""),
+        "as_customer": _customer_setting(actor),
+    }
 
 
 def _customer_setting(actor: Actor) -> str:

@@ -68,6 +68,8 @@ class HouseTool:
     run: Callable[[Context, JsonObject], str]
     # Whether something stays after the conversation; such tools are not offered off the record (R178).
     keeps: bool = True
+    # Whether it writes nothing at all; what writes is one commit with the step that says so.
+    reads: bool = False
 
     @property
     def definition(self) -> Tool:
@@ -236,6 +238,7 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         (),
         _list_skills,
         keeps=False,
+        reads=True,
     ),
     HouseTool(
         GET_SKILL_ATTACHMENT,
@@ -244,6 +247,7 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         ("skill_id", "file_name"),
         _get_skill_attachment,
         keeps=False,
+        reads=True,
     ),
     HouseTool(
         UPDATE_MEMORY,

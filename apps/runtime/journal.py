@@ -1,27 +1,30 @@
-"""The turn's rows: claimed under a lease on the database's clock, closed only by whoever still holds the fence."""
+"""The turn's rows: written only by whoever still holds the fence, each write one statement or one commit."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
-from django.db.models import Max, QuerySet
-from django.db.models.expressions import CombinedExpression
-from django.db.models.functions import Now
-from django.utils import timezone
+from django.db import IntegrityError, connection
 
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.governance.acting import acting
+from apps.conversations.rules import ToolCall
+from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
-from apps.llm.backend import JsonObject, Reply
+from apps.llm.backend import Json, JsonObject, Reply
 from apps.llm.prices import cost_micro_usd
 from apps.prompt.segments import Assembled, Part, encode_segments
-from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn
-from apps.runtime.rules import CRASHES_PER_TURN, PATIENCE
-from apps.runtime.steps import Step, canonical_object
-from apps.runtime.stops import Stopped
+from apps.runtime.claims import Claim
+from apps.runtime.models import Session, SessionPart, SnapshotPart, ToolStep, Turn
+from apps.runtime.outside import Outcome
+from apps.runtime.statements import BEAT, CLOSE, END_CALL, ENTER, HOLD, KEEP, POSTPONE
+from apps.runtime.steps import Said, Step, canonical_object, storable_text
+from apps.runtime.stops import ANSWERING, Stopped
+
+STOPS = [kind.value for kind in ANSWERING]
+SENDERS = {InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER, InboundEvent.Kind.OPERATOR: Message.Sender.OPERATOR}
 
 
 class FenceLost(Exception):
@@ -29,24 +32,8 @@ class FenceLost(Exception):
 
     code = "fence_lost"
 
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A turn this worker holds, with the events it answers."""
-
-    turn: Turn
-    conversation: Conversation
-    events: tuple[InboundEvent, ...]
-
-    @property
-    def is_spent(self) -> bool:
-        """Its workers died too often, so the turn itself kills them; waiting for the model is no death. Or it is too old.
-
-        A turn that an operator held has not grown old by itself.
-        """
-        dies = self.turn.attempts > CRASHES_PER_TURN and not self.turn.failure_code
-        is_old = timezone.now() - self.turn.started_at > PATIENCE and self.turn.failure_code != Stopped.code
-        return dies or is_old
+    def __init__(self, turn: Turn) -> None:
+        super().__init__(f"Turn {turn.pk} was taken over.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,57 +41,41 @@ class Asked:
     """The user turn as it is sent, and whose words each of its bytes is."""
 
     wire: JsonObject
-    part: Part
+    segments: Mapping[str, object]
+
+    @property
+    def stored(self) -> dict[str, object]:
+        """As the first step keeps it."""
+        return {"wire": self.wire, "segments": self.segments}
+
+    @classmethod
+    def kept(cls, stored: JsonObject) -> "Asked":
+        """As it was sent when the turn began."""
+        wire, segments = stored["wire"], stored["segments"]
+        if not isinstance(wire, dict) or not isinstance(segments, dict):
+            raise TypeError("What a turn asked is an object with its owners.")
+        return cls(wire, segments)
 
 
-def claim(conversation_id: int, *, actor: Actor) -> Claim | None:
-    """Take the waiting events of a conversation, or a turn whose lease ran out; None if there is nothing to take."""
-    with acting(actor):
-        conversation = Conversation.objects.visible_to(actor).filter(pk=conversation_id).first()
-        if conversation is None:
-            return None
-        turn = _take_over(conversation) or _begin(conversation)
-        if turn is None:
-            return None
-        events = InboundEvent.objects.filter(conversation=conversation)
-        if turn.session_id is None:
-            events.filter(turn_id=None).update(turn_id=turn.pk)
-        taken = tuple(events.filter(turn_id=turn.pk))
-        if not taken:
-            # Another worker answered them between our look and our claim; there is no turn to take.
-            transaction.set_rollback(True)
-            return None
-        return Claim(turn, conversation, taken)
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a turn ends, with the words a failure is told by."""
+
+    status: Turn.Status
+    outcome: Turn.Outcome
+    code: str = ""
+    sentence: str = ""
 
 
-def _take_over(conversation: Conversation) -> Turn | None:
-    expired = Turn.objects.select_for_update(no_key=True, skip_locked=True).filter(
-        conversation=conversation, status=Turn.Status.RUNNING, lease_until__lte=Now()
-    )
-    turn = expired.first()
-    if turn is None:
-        return None
-    Turn.objects.filter(pk=turn.pk).update(fence=turn.fence + 1, attempts=turn.attempts + 1, lease_until=_lease())
-    turn.refresh_from_db()
-    return turn
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """What an ended turn leaves: its reply, if it has one, and whether the conversation waits for another turn."""
+
+    reply_id: int | None
+    more_waits: bool
 
 
-def _begin(conversation: Conversation) -> Turn | None:
-    waiting = InboundEvent.objects.filter(conversation=conversation, turn_id=None)
-    if not waiting.exists():
-        return None
-    try:
-        with transaction.atomic():
-            return Turn.objects.create(
-                tenant_id=conversation.tenant_id, conversation=conversation, lease_until=_lease()
-            )
-    except IntegrityError:
-        # Another worker runs a turn of this conversation; the events join the next one.
-        return None
-
-
-def _lease() -> CombinedExpression:
-    return Now() + timedelta(seconds=settings.TURN_LEASE_SECONDS)
+REPLIED = Ending(Turn.Status.DONE, Turn.Outcome.REPLIED)
 
 
 def freeze(conversation: Conversation, assembled: Assembled, tools: Part, *, actor: Actor) -> Session:
@@ -135,11 +106,18 @@ def _stored(part: Part, tenant_id: int) -> SnapshotPart:
     return stored
 
 
+def hold(turn: Turn) -> None:
+    """Lock the turn for a transaction of several statements; whoever calls acts as the system already."""
+    with connection.cursor() as cursor:
+        cursor.execute(HOLD, _fenced(turn))
+        if cursor.fetchone() is None:
+            raise FenceLost(turn)
+
+
 def enter_session(turn: Turn, session: Session, *, actor: Actor) -> None:
     """Note which session the turn runs in; a resumed turn keeps it."""
-    with acting(actor):
-        if not _held(turn).update(session=session):
-            raise FenceLost(f"Turn {turn.pk} was taken over.")
+    if not one_shot(actor, ENTER, {**_fenced(turn), "session": session.pk}):
+        raise FenceLost(turn)
     turn.session = session
 
 
@@ -157,26 +135,6 @@ class CallNotes:
     ledger: JsonObject
 
 
-def note_call(turn: Turn, step: int, reply: Reply, notes: CallNotes, *, actor: Actor) -> None:
-    """Keep what one model call used, as it happened, whatever becomes of the turn; who lost the fence goes no further."""
-    with acting(actor):
-        ModelCall.objects.create(
-            tenant_id=turn.tenant_id,
-            turn=turn,
-            fence=turn.fence,
-            step=step,
-            model=reply.model,
-            stand_in=reply.stand_in,
-            stop_reason=reply.stop_reason.value,
-            cost_micro_usd=None if reply.stand_in else cost_micro_usd(reply.model, reply.usage),
-            **asdict(reply.usage),
-            **asdict(notes),
-        )
-        is_held = _held(turn).exists()
-    if not is_held:
-        raise FenceLost(f"Turn {turn.pk} was taken over.")
-
-
 def history_of(conversation: Conversation, *, actor: Actor) -> list[JsonObject]:
     """The API messages of earlier turns, as they were sent."""
     with acting(actor):
@@ -184,76 +142,152 @@ def history_of(conversation: Conversation, *, actor: Actor) -> list[JsonObject]:
         return [canonical_object(wire) for wire in rows.values_list("wire", flat=True) if wire is not None]
 
 
-def close(claimed: Claim, asked: Asked, steps: Sequence[Step], *, actor: Actor) -> Message:
-    """Let the reply leave the house: transcript, reply and end of the turn in one commit, or nothing of it."""
-    turn, conversation = claimed.turn, claimed.conversation
-    with acting(actor):
-        if not _held(turn).select_for_update(no_key=True).exists():
-            raise FenceLost(f"Turn {turn.pk} was taken over.")
-        messages = _numbered(conversation, [*_asked(claimed, asked), *_answered(claimed, steps)])
-        Message.objects.bulk_create(messages)
-        reply = messages[-1]
-        _held(turn).update(
-            status=Turn.Status.DONE,
-            reply=reply,
-            finished_at=Now(),
-            failure="",
-            failure_code="",
-            asked_segments=encode_segments(asked.part),
-        )
-    return reply
+def call_row(said: Said, reply: Reply, notes: CallNotes, asked: Asked | None) -> JsonObject:
+    """A model's answer as the journal keeps it; the first of a turn keeps what was asked too."""
+    row: dict[str, Any] = {
+        "step": said.number,
+        "asked": asked.stored if asked else None,
+        "said": said.wire,
+        "text": said.text,
+        "model": reply.model,
+        "stand_in": reply.stand_in,
+        "stop_reason": said.stop_reason,
+        "cost_micro_usd": None if reply.stand_in else cost_micro_usd(reply.model, reply.usage),
+        **asdict(reply.usage),
+        **asdict(notes),
+        "requested_at": notes.requested_at.isoformat(),
+    }
+    return canonical_object(row)
 
 
-def give_up(claimed: Claim, asked: Asked, code: str, sentence: str, *, actor: Actor) -> None:
-    """End a turn without a reply. People see it with its reason; what the customer wrote stays in the conversation."""
-    with acting(actor):
-        held = _held(claimed.turn)
-        if held.select_for_update(no_key=True).exists():
-            Message.objects.bulk_create(_numbered(claimed.conversation, _asked(claimed, asked)))
-            held.update(
-                status=Turn.Status.FAILED,
-                finished_at=Now(),
-                failure=sentence,
-                failure_code=code,
-                asked_segments=encode_segments(asked.part),
-            )
+def tool_row(step: int, place: int, call: ToolCall, repeats: ToolStep.Repeats, state: ToolStep.State) -> JsonObject:
+    """A tool call as the journal keeps it."""
+    return canonical_object(
+        {**asdict(call), "step": step, "place": place, "repeats": repeats.value, "state": state.value}
+    )
 
 
-def postpone(turn: Turn, code: str, sentence: str, seconds: float, *, actor: Actor) -> None:
-    """Let the lease run out when the next attempt is due; the sweep finds it then."""
-    with acting(actor):
-        _held(turn).update(lease_until=Now() + timedelta(seconds=seconds), failure=sentence, failure_code=code)
+def keep(turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject], asking: int, *, actor: Actor) -> bool:
+    """Write steps and extend the lease; `asking` is the model call that comes next. Says whether the turn may go on."""
+    given = {**_leased(turn), **_written(calls, tools), "asking": asking}
+    rows = one_shot(actor, KEEP, given)
+    if not rows:
+        raise FenceLost(turn)
+    return bool(rows[0][0])
 
 
-def _held(turn: Turn) -> QuerySet[Turn]:
-    return Turn.objects.filter(pk=turn.pk, fence=turn.fence, status=Turn.Status.RUNNING)
+def end_call(turn: Turn, step: int, place: int, outcome: Outcome, *, actor: Actor) -> None:
+    """Write what came of an outside call that was begun."""
+    state = ToolStep.State.UNKNOWN if outcome.is_unknown else ToolStep.State.DONE
+    given = {
+        **_leased(turn),
+        "step": step,
+        "place": place,
+        "state": state.value,
+        "result": storable_text(outcome.text),
+        "is_error": outcome.is_error,
+    }
+    if not one_shot(actor, END_CALL, given):
+        raise FenceLost(turn)
 
 
-def _asked(claimed: Claim, asked: Asked) -> list[Message]:
-    senders = {InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER, InboundEvent.Kind.OPERATOR: Message.Sender.OPERATOR}
-    messages = [Message(sender=senders[InboundEvent.Kind(event.kind)], text=event.text) for event in claimed.events]
+def close(
+    claimed: Claim,
+    asked: Asked | None,
+    steps: Sequence[Step],
+    ending: Ending = REPLIED,
+    calls: Sequence[JsonObject] = (),
+    *,
+    actor: Actor,
+) -> Closed:
+    """Let the reply leave the house: last step, transcript, reply and end of the turn in one statement, or nothing of it.
+
+    Raises `Stopped` where an operator holds the turn. A person may be writing into the transcript at the same time; then its
+    next place is looked up once more.
+    """
+    given = _closing(claimed, asked, steps, ending) | _written(calls, ())
+    try:
+        [ended] = one_shot(actor, CLOSE, given)
+    except IntegrityError:
+        [ended] = one_shot(actor, CLOSE, given)
+    reply_id, has_ended, is_held, more_waits = ended
+    if not has_ended:
+        raise Stopped if is_held else FenceLost(claimed.turn)
+    return Closed(reply_id, more_waits)
+
+
+def _closing(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending: Ending) -> dict[str, Any]:
+    return {
+        **_leased(claimed.turn),
+        # Giving up is no answer, so no switch holds it.
+        "stops": STOPS if ending.status is Turn.Status.DONE else [],
+        "conversation": claimed.conversation.pk,
+        "messages": _json(_messages(claimed, asked, steps, ending)),
+        "status": ending.status.value,
+        "outcome": ending.outcome.value,
+        "code": ending.code,
+        "failure": ending.sentence,
+        "segments": _json(asked.segments if asked else None),
+    }
+
+
+def postpone(turn: Turn, code: str, sentence: str, seconds: float, tries: int = 0, *, actor: Actor) -> None:
+    """Let go of the turn until the next attempt is due; a sweep finds it then."""
+    delay = timedelta(seconds=seconds)
+    given = {**_fenced(turn), "seconds": delay, "tries": tries, "code": code, "failure": sentence}
+    one_shot(actor, POSTPONE, given)
+
+
+def beat(turns: Mapping[int, int], *, actor: Actor) -> dict[int, bool]:
+    """Extend the leases of the turns, given with their fences; those still held, and whether they may go on."""
+    given = {
+        "turns": list(turns),
+        "fences": list(turns.values()),
+        "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS),
+        "stops": STOPS,
+    }
+    return {int(turn_id): bool(may_go_on) for turn_id, may_go_on in one_shot(actor, BEAT, given)}
+
+
+def _fenced(turn: Turn) -> dict[str, Any]:
+    return {"turn": turn.pk, "fence": turn.fence}
+
+
+def _leased(turn: Turn) -> dict[str, Any]:
+    return {**_fenced(turn), "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS), "stops": STOPS}
+
+
+def _written(calls: Sequence[JsonObject], tools: Sequence[JsonObject]) -> dict[str, Any]:
+    return {"calls": _json(list(calls)), "tools": _json(list(tools))}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _messages(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending: Ending) -> list[Json]:
+    rows = [*_asked_rows(claimed, asked), *_answered_rows(claimed, steps)]
+    if ending.outcome is Turn.Outcome.REPLIED:
+        rows[-1]["is_reply"] = True
+    return [{**row, "position": position} for position, row in enumerate(rows)]
+
+
+def _asked_rows(claimed: Claim, asked: Asked | None) -> list[JsonObject]:
+    rows = [_row(SENDERS[InboundEvent.Kind(event.kind)], event.text) for event in claimed.events]
     # Several events are one user turn for the model; the last of them carries it.
-    messages[-1].wire = asked.wire
-    return messages
+    rows[-1]["wire"] = asked.wire if asked else None
+    return rows
 
 
-def _answered(claimed: Claim, steps: Sequence[Step]) -> list[Message]:
-    messages: list[Message] = []
+def _answered_rows(claimed: Claim, steps: Sequence[Step]) -> list[JsonObject]:
+    rows: list[JsonObject] = []
     for step in steps:
-        calls = [asdict(call) for call in step.calls]
-        messages.append(Message(sender=Message.Sender.AGENT, text=step.text, tool_calls=calls, wire=step.said))
+        calls: list[Json] = [canonical_object(asdict(call)) for call in step.calls]
+        rows.append({**_row(Message.Sender.AGENT, step.text), "tool_calls": calls, "wire": step.said})
         if step.results is not None:
-            messages.append(Message(sender=Message.Sender.TOOL, wire=step.results))
-    for message in messages:
-        message.turn_id = claimed.turn.pk
-    return messages
+            rows.append({**_row(Message.Sender.TOOL, ""), "wire": step.results})
+    return [{**row, "turn_id": claimed.turn.pk} for row in rows]
 
 
-def _numbered(conversation: Conversation, messages: list[Message]) -> list[Message]:
-    last = Message.objects.filter(conversation=conversation).aggregate(last=Max("position"))["last"]
-    start = 0 if last is None else last + 1
-    for offset, message in enumerate(messages):
-        message.tenant_id = conversation.tenant_id
-        message.conversation = conversation
-        message.position = start + offset
-    return messages
+def _row(sender: Message.Sender, text: str) -> JsonObject:
+    return {"sender": sender.value, "text": text, "tool_calls": [], "wire": None, "turn_id": None, "is_reply": False}

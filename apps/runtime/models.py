@@ -1,8 +1,10 @@
 """Frozen sessions, the turns taken in them, and what each model call used. Journal tables: one writer, no change record."""
 
+from datetime import timedelta
 from typing import ClassVar
 
 from django.db import models
+from django.db.models.functions import Now
 
 
 class SnapshotPart(models.Model):
@@ -61,7 +63,12 @@ class SessionPart(models.Model):
 
 
 class Turn(models.Model):
-    """One answer in the making: claimed under a lease and a fencing number, at most one running per conversation."""
+    """One answer in the making: claimed under a lease and a fencing number, at most one running per conversation.
+
+    Times are the database's. `run_at` is when it may be taken next, `deadline_at` when nobody waits for it any more;
+    `asking_step` is the model call that was begun last, so that a call whose answer never came is known to have been asked.
+    `attempts` counts claims, `crashes` those that followed a worker which had not let go, `tries` the failed calls of a step.
+    """
 
     class Status(models.TextChoices):
         """A failed turn keeps its events and says why."""
@@ -69,15 +76,34 @@ class Turn(models.Model):
         RUNNING = "running"
         DONE = "done"
         FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    class Outcome(models.TextChoices):
+        """What came of an ended turn for the customer; blank while it runs, and for turns of earlier releases."""
+
+        REPLIED = "replied"
+        DRAFTED = "drafted"
+        OBSERVED = "observed"
+        ESCALATED = "escalated"
+        SILENT = "silent"
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     conversation = models.ForeignKey("conversations.Conversation", on_delete=models.PROTECT, related_name="turns")
     session = models.ForeignKey(Session, null=True, on_delete=models.PROTECT, related_name="turns")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.RUNNING)
+    outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True)
+    round = models.PositiveSmallIntegerField(default=1)
     fence = models.PositiveIntegerField(default=1)
     attempts = models.PositiveSmallIntegerField(default=1)
+    crashes = models.PositiveSmallIntegerField(default=0)
+    tries = models.PositiveSmallIntegerField(default=0)
+    is_released = models.BooleanField(default=False)
     lease_until = models.DateTimeField()
-    started_at = models.DateTimeField(auto_now_add=True)
+    run_at = models.DateTimeField(db_default=Now())
+    deadline_at = models.DateTimeField(db_default=Now() + timedelta(days=1))
+    asking_step = models.PositiveSmallIntegerField(default=1)
+    asked_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True)
     reply = models.ForeignKey("conversations.Message", null=True, on_delete=models.PROTECT, related_name="+")
     failure_code = models.CharField(max_length=40, blank=True)
@@ -92,8 +118,16 @@ class Turn(models.Model):
                 condition=models.Q(status="running"),
                 name="one_running_turn_per_conversation",
             ),
+            models.UniqueConstraint(fields=["tenant", "reply"], name="reply_is_of_one_turn"),
             models.CheckConstraint(
-                condition=~models.Q(status="done") | models.Q(reply__isnull=False), name="finished_turn_has_a_reply"
+                condition=~models.Q(status="done")
+                | models.Q(reply__isnull=False)
+                | models.Q(outcome__in=["drafted", "observed", "escalated", "silent"]),
+                name="done_turn_says_what_came_of_it",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(outcome="replied") | models.Q(reply__isnull=False),
+                name="replied_turn_has_its_reply",
             ),
         ]
 
@@ -102,15 +136,21 @@ class Turn(models.Model):
 
 
 class ModelCall(models.Model):
-    """What one call to the model used, in tokens by billing class, beside what the cache rules let expect (R166, R185).
+    """One step of a turn: what the model said, and what saying it used, in tokens by billing class (R166, R185).
 
-    `entries` are the cached prefixes the call left behind, hash to lifetime in seconds; `ledger` says it slot by slot.
+    Steps count from 1 in each `round` of a turn; round 0 is of earlier releases, which kept no words. `asked` is the user turn
+    as it was sent, kept with the first step. `entries` are the cached prefixes the call left behind, hash to lifetime in
+    seconds; `ledger` says it slot by slot.
     """
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="calls")
     fence = models.PositiveIntegerField()
+    round = models.PositiveSmallIntegerField(default=0)
     step = models.PositiveSmallIntegerField()
+    asked = models.JSONField(null=True)
+    said = models.JSONField(null=True)
+    text = models.TextField(blank=True)
     model = models.CharField(max_length=80)
     stand_in = models.BooleanField()
     stop_reason = models.CharField(max_length=40)
@@ -131,14 +171,75 @@ class ModelCall(models.Model):
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        ordering: ClassVar = ["turn_id", "fence", "step"]
+        ordering: ClassVar = ["turn_id", "round", "fence", "step"]
         indexes: ClassVar = [
             models.Index(fields=["tenant", "shared_sha256", "-requested_at"], name="call_by_shared_prefix"),
             models.Index(fields=["tenant", "workspace_sha256", "-requested_at"], name="call_by_workspace_prefix"),
         ]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["tenant", "turn", "fence", "step"], name="call_has_its_own_step"),
+            models.UniqueConstraint(
+                fields=["tenant", "turn", "round", "step"], condition=models.Q(round__gt=0), name="step_is_written_once"
+            ),
         ]
 
     def __str__(self) -> str:
         return f"Call {self.step} of turn {self.turn_id}"
+
+
+class ToolStep(models.Model):
+    """One tool call of a model's step, written before and after it acts outside the house, else in one commit with its effect.
+
+    A call whose row says `begun` may have happened. What becomes of it after a crash hangs on `repeats`.
+    """
+
+    class Repeats(models.TextChoices):
+        """What calling the tool twice would do."""
+
+        READS = "reads"
+        KEYED = "keyed"
+        OWN = "own"
+        UNSAFE = "unsafe"
+
+    class State(models.TextChoices):
+        """`unknown` is the end of a call that may have happened and must not be made again."""
+
+        BEGUN = "begun"
+        DONE = "done"
+        UNKNOWN = "unknown"
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="tool_steps")
+    round = models.PositiveSmallIntegerField()
+    step = models.PositiveSmallIntegerField()
+    place = models.PositiveSmallIntegerField()
+    fence = models.PositiveIntegerField()
+    call_id = models.CharField(max_length=200)
+    name = models.CharField(max_length=200)
+    arguments = models.JSONField()
+    repeats = models.CharField(max_length=10, choices=Repeats.choices)
+    state = models.CharField(max_length=10, choices=State.choices)
+    result = models.TextField(blank=True)
+    is_error = models.BooleanField(default=False)
+    began_at = models.DateTimeField(db_default=Now())
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering: ClassVar = ["turn_id", "round", "step", "place"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "turn", "round", "step", "place"], name="tool_step_is_written_once"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state="begun", ended_at__isnull=True)
+                | ~models.Q(state="begun") & models.Q(ended_at__isnull=False),
+                name="ended_tool_step_says_when",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(state__in=["begun", "unknown"])
+                | models.Q(repeats__in=["keyed", "unsafe", "reads"]),
+                name="own_write_is_in_the_commit_of_its_step",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} at {self.step}.{self.place} of turn {self.turn_id} ({self.state})"

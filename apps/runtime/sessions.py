@@ -56,7 +56,15 @@ class Frozen:
         return self
 
 
-def session_of(conversation: Conversation, agent: Agent, *, system: Actor, agent_actor: Actor, now: datetime) -> Frozen:
+def session_of(
+    conversation: Conversation,
+    agent: Agent,
+    *,
+    system: Actor,
+    agent_actor: Actor,
+    now: datetime,
+    outside: tuple[Tool, ...] = (),
+) -> Frozen:
     """The running session, or a new one if the conversation was silent too long or the session is too old."""
     idle = agent.session_idle_seconds
     idle_seconds = settings.AGENT_SESSION_IDLE_SECONDS if idle is None else idle
@@ -69,10 +77,12 @@ def session_of(conversation: Conversation, agent: Agent, *, system: Actor, agent
             and not is_stale(last_turn_at(latest), now, idle_seconds, latest.snapshot_at, agent.max_session_age_seconds)
         ):
             return thawed(latest)
-    return open_session(conversation, agent, system=system, agent_actor=agent_actor)
+    return open_session(conversation, agent, system=system, agent_actor=agent_actor, outside=outside)
 
 
-def open_session(conversation: Conversation, agent: Agent, *, system: Actor, agent_actor: Actor) -> Frozen:
+def open_session(
+    conversation: Conversation, agent: Agent, *, system: Actor, agent_actor: Actor, outside: tuple[Tool, ...] = ()
+) -> Frozen:
     """Freeze what the nouns say now."""
     assembled = assemble(
         gather(
@@ -85,18 +95,19 @@ def open_session(conversation: Conversation, agent: Agent, *, system: Actor, age
     )
     for slot in sorted({note.slot for note in assembled.notes}):
         logger.info("prompt text neutralised", extra={"slot": slot.name.lower(), "agent_id": agent.pk})
-    tools = tools_part(agent, off_the_record=conversation.off_the_record)
+    tools = tools_part(agent, outside, off_the_record=conversation.off_the_record)
     return Frozen(freeze(conversation, assembled, tools, actor=system), assembled, tools)
 
 
-def tools_part(agent: Agent, *, off_the_record: bool) -> Part:
-    """The allow-listed tools in allow-list order, as slot 0 of what is frozen (R058).
+def tools_part(agent: Agent, outside: tuple[Tool, ...] = (), *, off_the_record: bool) -> Part:
+    """The allow-listed tools in allow-list order, the house's first, as slot 0 of what is frozen (R058).
 
     The bare agent has the learning layer's tools no more than its prompt (R001, R004).
     """
-    offered = house_tools(off_the_record=off_the_record) if agent.learns else ()
+    ours = house_tools(off_the_record=off_the_record) if agent.learns else ()
+    offered = (*(tool.definition for tool in ours), *outside)
     # One definition a line, so that a difference shows which tool it is about.
-    lines = ",\n".join(canonical_json(tool.definition.wire) for tool in offered)
+    lines = ",\n".join(canonical_json(tool.wire) for tool in offered)
     return Part(Slot.TOOLS, (Segment(f"[{lines}]", None, TOOLS),))
 
 

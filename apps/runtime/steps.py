@@ -1,10 +1,11 @@
 """What a turn says and hears, in the form in which the database gives it back unchanged."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.conversations.rules import ToolCall
-from apps.llm.backend import Json, JsonObject
+from apps.llm.backend import Json, JsonObject, StopReason, ToolUse
 from apps.prompt.framing import canonical_json
 
 
@@ -18,7 +19,39 @@ class Step:
     results: JsonObject | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One answer of the model before its tools were called."""
+
+    number: int
+    text: str
+    wire: JsonObject
+    stop_reason: str
+
+    @property
+    def uses(self) -> tuple[ToolUse, ...]:
+        """The tools it wants called, in its order."""
+        content = self.wire["content"] if self.stop_reason == StopReason.TOOL_USE.value else ()
+        blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, Sequence) else []
+        return tuple(_use(block) for block in blocks if block.get("type") == "tool_use")
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the model is asked again after it."""
+        return self.stop_reason in {StopReason.TOOL_USE.value, StopReason.PAUSE_TURN.value}
+
+    def with_calls(self, calls: tuple[ToolCall, ...]) -> Step:
+        """The whole step, once every tool it called has answered."""
+        return Step(self.text, self.wire, calls, results_of(calls) if calls else None)
+
+
+def _use(block: Mapping[str, Json]) -> ToolUse:
+    arguments = block.get("input")
+    return ToolUse(str(block["id"]), str(block["name"]), dict(arguments) if isinstance(arguments, Mapping) else {})
+
+
 def results_of(calls: tuple[ToolCall, ...]) -> JsonObject:
+    """The user message that answers a step's tool calls."""
     return canonical_object(
         {
             "role": "user",

@@ -22,10 +22,10 @@ def stop_of(conversation: Conversation, *kinds: Switch.Kind, actor: Actor) -> Sw
         return on.reaching(conversation.agent_id, conversation.channel).order_by("pk").first()
 
 
-def refuse_if_stopped(conversation: Conversation, *, actor: Actor) -> None:
-    """Raise `Stopped` while nobody may answer here. Autonomous sending is the one way of answering there is."""
-    if switch := stop_of(conversation, *ANSWERING, actor=actor):
-        raise Stopped(switch.sentence)
+def why_stopped(conversation: Conversation, *, actor: Actor) -> str:
+    """What people read while a turn waits here. Autonomous sending is the one way of answering there is."""
+    switch = stop_of(conversation, *ANSWERING, actor=actor)
+    return switch.sentence if switch else "An operator stopped this for a moment."
 
 
 def refuse_if_frozen(conversation: Conversation, *, actor: Actor) -> None:

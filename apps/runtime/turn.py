@@ -1,206 +1,299 @@
-"""One turn end to end: claim, session, user turn, loop, close (R126, R127). Every transaction is short."""
+"""One turn without a model: it says what to ask or call next, and keeps what came back (R126, R127).
+
+It is driven by `driving` or by the engine, whose waiting it knows nothing of. Each method is a few short transactions; none
+is open between two of them. After a crash another worker's `begin` goes on behind the last step that was kept.
+"""
 
 import logging
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from apps.conversations.models import Conversation, InboundEvent
+from apps.conversations.rules import ToolCall
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.history import stamps
-from apps.governance.models import Taint
-from apps.llm.backend import Backend, BackendError, Reply, WhoActs
-from apps.personas.models import IdentityCard
-from apps.prompt.framing import date_line
-from apps.prompt.turns import user_turn
-from apps.prompt.values import Event, EventKind, LineCard, SendMode, Source, TurnInput
-from apps.runtime.accounts import Account, Planned
-from apps.runtime.gather import line_card
+from apps.llm.backend import BackendError, JsonObject, Reply, Request, ToolUse, WhoActs
+from apps.runtime.accounts import Account
+from apps.runtime.asking import asked_of
+from apps.runtime.calling import Caller
+from apps.runtime.claims import Claim, claim
 from apps.runtime.house_tools import HOUSE_TOOLS, Context
 from apps.runtime.journal import (
+    REPLIED,
     Asked,
-    Claim,
+    Ending,
     FenceLost,
-    claim,
+    call_row,
     close,
+    end_call,
     enter_session,
-    give_up,
     history_of,
-    note_call,
+    hold,
+    keep,
     postpone,
+    tool_row,
 )
 from apps.runtime.ledger import notes_of
-from apps.runtime.looking_up import omitted_if_unreadable
-from apps.runtime.loop import Loop, TurnFailed
-from apps.runtime.models import Turn
-from apps.runtime.rows import zone_now
+from apps.runtime.loop import Loop, TurnFailed, refuse_unfit
+from apps.runtime.models import ToolStep, Turn
+from apps.runtime.outside import LOST, NO_TOOLS, Outcome, OutsideCall, Toolbox
+from apps.runtime.resuming import KeptCall, resumed
 from apps.runtime.rules import retry_after
-from apps.runtime.sessions import PrefixChanged, session_of
-from apps.runtime.steps import canonical_object
-from apps.runtime.stops import Stopped, refuse_if_frozen, refuse_if_stopped
+from apps.runtime.sessions import Frozen, PrefixChanged, session_of, thawed
+from apps.runtime.steps import Said
+from apps.runtime.stops import Stopped, refuse_if_frozen, why_stopped
 from apps.tenants.identity import agent_actor, system_actor
-from apps.tenants.models import Agent
 
 logger = logging.getLogger(__name__)
 
-SMS = "sms"
-KINDS = {InboundEvent.Kind.MESSAGE: EventKind.MESSAGE, InboundEvent.Kind.OPERATOR: EventKind.OPERATOR}
+
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    """Send this to the model, then tell the turn what it replied."""
+
+    request: Request
 
 
-def answer(tenant_id: int, conversation_id: int, *, backend: Backend) -> None:
-    """Take the conversation's turn if there is one to take. A failing model postpones it; nothing has left the house then."""
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The turn is out of this worker's hands; `more_waits` if the conversation's next one may be taken at once."""
+
+    more_waits: bool = False
+
+
+Move = AskModel | OutsideCall | Over
+
+
+def begin(tenant_id: int, conversation_id: int, toolbox: Toolbox = NO_TOOLS) -> "Turning | None":
+    """Take the conversation's turn, if there is one to take, and go as far as the first call."""
     system = system_actor(tenant_id, "worker")
-    conversation = _conversation(conversation_id, system)
-    if conversation is None or not _is_ours(conversation.agent):
-        return
-    agent = conversation.agent
-    # What arrives while the model thinks is answered next, without waiting for the sweep.
-    while not _is_stopped(conversation, system) and (claimed := claim(conversation_id, actor=system)):
-        if not _finished(claimed, agent, system, backend):
+    claimed = claim(conversation_id, actor=system)
+    if claimed is None:
+        return None
+    turning = Turning(claimed, toolbox, system)
+    turning.go(turning.start)
+    return turning
+
+
+@dataclass(slots=True)
+class Turning:
+    """A turn in the hands of one worker. `move` says what to do next; whoever does it reports through `go`."""
+
+    claimed: Claim
+    toolbox: Toolbox
+    system: Actor
+    move: Move = field(default=Over())
+    asked: Asked | None = None
+    said: Said | None = None
+    answers: dict[int, KeptCall] = field(default_factory=dict)
+    new_calls: list[JsonObject] = field(default_factory=list)
+    new_tools: list[JsonObject] = field(default_factory=list)
+    loop: Loop = field(init=False)
+    caller: Caller = field(init=False)
+
+    @property
+    def turn(self) -> Turn:
+        """The row, as it was claimed."""
+        return self.claimed.turn
+
+    def go(self, report: Callable[[], None]) -> None:
+        """Take in what happened; afterwards `move` says what to do next. The database's own failures are raised on."""
+        try:
+            self._guarded(report)
+        except FenceLost:
+            logger.warning("turn taken over by another worker", extra={"turn_id": self.turn.pk})
+            self.move = Over()
+
+    def _guarded(self, report: Callable[[], None]) -> None:
+        try:
+            report()
+        except BackendError as error:
+            self._put_off(error)
+        except (TurnFailed, PrefixChanged) as error:
+            self._give_up(error.code, str(error))
+        except Stopped:
+            self._lay_down()
+        except (FenceLost, InterfaceError, OperationalError):
+            # Without the database nothing can be said; the lease brings the turn back.
+            raise
+        except Exception as error:  # noqa: BLE001  # the worker's edge: the text may quote a customer and stays out of logs
+            logger.error("turn failed", extra={"turn_id": self.turn.pk, "error": type(error).__name__})
+            self._give_up("unexpected", f"The worker met {type(error).__name__}.")
+
+    def failed(self, error: Exception) -> None:
+        """The call came to nothing."""
+        raise error
+
+    def let_go(self) -> None:
+        """Give the turn back as it stands; whoever takes it next follows no crash."""
+        postpone(self.turn, self.turn.failure_code, self.turn.failure, 0, self.turn.tries, actor=self.system)
+        self.move = Over()
+
+    def start(self) -> None:
+        """Open or find the session, replay what was kept, and see what comes next."""
+        kept = self.claimed.asked
+        self.asked = Asked.kept(kept) if kept else asked_of(self.claimed, actor=self.system)
+        if self.claimed.is_spent:
+            raise TurnFailed("attempts_spent", "The workers that took this turn died, or it waited longer than a day.")
+        self._open()
+        behind = resumed(self.claimed.kept)
+        for step in behind.steps:
+            self.loop.add(step)
+            self.caller.recall(step.calls)
+        if behind.last is None:
+            self.move = AskModel(self.loop.request())
+        else:
+            self.said, self.answers = behind.last, dict(behind.calls)
+            self.caller.recall(kept.call for kept in self.answers.values() if not kept.is_open)
+            self._go_on()
+
+    def _open(self) -> None:
+        conversation, agent = self.claimed.conversation, self.claimed.agent
+        identity = agent_actor(agent.tenant_id, agent.pk, agent.service_user_id, agent.key)
+        identity = identity.serving(conversation.end_user_key)
+        frozen = self._session(identity)
+        account = Account(frozen, agent.model or settings.DEFAULT_MODEL, conversation.pk, self.system)
+        self.loop = Loop(account, agent.max_steps, settings.TURN_DEADLINE_SECONDS)
+        self.loop.open(history_of(conversation, actor=self.system), self.asked.wire if self.asked else {})
+        names = frozen.session.tool_names
+        self.caller = Caller(
+            house={tool.name: tool for tool in HOUSE_TOOLS if tool.name in names},
+            toolbox=Toolbox({name: tool for name, tool in self.toolbox.tools.items() if name in names}),
+            frozen={tool.name: tool for tool in frozen.definitions},
+            context=Context(identity, agent.pk, conversation, frozen.session.snapshot_at),
+            before_keeping=partial(refuse_if_frozen, conversation, actor=self.system),
+        )
+
+    def _session(self, identity: Actor) -> Frozen:
+        """The session of the steps behind, else the running one, else a new one, in one commit with the turn that enters it."""
+        with acting(self.system):
+            hold(self.turn)
+            if self.claimed.kept and self.turn.session:
+                return thawed(self.turn.session)
+            frozen = session_of(
+                self.claimed.conversation,
+                self.claimed.agent,
+                system=self.system,
+                agent_actor=identity,
+                now=timezone.now(),
+                outside=self.toolbox.definitions,
+            )
+            enter_session(self.turn, frozen.session, actor=self.system)
+            return frozen
+
+    def took_reply(self, reply: Reply) -> None:
+        """The model has answered: its tools are called, or its words leave the house."""
+        account, planned = self.loop.account, self.loop.planned
+        if planned is None:
+            raise ValueError("A reply came to a turn that has asked nothing.")
+        said = self.loop.heard(reply)
+        notes = notes_of(planned, reply, account)
+        account.keep(planned, reply)
+        self.new_calls = [call_row(said, reply, notes, self.asked if said.number == 1 else None)]
+        self.said, self.answers = said, {}
+        self._go_on()
+
+    def took_result(self, call: OutsideCall, outcome: Outcome) -> None:
+        """An outside call came back, or nobody knows what became of it."""
+        told = LOST if outcome.is_unknown else outcome
+        end_call(self.turn, call.step, call.place, told, actor=self.system)
+        self.answers[call.place] = KeptCall(told.answering(call.begun))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        said = self.said
+        if said is None:
+            raise ValueError("A turn goes on behind an answer of the model.")
+        refuse_unfit(said)
+        if not said.goes_on:
+            self._reply(said)
+        elif self._have_called(said):
+            self.loop.add(said.with_calls(tuple(self.answers[place].call for place in sorted(self.answers))))
+            if not self._keep(self.loop.asking):
+                raise Stopped
+            self.move = AskModel(self.loop.request())
+
+    def _reply(self, said: Said) -> None:
+        if self.asked is None:
+            raise ValueError("A turn replies to what it was asked.")
+        steps = [*self.loop.steps, said.with_calls(())]
+        closed = close(self.claimed, self.asked, steps, REPLIED, self.new_calls, actor=self.system)
+        self.move = Over(closed.more_waits)
+
+    def _have_called(self, said: Said) -> bool:
+        """Call what the answer wants called, in its order; false where the turn waits for an outside call."""
+        for place, use in enumerate(said.uses):
+            known = self.answers.get(place)
+            if known and not known.is_open:
+                continue
+            outside = self.caller.toolbox.tools.get(use.name)
+            call = OutsideCall(outside, said.number, place, use, self._key(said.number, place)) if outside else None
+            if not (self._again(call, known, place, said) if known else self._call(call, use, place, said)):
+                return False
+        return True
+
+    def _call(self, outside: OutsideCall | None, use: ToolUse, place: int, said: Said) -> bool:
+        if refused := self.caller.refused(use):
+            self._note(said.number, place, refused, ToolStep.Repeats.READS)
+        elif outside:
+            row = tool_row(said.number, place, outside.begun, outside.tool.repeats, ToolStep.State.BEGUN)
+            self.new_tools.append(row)
+            self._keep(said.number)
+            self.move = outside
+            return False
+        elif self.caller.house[use.name].reads:
+            self._note(said.number, place, self.caller.made(use), ToolStep.Repeats.READS)
+        else:
+            with acting(self.system):
+                hold(self.turn)
+                self._note(said.number, place, self.caller.made(use), ToolStep.Repeats.OWN)
+                self._keep(said.number)
+        return True
+
+    def _again(self, outside: OutsideCall | None, known: KeptCall, place: int, said: Said) -> bool:
+        """A call that was begun and never ended: made again where that is safe, else nobody knows what it did."""
+        if outside and known.may_be_repeated and outside.tool.repeats is not ToolStep.Repeats.UNSAFE:
+            self.move = outside
+            return False
+        end_call(self.turn, said.number, place, LOST, actor=self.system)
+        self.answers[place] = KeptCall(LOST.answering(known.call))
+        return True
+
+    def _note(self, step: int, place: int, call: ToolCall, repeats: ToolStep.Repeats) -> None:
+        self.new_tools.append(tool_row(step, place, call, repeats, ToolStep.State.DONE))
+        self.answers[place] = KeptCall(call)
+
+    def _keep(self, asking: int) -> bool:
+        may_go_on = keep(self.turn, self.new_calls, self.new_tools, asking, actor=self.system)
+        self.new_calls, self.new_tools, self.turn.tries = [], [], 0
+        return may_go_on
+
+    def _key(self, step: int, place: int) -> str:
+        return f"{self.turn.pk}:{self.turn.round}:{step}:{place}"
+
+    def _give_up(self, code: str, sentence: str) -> None:
+        ending = Ending(Turn.Status.FAILED, Turn.Outcome.SILENT, code, sentence)
+        self.move = Over(close(self.claimed, self.asked, (), ending, self.new_calls, actor=self.system).more_waits)
+
+    def _put_off(self, error: BackendError) -> None:
+        """Wait where time or an operator can help."""
+        if error.who_acts is WhoActs.DEVELOPER:
+            self._give_up(error.code, str(error))
             return
+        tries = self.turn.tries + 1
+        seconds = retry_after(tries, error.retry_after_seconds)
+        postpone(self.turn, error.code, str(error), seconds, tries, actor=self.system)
+        self.move = Over()
 
-
-def _is_stopped(conversation: Conversation, system: Actor) -> bool:
-    """While an operator holds it, no turn begins and none that waits grows older; the sweep takes it up afterwards."""
-    try:
-        refuse_if_stopped(conversation, actor=system)
-    except Stopped as stop:
-        logger.info("turn waits", extra={"conversation_id": conversation.pk, "code": stop.code})
-        return True
-    return False
-
-
-def _finished(claimed: Claim, agent: Agent, system: Actor, backend: Backend) -> bool:
-    asked = _asked(claimed, agent, system)
-    if claimed.is_spent:
-        give_up(
-            claimed,
-            asked,
-            "attempts_spent",
-            "The workers that took this turn died, or it waited longer than a day.",
-            actor=system,
+    def _lay_down(self) -> None:
+        """An operator stopped it: what is paid for is kept, and the sweep takes it up when they let go."""
+        if self.new_calls:
+            self._keep(self.loop.asking)
+        postpone(
+            self.turn, Stopped.code, why_stopped(self.claimed.conversation, actor=self.system), 0, actor=self.system
         )
-        return True
-    try:
-        _answer(claimed, asked, agent, system, backend)
-    except BackendError as error:
-        return _put_off(claimed, asked, error, system)
-    except (TurnFailed, PrefixChanged) as error:
-        give_up(claimed, asked, error.code, str(error), actor=system)
-    except Stopped as stop:
-        postpone(claimed.turn, stop.code, str(stop), 0, actor=system)
-        return False
-    except FenceLost:
-        logger.warning("turn taken over by another worker", extra={"turn_id": claimed.turn.pk})
-        return False
-    except (InterfaceError, OperationalError):
-        # The database itself is away; the lease brings the turn back.
-        raise
-    except Exception as error:  # noqa: BLE001  # the worker's edge: the text may quote a customer and stays out of logs
-        logger.error("turn failed", extra={"turn_id": claimed.turn.pk, "error": type(error).__name__})
-        give_up(claimed, asked, "unexpected", f"The worker met {type(error).__name__}.", actor=system)
-    return True
-
-
-def _put_off(claimed: Claim, asked: Asked, error: BackendError, system: Actor) -> bool:
-    """Wait where time or an operator can help; say whether the turn has ended."""
-    if error.who_acts is WhoActs.DEVELOPER:
-        give_up(claimed, asked, error.code, str(error), actor=system)
-        return True
-    seconds = retry_after(claimed.turn.attempts, error.retry_after_seconds)
-    postpone(claimed.turn, error.code, str(error), seconds, actor=system)
-    return False
-
-
-def _answer(claimed: Claim, asked: Asked, agent: Agent, system: Actor, backend: Backend) -> None:
-    conversation, turn = claimed.conversation, claimed.turn
-    identity = agent_actor(agent.tenant_id, agent.pk, agent.service_user_id, agent.key).serving(
-        conversation.end_user_key
-    )
-    frozen = session_of(conversation, agent, system=system, agent_actor=identity, now=timezone.now())
-    enter_session(turn, frozen.session, actor=system)
-    account = Account(frozen, agent.model or settings.DEFAULT_MODEL, conversation.pk, system)
-    loop = Loop(
-        backend=backend,
-        account=account,
-        tools=tuple(tool for tool in HOUSE_TOOLS if tool.name in frozen.session.tool_names),
-        context=Context(identity, agent.pk, conversation, frozen.session.snapshot_at),
-        max_steps=agent.max_steps,
-        deadline_seconds=settings.TURN_DEADLINE_SECONDS,
-        on_reply=partial(_note, turn, account),
-        before_call=partial(refuse_if_stopped, conversation, actor=system),
-        before_keeping=partial(refuse_if_frozen, conversation, actor=system),
-    )
-    steps = loop.run(history_of(conversation, actor=system), asked.wire)
-    refuse_if_stopped(conversation, actor=system)
-    close(claimed, asked, steps, actor=system)
-
-
-def _asked(claimed: Claim, agent: Agent, system: Actor) -> Asked:
-    """The user turn: what arrived, under what varies from turn to turn (R127, R139)."""
-    with acting(system):
-        zone = zone_now(system)
-        line_cards: tuple[LineCard, ...] = omitted_if_unreadable(
-            "line cards", lambda: _line_cards(claimed, agent, system), ()
-        )
-    conversation = claimed.conversation
-    now = timezone.localtime(timezone=zone)
-    turned = user_turn(
-        TurnInput(
-            events=tuple(_event(event, conversation) for event in claimed.events),
-            now_line=date_line(now) if agent.tells_time else None,
-            off_the_record=conversation.off_the_record,
-            send_mode=SendMode.AUTONOMOUS if agent.learns else None,
-            line_cards=line_cards,
-        )
-    )
-    wire = canonical_object({"role": "user", "content": [{"type": "text", "text": turned.text}]})
-    return Asked(wire, turned.part)
-
-
-def _line_cards(claimed: Claim, agent: Agent, system: Actor) -> tuple[LineCard, ...]:
-    """Who is in charge of the lines that these events came in on, where that is not the agent's default (R187)."""
-    keys = sorted({event.line_key for event in claimed.events if event.line_key})
-    if not keys or not agent.learns:
-        return ()
-    cards = tuple(IdentityCard.objects.visible_to(system).filter(agent_id=agent.pk, line_key__in=keys))
-    known = stamps(cards, agent.tenant_id)
-    return tuple(card for row in cards if (card := line_card(row, known)))
-
-
-def _event(event: InboundEvent, conversation: Conversation) -> Event:
-    kind = KINDS[InboundEvent.Kind(event.kind)]
-    source = Source(InboundEvent._meta.label_lower, event.pk, 1, "text", taint=Taint.CUSTOMER_DERIVED)
-    if kind is EventKind.OPERATOR:
-        sender = event.sent_by or "operator"
-        source = replace(source, author=sender, approver=sender, taint=Taint.OPERATOR)
-        return Event(kind, event.text, event.received_at, line=event.line_key, source=source)
-    if conversation.channel == SMS:
-        kind = EventKind.SMS
-    source = replace(source, author=conversation.end_user_key)
-    return Event(
-        kind, event.text, event.received_at, event.sender_name, conversation.end_user_key, event.line_key, source
-    )
-
-
-def _note(turn: Turn, account: Account, step: int, reply: Reply, planned: Planned) -> None:
-    note_call(turn, step, reply, notes_of(planned, reply, account), actor=account.actor)
-    account.keep(planned, reply)
-
-
-def _conversation(conversation_id: int, system: Actor) -> Conversation | None:
-    with acting(system):
-        return Conversation.objects.visible_to(system).filter(pk=conversation_id).select_related("agent").first()
-
-
-def _is_ours(agent: Agent) -> bool:
-    """`AGENT_KEY=tenant/agent` restricts a worker to one agent; unset, it serves every agent (R002, R011, Z-17)."""
-    if not settings.AGENT_KEY:
-        return True
-    tenant_key, _, agent_key = settings.AGENT_KEY.partition("/")
-    with acting(system_actor(agent.tenant_id)):
-        return (agent.tenant.key, agent.key) == (tenant_key, agent_key)
+        self.move = Over()

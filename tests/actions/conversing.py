@@ -6,8 +6,8 @@ from apps.conversations.actions import receive_message
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.governance.acting import acting
 from apps.llm.backend import Backend
+from apps.runtime.driving import answer
 from apps.runtime.models import Session, Turn
-from apps.runtime.turn import answer
 from tests.factories import World
 from tests.standing_in import StandIn
 
@@ -83,7 +83,7 @@ def sessions(world: World, conversation: Conversation | int) -> list[Session]:
 def lease_runs_out(world: World, turn: Turn) -> None:
     """Time passes until another worker may take the turn."""
     with acting(world.system):
-        Turn.objects.filter(pk=turn.pk).update(lease_until=turn.started_at)
+        Turn.objects.filter(pk=turn.pk).update(lease_until=turn.started_at, run_at=turn.started_at)
 
 
 def tool(name: str, **arguments: object) -> dict[str, object]:

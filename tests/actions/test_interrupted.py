@@ -9,9 +9,9 @@ from apps.conversations.models import Message
 from apps.governance.acting import acting
 from apps.llm.backend import JsonObject, Reply, Request, StopReason, ToolUse, Usage
 from apps.memory.models import AgentMemory
-from apps.runtime.journal import claim
+from apps.runtime.claims import claim
+from apps.runtime.driving import answer
 from apps.runtime.models import Turn
-from apps.runtime.turn import answer
 from tests.actions.conversing import lines, say, take, tell
 from tests.factories import World, make_world
 from tests.standing_in import StandIn

@@ -16,9 +16,9 @@ from apps.memory.actions import amend_memory, amend_profile
 from apps.memory.models import AgentMemory
 from apps.personas.actions import propose_patch
 from apps.prompt.derived import NOTHING_HEARD
+from apps.runtime.driving import answer
 from apps.runtime.models import Turn
 from apps.runtime.rules import PATIENCE
-from apps.runtime.turn import answer
 from apps.skills.models import Skill
 from apps.switches.actions import lift_switch, throw_switch
 from apps.switches.models import Switch
@@ -90,12 +90,18 @@ def test_a_running_turn_stops_before_its_next_model_call_and_is_resumed(world: W
     assert turn.failure == "Answering is paused for every agent."
     # A day goes by; whoever was held has not grown old by itself.
     with acting(world.system):
-        Turn.objects.filter(pk=turn.pk).update(started_at=timezone.now() - 2 * PATIENCE)
+        long_ago = timezone.now() - 2 * PATIENCE
+        Turn.objects.filter(pk=turn.pk).update(lease_until=long_ago, deadline_at=long_ago + PATIENCE)
         [switch] = Switch.objects.visible_to(world.system).on()
     lift_switch(switch, actor=world.operator)
     standin.play(reply("Sorry for the wait."))
     take(world, event, standin.backend)
-    assert lines(world, event.conversation_id) == [("customer", "Hello"), ("agent", "Sorry for the wait.")]
+    # The call of the tool before the stop is behind it, not repeated.
+    assert lines(world, event.conversation_id) == [
+        ("customer", "Hello"),
+        ("agent", ""),
+        ("agent", "Sorry for the wait."),
+    ]
 
 
 def test_a_reply_written_while_sending_was_paused_does_not_leave(world: World, standin: StandIn) -> None:
@@ -105,7 +111,14 @@ def test_a_reply_written_while_sending_was_paused_does_not_leave(world: World, s
     answer(world.tenant.pk, event.conversation_id, backend=model)
     with acting(world.system):
         assert not Message.objects.exists()
-    assert turn_of(world, event).failure_code == "stopped"
+    turn = turn_of(world, event)
+    assert turn.failure_code == "stopped"
+    with acting(world.operator):
+        [switch] = Switch.objects.visible_to(world.operator).on()
+    lift_switch(switch, actor=world.operator)
+    answer(world.tenant.pk, event.conversation_id, backend=model)
+    assert lines(world, event.conversation_id) == [("customer", "Hello"), ("agent", "Too late.")]
+    assert len(model.asked) == 1, "what was paid for is not asked again"
 
 
 def test_a_switch_reaches_no_further_than_it_says(world: World, standin: StandIn) -> None:

@@ -7,10 +7,10 @@ from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import InboundEvent, Message
 from apps.governance.acting import acting
 from apps.llm.backend import BadRequest, Reply, Request
-from apps.runtime.journal import claim
+from apps.runtime.claims import claim
+from apps.runtime.driving import answer
 from apps.runtime.models import ModelCall, Turn
 from apps.runtime.rules import CRASHES_PER_TURN, PATIENCE
-from apps.runtime.turn import answer
 from tests.actions.conversing import fault, lease_runs_out, lines, reply, say, take, tell, tool, turn_of
 from tests.factories import World, make_persona, make_world
 from tests.standing_in import StandIn
@@ -138,7 +138,7 @@ def test_a_turn_is_given_up_after_a_day_and_keeps_what_the_customer_wrote(world:
     event = tell(world, "Hello")
     turn = take(world, event, standin.backend)
     with acting(world.system):
-        Turn.objects.filter(pk=turn.pk).update(started_at=turn.started_at - PATIENCE)
+        Turn.objects.filter(pk=turn.pk).update(deadline_at=turn.deadline_at - PATIENCE)
     lease_runs_out(world, turn)
     turn = take(world, event, standin.backend)
     assert (turn.status, turn.failure_code) == (Turn.Status.FAILED, "attempts_spent")

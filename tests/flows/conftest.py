@@ -87,6 +87,10 @@ class House:
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
 
+    def end(self, name: str) -> None:
+        """Ask a process to stop, and wait until it has."""
+        stop(self.running.pop(name), signal.SIGTERM, READY_SECONDS)
+
     def run(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
         """Run a command of the product in this house."""
         command = [sys.executable, *words]
@@ -157,7 +161,7 @@ def _environment(home: Path, database: str, postgres: Postgres, valkey: Valkey, 
         "PRECEPTOR_HOME": str(home),
         "SECRET_KEY": settings.SECRET_KEY,
         "SWEEP_INTERVAL_SECONDS": str(SWEEP_SECONDS),
-        "TURN_LEASE_SECONDS": "10",
+        "TURN_LEASE_SECONDS": "3",
         "PYTHONUNBUFFERED": "1",
         "NO_PROXY": f"{HOST},localhost",
     }

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.utils import timezone
 
 from apps.conversations.models import InboundEvent, Message
 from apps.demo.visitor import Visitor
@@ -52,7 +53,6 @@ def asked(house: House) -> int:
 def test_killed_workers_turn_is_finished_by_another_once(house: House, world: World) -> None:
     silence(house, 30)
     house.start_worker()
-    house.start_beat()
     event = make_event(world)
     house.await_ready()
     assert wait_until(lambda: asked(house) == 1, FINISHED_SECONDS, 0.1), "the worker never called the model"
@@ -62,30 +62,48 @@ def test_killed_workers_turn_is_finished_by_another_once(house: House, world: Wo
     assert wait_until(lambda: answered(world, event) is not None, FINISHED_SECONDS, 0.2)
     with acting(world.system):
         turn = Turn.objects.get()
-        assert (turn.attempts, turn.fence) == (2, 2)
+        assert (turn.attempts, turn.fence, turn.crashes) == (2, 2, 1)
         replies = Message.objects.filter(sender=Message.Sender.AGENT).exclude(text="")
         assert [reply.pk for reply in replies] == [turn.reply_id]
 
 
-def test_message_whose_wake_up_call_was_lost_is_answered_by_the_sweep(house: House, world: World) -> None:  # R118, R126
+def test_message_whose_wake_up_call_was_lost_is_answered_all_the_same(house: House, world: World) -> None:  # R118, R126
     house.start_web()
     house.await_ready()
     event = post(house, world)
     assert house.broker.llen("celery") == 1
     house.broker.flushall()
-    house.start_worker()
-    house.await_ready()
     assert answered(world, event) is None
-    house.start_beat()
+    house.start_worker()
     assert wait_until(lambda: answered(world, event) is not None, FINISHED_SECONDS, 0.2)
     with acting(world.system):
         assert Turn.objects.count() == 1
 
 
-def test_message_is_taken_while_the_broker_is_away(house: House, world: World) -> None:  # R118
+def test_a_worker_that_is_told_to_stop_gives_its_turn_back_at_once(house: House, world: World) -> None:
+    silence(house, 30)
+    house.env["TURN_DRAIN_SECONDS"] = "1"
+    house.start_worker()
+    event = make_event(world)
+    house.await_ready()
+    assert wait_until(lambda: asked(house) == 1, FINISHED_SECONDS, 0.1), "the worker never called the model"
+    house.end("worker")
+    with acting(world.system):
+        turn = Turn.objects.get()
+        assert (turn.status, turn.is_released, turn.lease_until <= timezone.now()) == (Turn.Status.RUNNING, True, True)
+    house.start_worker()
+    assert wait_until(lambda: answered(world, event) is not None, FINISHED_SECONDS, 0.2)
+    with acting(world.system):
+        turn = Turn.objects.get()
+        assert (turn.attempts, turn.crashes) == (2, 0)
+
+
+def test_message_is_taken_and_answered_while_the_broker_is_away(house: House, world: World) -> None:  # R118
     house.env["REDIS_URL"] = house.env["REDIS_URL"].replace("valkey.sock", "nowhere.sock")
     house.start_web()
     house.await_ready()
     event = post(house, world)
     with acting(world.system):
         assert (event.turn_id, event.text) == (None, "Hello there.")
+    house.start_worker()
+    assert wait_until(lambda: answered(world, event) is not None, FINISHED_SECONDS, 0.2)

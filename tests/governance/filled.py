@@ -16,12 +16,12 @@ from apps.governance.models import Proposal
 from apps.governance.proposals import Verdict
 from apps.governance.tiers import Tier
 from apps.learning.extraction import extract
-from apps.llm.backend import Backend
+from apps.llm.backend import Backend, JsonObject, Reply, Request, StopReason, ToolUse, Usage
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.restoration.actions import make_checkpoint
-from apps.runtime.turn import answer
+from apps.runtime.driving import answer
 from apps.skills.actions import approve_skill, count_use
 from apps.skills.models import Skill
 from apps.switches.actions import lift_switch
@@ -64,6 +64,22 @@ class Filled:
     open: Conversation
 
 
+@dataclass
+class Looking:
+    """A model that looks at the skills before it answers."""
+
+    backend: Backend
+    has_looked: bool = False
+
+    def complete(self, request: Request) -> Reply:
+        if self.has_looked:
+            return self.backend.complete(request)
+        self.has_looked = True
+        use: JsonObject = {"type": "tool_use", "id": "toolu_1", "name": "list_skills", "input": {}}
+        wish = ToolUse("toolu_1", "list_skills", {})
+        return Reply("msg_1", "stand-in", StopReason.TOOL_USE, (use,), "", (wish,), Usage(9, 3), stand_in=True)
+
+
 def fill(backend: Backend) -> Filled:
     """One turn, one use of a skill, one proposal, one extraction, and a row of every noun."""
     world = make_world()
@@ -75,7 +91,7 @@ def fill(backend: Backend) -> Filled:
     make_checkpoint("Before the sale", actor=world.operator, agent_id=world.agent.pk)
     proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
     event = make_event(world)
-    answer(world.tenant.pk, event.conversation_id, backend=backend)
+    answer(world.tenant.pk, event.conversation_id, backend=Looking(backend))
     resolved = make_conversation(world)
     resolve_conversation(resolved, actor=world.bot, outcome=Conversation.Outcome.UNSOLVED)
     extract(resolved.pk, actor=world.system, backend=backend)

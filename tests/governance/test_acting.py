@@ -4,7 +4,7 @@ import pytest
 from django.conf import settings
 from django.db import connection, transaction
 
-from apps.governance.acting import acting, acting_actor, outside, tenant_id_named
+from apps.governance.acting import acting, acting_actor, one_shot, outside, tenant_id_named
 from apps.governance.actors import Actor
 from apps.memory.models import CustomerProfile
 from tests.factories import World, make_profile, make_world
@@ -106,4 +106,15 @@ def test_outside_leaves_a_transaction_that_is_to_be_rolled_back_alone(world: Wor
         with outside():
             assert present() == NOBODY
             transaction.set_rollback(True)
+        assert present() == expected(world.operator, "operator")
+
+
+WHO = "SELECT current_setting('role'), current_setting('app.tenant'), count(*) FROM memory_customerprofile"
+
+
+def test_one_statement_in_a_transaction_is_a_part_of_it_and_leaves_the_actor_as_it_was(world: World) -> None:
+    make_profile(world)
+    with acting(world.operator):
+        [(role, tenant, seen)] = one_shot(world.system, WHO, {})
+        assert (role, tenant, seen) == (expected(world.system, "worker")[0], str(world.tenant.pk), 1)
         assert present() == expected(world.operator, "operator")

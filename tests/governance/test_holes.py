@@ -221,7 +221,7 @@ def test_the_definer_functions_are_the_only_code_with_rights_of_its_own() -> Non
 
 
 OUTLIVING = re.compile(
-    r"pg_advisory_lock\(|set_config\([^)]*,\s*false\s*\)|\bSET\s+SESSION|\bSET\s+ROLE|\bLISTEN\s|WITH\s+HOLD|CREATE\s+TEMP",
+    r"pg_advisory_lock\(|set_config\([^)]*,\s*false\s*\)|\bSET\s+SESSION\b|\bSET\s+ROLE|\bLISTEN\s|WITH\s+HOLD|CREATE\s+TEMP",
     re.IGNORECASE,
 )
 

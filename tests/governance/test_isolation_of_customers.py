@@ -8,10 +8,10 @@ from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.learning.extraction import extract
-from apps.runtime.turn import answer
+from apps.runtime.driving import answer
 from tests.factories import World, make_conversation, make_event, make_profile
 from tests.governance.attempts import NO_RIGHT, attempt
-from tests.governance.filled import fill
+from tests.governance.filled import Looking, fill
 from tests.governance.tables import TenantTable, tenant_tables
 from tests.standing_in import StandIn
 
@@ -49,8 +49,8 @@ def everything(world: World) -> Mapping[str, set[int]]:
 def live_as_another_customer(world: World, standin: StandIn) -> None:
     """A profile, a conversation with turns, one that was resolved and looked at, and one that waits."""
     make_profile(world, OTHERS, preferences="Only by telephone.")
-    event = make_event(world, "I am somebody else.", end_user_key=OTHERS)
-    answer(world.tenant.pk, event.conversation_id, backend=standin.backend)
+    event = make_event(world, "I am somebody else. Can I get a refund?", end_user_key=OTHERS)
+    answer(world.tenant.pk, event.conversation_id, backend=Looking(standin.backend))
     resolved = make_conversation(world, OTHERS)
     resolve_conversation(resolved, actor=world.operator, outcome=Conversation.Outcome.UNSOLVED)
     extract(resolved.pk, actor=world.system, backend=standin.backend)
@@ -80,7 +80,14 @@ def test_in_a_turn_no_table_shows_a_row_of_another_customer(standin: StandIn) ->
             "conversations_message",
             "memory_customerprofile",
         ),
-        *("runtime_session", "runtime_sessionpart", "runtime_turn", "runtime_modelcall", "learning_extraction"),
+        *(
+            "runtime_session",
+            "runtime_sessionpart",
+            "runtime_turn",
+            "runtime_modelcall",
+            "runtime_toolstep",
+            "learning_extraction",
+        ),
     } <= walled
 
 

@@ -17,9 +17,9 @@ from apps.personas.models import Persona, StandingRule
 from apps.restoration.models import Checkpoint
 from apps.restoration.plan import MomentTarget, RowTarget, Target, plan
 from apps.restoration.restoring import restore
+from apps.runtime.driving import answer
 from apps.runtime.house_tools import HOUSE_TOOLS, Context
 from apps.runtime.sessions import open_session
-from apps.runtime.turn import answer
 from apps.skills.models import Skill
 from tests.machine.chosen import Chosen
 from tests.machine.stage import NothingToDo, approved_skills, open_conversations

@@ -9,13 +9,14 @@ from django.utils import timezone
 
 from apps.conversations.models import InboundEvent
 from apps.governance.acting import acting
-from apps.llm.backend import Reply, StopReason, Usage
-from apps.prompt.segments import Part, Segment
+from apps.llm.backend import JsonObject, Reply, StopReason, Usage
+from apps.prompt.segments import Part, Segment, encode_segments
 from apps.prompt.values import Slot
-from apps.runtime.journal import Asked, CallNotes, claim, close, enter_session, give_up, note_call
+from apps.runtime.claims import claim
+from apps.runtime.journal import Asked, CallNotes, Ending, call_row, close, enter_session, keep
 from apps.runtime.models import Session, Turn
 from apps.runtime.sessions import session_of
-from apps.runtime.steps import Step
+from apps.runtime.steps import Said, Step
 from apps.tenants.models import User
 from tests.factories import World
 
@@ -91,11 +92,10 @@ def answer_event(world: World, event: InboundEvent, text: str = "Done.") -> Turn
         claimed.conversation, world.agent, system=world.system, agent_actor=world.bot, now=timezone.now()
     )
     enter_session(claimed.turn, frozen.session, actor=world.system)
-    usage = Usage(120, 30, 900, 40, 5)
-    reply = Reply("msg_1", "stand-in", StopReason.END_TURN, (), text, (), usage, stand_in=True)
-    for step in (1, 2):
-        note_call(claimed.turn, step, reply, _notes(frozen.session), actor=world.system)
-    close(claimed, _asked(event), [Step(text, {"role": "assistant", "content": text})], actor=world.system)
+    said: JsonObject = {"role": "assistant", "content": text}
+    keep(claimed.turn, [_call(1, text, said, frozen.session)], [], 2, actor=world.system)
+    last = _call(2, text, said, frozen.session)
+    close(claimed, _asked(event), [Step(text, said)], calls=[last], actor=world.system)
     with acting(world.system):
         claimed.turn.refresh_from_db()
     return claimed.turn
@@ -105,8 +105,14 @@ def fail_event(world: World, event: InboundEvent) -> Turn:
     """A turn that ends without a reply."""
     claimed = claim(event.conversation_id, actor=world.system)
     assert claimed is not None
-    give_up(claimed, _asked(event), "overloaded", "The provider has no capacity just now.", actor=world.system)
+    ending = Ending(Turn.Status.FAILED, Turn.Outcome.SILENT, "overloaded", "The provider has no capacity just now.")
+    close(claimed, _asked(event), (), ending, actor=world.system)
     return claimed.turn
+
+
+def _call(step: int, text: str, said: JsonObject, session: Session) -> JsonObject:
+    reply = Reply("msg_1", "stand-in", StopReason.END_TURN, (), text, (), Usage(120, 30, 900, 40, 5), stand_in=True)
+    return call_row(Said(step, text, said, "end_turn"), reply, _notes(session), None)
 
 
 def _notes(session: Session) -> CallNotes:
@@ -117,4 +123,4 @@ def _notes(session: Session) -> CallNotes:
 
 def _asked(event: InboundEvent) -> Asked:
     said = Part(Slot.TURN, (Segment(event.text, None, "event"),))
-    return Asked({"role": "user", "content": event.text}, said)
+    return Asked({"role": "user", "content": event.text}, encode_segments(said))

@@ -1,0 +1,36 @@
+"""A turn driven to its end by one thread that waits for the model: for tests, commands and eager runs."""
+
+import asyncio
+from functools import partial
+
+from apps.llm.backend import Backend
+from apps.runtime.outside import NO_TOOLS, OutsideCall, Toolbox
+from apps.runtime.turn import AskModel, Over, Turning, begin
+
+TOOL_SECONDS = 30.0
+
+
+def answer(tenant_id: int, conversation_id: int, *, backend: Backend, toolbox: Toolbox = NO_TOOLS) -> None:
+    """Answer what waits in a conversation, and what arrives meanwhile. A failing model postpones the turn."""
+    while (turning := begin(tenant_id, conversation_id, toolbox)) and _more_waits(turning, backend):
+        pass
+
+
+def _more_waits(turning: Turning, backend: Backend) -> bool:
+    while True:
+        match turning.move:
+            case AskModel() as asking:
+                turning.go(partial(_ask, turning, asking, backend))
+            case OutsideCall() as call:
+                turning.go(partial(_call, turning, call))
+            case Over(more_waits=more_waits):
+                return more_waits
+
+
+def _ask(turning: Turning, asking: AskModel, backend: Backend) -> None:
+    turning.took_reply(backend.complete(asking.request))
+
+
+def _call(turning: Turning, call: OutsideCall) -> None:
+    called = call.tool.call(call.use.arguments, key=call.key, timeout_seconds=TOOL_SECONDS)
+    turning.took_result(call, asyncio.run(called))

@@ -1,0 +1,215 @@
+"""The turns of one worker process: one event loop that waits for models and tools, and a few threads for the database.
+
+The loop itself asks the database what is due; a wake-up call from outside only shortens the wait. Every waiting turn costs a
+task and its prompt, no thread and no connection (MEASUREMENTS A6).
+"""
+
+import asyncio
+import logging
+import random
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from django.db import DatabaseError, InterfaceError, connections
+
+from apps.llm.backend import AsyncBackend
+from apps.runtime.beating import Holding, beat_all
+from apps.runtime.fairness import Fair
+from apps.runtime.outside import NO_TOOLS, OutsideCall, Toolbox
+from apps.runtime.turn import AskModel, Over, Turning, begin
+from apps.tenants.due import due_work
+
+logger = logging.getLogger(__name__)
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+TOOL_SECONDS = 30.0
+# No two workers ask what is due in the same moment for long.
+JITTER = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one process takes on: turns at once, threads for the database, seconds between two looks and of a lease."""
+
+    in_flight: int
+    threads: int
+    poll_seconds: float
+    lease_seconds: float
+
+
+class Engine:
+    """Answers whatever is due until it is stopped."""
+
+    def __init__(self, make_backend: Callable[[], AsyncBackend], limits: Limits, toolbox: Toolbox = NO_TOOLS) -> None:
+        self.limits, self.toolbox = limits, toolbox
+        self._make_backend = make_backend
+        self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="turns")
+        # Turns that end go before turns that begin.
+        self._beginning = asyncio.Semaphore(max(1, limits.threads // 2))
+        self._fair = Fair(limits.in_flight)
+        self._held: dict[int, Holding] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._woken = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._is_draining = False
+        self._drain_seconds = 0.0
+        self._up = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="turn engine", daemon=True)
+
+    def start(self) -> None:
+        """Return once turns are taken."""
+        self._thread.start()
+        self._up.wait()
+
+    def wake(self, tenant_id: int, conversation_id: int) -> None:
+        """Look at this conversation now; from any thread."""
+        self._from_outside(partial(self._want, tenant_id, conversation_id))
+
+    def stop(self, drain_seconds: float) -> None:
+        """Take no more turns, give those that run so many seconds, give the rest back, and return when all is done."""
+        self._drain_seconds = drain_seconds
+        self._from_outside(self._stop)
+        self._thread.join()
+
+    def _from_outside(self, call: Callable[[], None]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(call)
+        except RuntimeError:
+            logger.info("the turn engine has stopped; a sweep will find what waits")
+
+    def _want(self, tenant_id: int, conversation_id: int) -> None:
+        self._fair.add(tenant_id, conversation_id)
+        self._woken.set()
+
+    def _stop(self) -> None:
+        self._stopping.set()
+        self._woken.set()
+
+    def _run(self) -> None:
+        asyncio.run(self._live())
+
+    async def _live(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._backend = self._make_backend()
+        self._up.set()
+        beats = asyncio.create_task(self._beat())
+        try:
+            await self._pump()
+            await self._drain()
+        finally:
+            beats.cancel()
+            await self._backend.aclose()
+            self._threads.shutdown()
+
+    async def _pump(self) -> None:
+        polled = -self.limits.poll_seconds
+        while not self._stopping.is_set():
+            self._woken.clear()
+            if self._loop.time() - polled >= self.limits.poll_seconds and self._fair.free:
+                polled = self._loop.time()
+                await self._poll()
+            while picked := self._fair.take():
+                task = asyncio.create_task(self._serve(*picked))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+            await self._wait(self.limits.poll_seconds * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311  # spread, not secret
+
+    async def _wait(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+
+    async def _poll(self) -> None:
+        try:
+            for tenant_id, conversation_id in await self._in_thread(due_work, "turn"):
+                self._fair.add(tenant_id, conversation_id)
+        except (DatabaseError, InterfaceError) as error:
+            logger.warning("what is due cannot be read", extra={"error": type(error).__name__})
+
+    async def _serve(self, tenant_id: int, conversation_id: int) -> None:
+        """One turn, and the word that another waits. Whatever fails here, its lease brings the turn back."""
+        try:
+            async with self._beginning:
+                turning = await self._in_thread(begin, tenant_id, conversation_id, self.toolbox)
+            if turning and await self._finish(turning):
+                self._fair.add(tenant_id, conversation_id)
+        except (DatabaseError, InterfaceError) as error:
+            logger.warning("turn left to its lease", extra={"error": type(error).__name__})
+        finally:
+            self._fair.ended(tenant_id, conversation_id)
+            self._woken.set()
+
+    async def _finish(self, turning: Turning) -> bool:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("A turn runs in a task.")
+        self._held[turning.turn.pk] = Holding(turning, task)
+        try:
+            while not isinstance(move := turning.move, Over):
+                await self._in_thread(turning.go, await self._made(turning, move))
+            return move.more_waits
+        except asyncio.CancelledError:
+            if self._is_draining:
+                await self._in_thread(turning.go, turning.let_go)
+            return False
+        finally:
+            del self._held[turning.turn.pk]
+
+    async def _made(self, turning: Turning, move: AskModel | OutsideCall) -> Callable[[], None]:
+        """Make the call; what came back, as the turn wants it told."""
+        try:
+            if isinstance(move, AskModel):
+                return partial(turning.took_reply, await self._backend.complete(move.request))
+            called = move.tool.call(move.use.arguments, key=move.key, timeout_seconds=TOOL_SECONDS)
+            return partial(turning.took_result, move, await called)
+        except Exception as error:  # noqa: BLE001  # the turn sorts out whom it concerns
+            return partial(turning.failed, error)
+
+    async def _in_thread(self, call: Callable[Given, Result], *args: Given.args, **named: Given.kwargs) -> Result:
+        """Do something with the database. It runs to its end even where whoever waits for it is cancelled."""
+        working = self._loop.run_in_executor(self._threads, partial(_with_connection, partial(call, *args, **named)))
+        try:
+            return await asyncio.shield(working)
+        except asyncio.CancelledError:
+            await asyncio.wait([working])
+            raise
+
+    async def _beat(self) -> None:
+        """Extend the leases of what runs; what another worker took over is left to it."""
+        while True:
+            await asyncio.sleep(self.limits.lease_seconds / 3)
+            held = list(self._held.values())
+            try:
+                lost = await self._in_thread(beat_all, held)
+            except (DatabaseError, InterfaceError) as error:
+                logger.warning("leases could not be extended", extra={"error": type(error).__name__})
+                continue
+            for holding in lost:
+                holding.task.cancel()
+
+    async def _drain(self) -> None:
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self._drain_seconds)
+        self._is_draining = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _with_connection(call: Callable[[], Result]) -> Result:
+    try:
+        return call()
+    finally:
+        for connection in connections.all(initialized_only=True):
+            connection.close_if_unusable_or_obsolete()
+            if connection.settings_dict["OPTIONS"].get("pool"):
+                # A thread that keeps what it borrowed would starve the others.
+                connection.close()

@@ -1,0 +1,81 @@
+"""Tools whose effects are elsewhere: what they promise about being called twice, and how their calls are told apart."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from apps.conversations.rules import ToolCall
+from apps.llm.backend import JsonObject, Tool, ToolUse
+from apps.runtime.models import ToolStep
+from apps.runtime.steps import storable_text
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call gave back. `is_unknown` if it was made and nobody can tell what it did."""
+
+    text: str
+    is_error: bool = False
+    is_unknown: bool = False
+
+    def answering(self, call: ToolCall) -> ToolCall:
+        """The call with this as its result."""
+        return ToolCall(call.call_id, call.name, call.arguments, storable_text(self.text), self.is_error)
+
+
+# What the model is told of a call that may have happened.
+LOST = Outcome(
+    "It is not known whether this happened: the connection was lost after the call was made. Do not call it again. "
+    "A person has been asked to look; tell the customer that it is being checked.",
+    is_error=True,
+    is_unknown=True,
+)
+
+
+class OutsideTool(Protocol):
+    """A tool that somebody else runs. `repeats` says what a second call with the same key would do."""
+
+    @property
+    def definition(self) -> Tool:
+        """The tool as the model sees it."""
+        ...
+
+    @property
+    def repeats(self) -> ToolStep.Repeats:
+        """READS, KEYED or UNSAFE."""
+        ...
+
+    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> Outcome:
+        """Make the call. A failure is an outcome; nothing is raised but cancellation."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The outside tools a worker can reach, by name."""
+
+    tools: Mapping[str, OutsideTool] = field(default_factory=dict)
+
+    @property
+    def definitions(self) -> tuple[Tool, ...]:
+        """As a new session freezes them, in their order."""
+        return tuple(tool.definition for tool in self.tools.values())
+
+
+NO_TOOLS = Toolbox()
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideCall:
+    """One call that is to be made, under the key that tells it from every other."""
+
+    tool: OutsideTool
+    step: int
+    place: int
+    use: ToolUse
+    key: str
+
+    @property
+    def begun(self) -> ToolCall:
+        """The call as the journal has it before it is made."""
+        return ToolCall(self.use.tool_use_id, self.use.name, dict(self.use.arguments))

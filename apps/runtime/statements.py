@@ -1,0 +1,163 @@
+"""The journal's SQL. Every write begins at `held`: the turn's row, locked, if the writer still holds its fence.
+
+One statement locks, looks and writes, so a worker that was overtaken cannot slip between a look and a write. Times are the
+statement's, by the database's clock; `now()` would be the transaction's.
+"""
+
+from typing import Final
+
+# A turn whose lease ran out goes on; otherwise what waits and is due begins one. Events are taken only while locked, so no
+# turn can begin for events that another worker answers meanwhile.
+CLAIM: Final = """
+WITH thread AS (
+    SELECT thread.id, thread.tenant_id FROM conversations_conversation AS thread
+      JOIN tenants_agent AS agent ON agent.id = thread.agent_id AND agent.tenant_id = thread.tenant_id
+      JOIN tenants_tenant AS tenant ON tenant.id = thread.tenant_id
+     WHERE thread.id = %(conversation)s AND %(only)s IN ('', tenant.key || '/' || agent.key)
+       AND NOT is_switched_off(%(stops)s, thread.tenant_id, thread.id)
+), over AS (
+    UPDATE runtime_turn AS turn SET fence = turn.fence + 1, attempts = turn.attempts + 1,
+           crashes = turn.crashes + CASE WHEN turn.is_released THEN 0 ELSE 1 END, is_released = false,
+           lease_until = statement_timestamp() + %(lease)s, asked_at = statement_timestamp(),
+           -- A turn that an operator held has not grown old by itself.
+           deadline_at = turn.deadline_at
+               + CASE WHEN turn.failure_code = %(stopped)s THEN statement_timestamp() - turn.lease_until ELSE interval '0' END
+      FROM thread
+     WHERE turn.tenant_id = thread.tenant_id AND turn.conversation_id = thread.id AND turn.status = 'running'
+       AND turn.lease_until <= statement_timestamp() AND turn.run_at <= statement_timestamp()
+    RETURNING turn.id, turn.session_id
+), waiting AS (
+    SELECT event.id, event.due_at FROM conversations_inboundevent AS event JOIN thread
+        ON event.tenant_id = thread.tenant_id AND event.conversation_id = thread.id
+     WHERE event.turn_id IS NULL ORDER BY event.id FOR UPDATE OF event SKIP LOCKED
+), begun AS (
+    INSERT INTO runtime_turn (tenant_id, conversation_id, status, outcome, round, fence, attempts, crashes, tries, is_released,
+                              lease_until, run_at, deadline_at, asking_step, asked_at, started_at, failure_code, failure)
+    SELECT thread.tenant_id, thread.id, 'running', '', 1, 1, 1, 0, 0, false, statement_timestamp() + %(lease)s,
+           statement_timestamp(), statement_timestamp() + %(patience)s, 1, statement_timestamp(), statement_timestamp(), '', ''
+      FROM thread
+     WHERE NOT EXISTS (SELECT 1 FROM over) AND (SELECT min(due_at) FROM waiting) <= statement_timestamp()
+    ON CONFLICT (tenant_id, conversation_id) WHERE status = 'running' DO NOTHING
+    RETURNING id, session_id
+), claimed AS (
+    SELECT id, session_id FROM over UNION ALL SELECT id, session_id FROM begun
+), taken AS (
+    UPDATE conversations_inboundevent AS event SET turn_id = claimed.id FROM claimed, waiting
+     WHERE event.id = waiting.id AND claimed.session_id IS NULL
+    RETURNING event.id
+)
+SELECT claimed.id, (SELECT count(*) FROM taken) FROM claimed
+"""
+
+# What a transaction of several statements begins with.
+HOLD: Final = """
+SELECT id FROM runtime_turn
+ WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released FOR NO KEY UPDATE
+"""
+
+ENTER: Final = """
+UPDATE runtime_turn SET session_id = %(session)s
+ WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
+"""
+
+POSTPONE: Final = """
+UPDATE runtime_turn SET run_at = statement_timestamp() + %(seconds)s, lease_until = statement_timestamp(), is_released = true,
+       tries = %(tries)s, failure_code = %(code)s, failure = %(failure)s
+ WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
+"""
+
+_STEPS: Final = """
+), calls AS (
+    INSERT INTO runtime_modelcall (
+        tenant_id, turn_id, fence, round, step, asked, said, text, model, stand_in, stop_reason, prefix_sha256, input_tokens,
+        output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, cost_micro_usd, requested_at,
+        shared_sha256, workspace_sha256, expected_read_tokens, has_unexpected_miss, entries, ledger, at)
+    SELECT held.tenant_id, held.id, held.fence, held.round, call.step, call.asked, call.said, call.text, call.model,
+           call.stand_in, call.stop_reason, call.prefix_sha256, call.input_tokens, call.output_tokens, call.cache_read_tokens,
+           call.cache_write_5m_tokens, call.cache_write_1h_tokens, call.cost_micro_usd, call.requested_at, call.shared_sha256,
+           call.workspace_sha256, call.expected_read_tokens, call.has_unexpected_miss, call.entries, call.ledger,
+           statement_timestamp()
+      FROM held, jsonb_populate_recordset(NULL::runtime_modelcall, %(calls)s::jsonb) AS call
+    RETURNING id
+), tools AS (
+    INSERT INTO runtime_toolstep (tenant_id, turn_id, fence, round, step, place, call_id, name, arguments, repeats, state,
+                                  result, is_error, began_at, ended_at)
+    SELECT held.tenant_id, held.id, held.fence, held.round, tool.step, tool.place, tool.call_id, tool.name, tool.arguments,
+           tool.repeats, tool.state, tool.result, tool.is_error, statement_timestamp(),
+           CASE WHEN tool.state <> 'begun' THEN statement_timestamp() END
+      FROM held, jsonb_populate_recordset(NULL::runtime_toolstep, %(tools)s::jsonb) AS tool
+    RETURNING id
+)"""
+
+_HELD_ON: Final = """
+WITH held AS (
+    UPDATE runtime_turn SET lease_until = statement_timestamp() + %(lease)s, asking_step = %(asking)s,
+           asked_at = statement_timestamp(), tries = 0, failure_code = '', failure = ''
+     WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
+    RETURNING id, tenant_id, fence, round, conversation_id"""
+
+_MAY_GO_ON: Final = """
+SELECT NOT is_switched_off(%(stops)s, held.tenant_id, held.conversation_id) FROM held
+"""
+
+# A step, or tool calls of one, and the lease anew; says whether the turn may go on, or an operator has stopped it meanwhile.
+KEEP: Final = _HELD_ON + _STEPS + _MAY_GO_ON
+
+# What came of a call that was begun: its row ends, if the turn is still held.
+END_CALL: Final = """
+WITH held AS (
+    UPDATE runtime_turn SET lease_until = statement_timestamp() + %(lease)s
+     WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
+    RETURNING id, tenant_id, round
+)
+UPDATE runtime_toolstep AS tool SET state = %(state)s, result = %(result)s, is_error = %(is_error)s,
+       ended_at = statement_timestamp()
+  FROM held
+ WHERE tool.tenant_id = held.tenant_id AND tool.turn_id = held.id AND tool.round = held.round AND tool.step = %(step)s
+   AND tool.place = %(place)s AND tool.state = 'begun'
+RETURNING tool.id
+"""
+
+_HELD_TO_THE_END: Final = """
+WITH held AS (
+    SELECT id, tenant_id, fence, round, conversation_id FROM runtime_turn
+     WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
+       AND NOT is_switched_off(%(stops)s, tenant_id, conversation_id)
+       FOR NO KEY UPDATE"""
+
+_LEAVE: Final = """, messages AS (
+    INSERT INTO conversations_message (tenant_id, conversation_id, position, sender, text, tool_calls, wire, turn_id, is_reply,
+                                       created_at)
+    SELECT held.tenant_id, held.conversation_id, message.position + 1 + (
+               SELECT coalesce(max(old.position), -1) FROM conversations_message AS old
+                WHERE old.tenant_id = held.tenant_id AND old.conversation_id = held.conversation_id),
+           message.sender, message.text, message.tool_calls, message.wire, message.turn_id, message.is_reply,
+           statement_timestamp()
+      FROM held, jsonb_populate_recordset(NULL::conversations_message, %(messages)s::jsonb) AS message
+    RETURNING id, is_reply
+), ended AS (
+    UPDATE runtime_turn AS turn SET status = %(status)s, outcome = %(outcome)s, finished_at = statement_timestamp(),
+           reply_id = (SELECT messages.id FROM messages WHERE messages.is_reply), failure_code = %(code)s,
+           failure = %(failure)s, asked_segments = %(segments)s::jsonb
+      FROM held WHERE turn.id = held.id AND turn.tenant_id = held.tenant_id
+    RETURNING turn.id, turn.reply_id
+)
+SELECT (SELECT reply_id FROM ended), EXISTS (SELECT 1 FROM ended), EXISTS (
+    SELECT 1 FROM runtime_turn
+     WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released), EXISTS (
+    SELECT 1 FROM conversations_inboundevent
+     WHERE tenant_id = app_tenant() AND conversation_id = %(conversation)s AND turn_id IS NULL)
+"""
+
+# The end: transcript, reply, last step and state in one statement, or nothing of it. Where nothing was written, the third
+# column tells whether the turn is held at all; if it is, an operator stopped it. The fourth says whether more waits by now.
+CLOSE: Final = _HELD_TO_THE_END + _STEPS + _LEAVE
+
+# One statement per tenant and beat; a turn that is not returned is no longer ours.
+BEAT: Final = """
+UPDATE runtime_turn AS turn SET lease_until = statement_timestamp() + %(lease)s
+  FROM unnest(%(turns)s::bigint[], %(fences)s::integer[]) AS mine(id, fence)
+ WHERE turn.tenant_id = app_tenant() AND turn.id = mine.id AND turn.fence = mine.fence AND turn.status = 'running'
+   AND NOT turn.is_released
+RETURNING turn.id, NOT is_switched_off(%(stops)s, turn.tenant_id, turn.conversation_id)
+"""

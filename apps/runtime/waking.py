@@ -1,0 +1,42 @@
+"""This process's turn engine, if it runs one."""
+
+import logging
+
+from django.conf import settings
+
+from apps.runtime.backends import engine_backend
+from apps.runtime.engine import Engine, Limits
+
+logger = logging.getLogger(__name__)
+
+_engines: list[Engine] = []
+
+
+def start() -> None:
+    """Begin to answer turns; nothing where this process is to take none."""
+    if settings.TURNS_IN_FLIGHT == 0:
+        return
+    limits = Limits(
+        in_flight=settings.TURNS_IN_FLIGHT,
+        threads=settings.TURN_DATABASE_THREADS,
+        poll_seconds=settings.SWEEP_INTERVAL_SECONDS,
+        lease_seconds=settings.TURN_LEASE_SECONDS,
+    )
+    engine = Engine(engine_backend, limits)
+    engine.start()
+    _engines.append(engine)
+    logger.info("turn engine started")
+
+
+def wake(tenant_id: int, conversation_id: int) -> bool:
+    """Have a conversation looked at now; false if no engine runs in this process."""
+    for engine in _engines:
+        engine.wake(tenant_id, conversation_id)
+    return bool(_engines)
+
+
+def stop(drain_seconds: float) -> None:
+    """Let what runs finish, within so many seconds, and give back the rest."""
+    while _engines:
+        _engines.pop().stop(drain_seconds)
+        logger.info("turn engine stopped")
