@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import Model, OuterRef, QuerySet, Subquery
 from django.urls import reverse
 
-from apps.console.transcripts import Spoken, transcript
+from apps.console.transcripts import transcript
 from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft, Escalation
 from apps.desk.waiting import waiting_drafts, waiting_escalations
@@ -15,9 +15,10 @@ LINES_SHOWN = 8
 EXCERPT_CHARACTERS = 120
 
 
-def lately_said(conversation: Conversation) -> list[Spoken]:
-    """The end of the transcript; the page of the conversation has all of it."""
-    return transcript(conversation)[-LINES_SHOWN:]
+def lately(conversation: Conversation) -> dict[str, Any]:
+    """The end of the transcript and what came since; the page of the conversation has all of it."""
+    since = conversation.events.filter(turn_id__isnull=True)
+    return {"lines": transcript(conversation)[-LINES_SHOWN:], "waiting": since}
 
 
 def excerpt(text: str) -> str:

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from apps.console.deeds import Button, Tabs, Values
-from apps.console.desk_page import excerpt, lately_said, next_draft, with_last_words
+from apps.console.desk_page import excerpt, lately, next_draft, with_last_words
 from apps.console.forms import Decision, OptionalReason, Prose
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.lists import TabbedList
@@ -66,7 +66,7 @@ class Discarding(OptionalReason):
 def draft_panels(draft: Any, request: HttpRequest) -> dict[str, Any]:
     """The end of the conversation it belongs to."""
     del request
-    return {"lines": lately_said(draft.conversation)}
+    return lately(draft.conversation)
 
 
 def _send(draft: Draft, actor: Actor, said: Values) -> Draft:

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from apps.console.deeds import Button, Tabs, Values
-from apps.console.desk_page import excerpt, lately_said, next_escalation
+from apps.console.desk_page import excerpt, lately, next_escalation
 from apps.console.forms import Decision, Prose
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
@@ -50,7 +50,7 @@ class Dismissing(Decision):
 def escalation_panels(escalation: Any, request: HttpRequest) -> dict[str, Any]:
     """The end of the conversation it came up in."""
     del request
-    return {"lines": lately_said(escalation.conversation)}
+    return lately(escalation.conversation)
 
 
 def _answer(escalation: Escalation, actor: Actor, said: Values) -> Escalation:

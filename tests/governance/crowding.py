@@ -68,7 +68,8 @@ class Crowd:
             if copy[name] is not None and ids and (table, name) not in KEPT and (name in varying or at % 2):
                 copy[name] = ids[at % len(ids)]
         for name in varying - set(about):
-            copy[name] = varied(copy[name], number)
+            # Numbers are counted from one row, for sums of different ones could be equal.
+            copy[name] = varied(rows[0][name] if isinstance(copy[name], int) else copy[name], number)
         for name in self._users(table):
             copy[name] = self._another_user(copy[name], f"{table}-{number}") if copy[name] else None
         return copy

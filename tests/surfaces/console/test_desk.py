@@ -37,6 +37,12 @@ def test_a_draft_stands_with_what_the_customer_wrote_and_what_it_rests_on(world:
         assert words in page
 
 
+def test_a_draft_stands_beside_what_came_since(world: World, operator: Client) -> None:
+    conversation = make_event(world, "Never mind, it has arrived.").conversation
+    draft = make_waiting_draft(world, conversation)
+    assert "Never mind, it has arrived." in words_of(operator.get(page_of(draft)))
+
+
 def test_a_draft_is_sent_and_the_next_one_opens(world: World, operator: Client) -> None:
     first, second = make_waiting_draft(world), make_waiting_draft(world)
     sent = decide(operator, first, "send")

@@ -1,0 +1,69 @@
+"""The desk in a real browser: an edited draft without scripts, a conversation in hand, and every page for every eye."""
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Browser, Page, expect
+
+from apps.conversations.actions import take_over_conversation
+from tests.actions.conversing import lines
+from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.test_console import UNFOLD, flaws, sign_in
+from tests.factories import make_conversation
+from tests.surfaces.console.browsing import page_of
+from tests.waiting import make_escalation, make_waiting_draft
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_draft_is_edited_and_sent_without_javascript(chromium: Browser, console: Console) -> None:
+    draft = make_waiting_draft(console.full, text="It may be on its way.")
+    context = chromium.new_context(base_url=console.url, java_script_enabled=False)
+    page = context.new_page()
+    sign_in(page, console.full)
+    page.goto(page_of(draft))
+    editing = page.locator("details", has=page.locator("summary", has_text="Edit, then send"))
+    editing.locator("summary").click()
+    editing.get_by_label("What the customer reads").fill("It is on its way.")
+    page.screenshot(path=SCREENSHOTS / "plain" / "draft-edited.png", full_page=True)
+    editing.get_by_role("button", name="Edit, then send").click()
+    expect(page.get_by_text("Sent in your words.")).to_be_visible()
+    context.close()
+    assert lines(console.full, draft.conversation_id)[-1] == ("agent", "It is on its way.")
+
+
+def test_a_person_takes_over_and_writes(page: Page, console: Console) -> None:
+    conversation = make_conversation(console.full)
+    sign_in(page, console.full)
+    page.goto(page_of(conversation))
+    page.locator("summary", has_text="Take over").click()
+    page.get_by_role("button", name="Take over").click()
+    expect(page.get_by_text("The agent is locked out.").first).to_be_visible()
+    page.get_by_label("Message to the customer").fill("This is Grace. I have found your parcel.")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_text("Sent. The customer reads it now.")).to_be_visible()
+    page.locator("summary", has_text="Hand back").click()
+    page.get_by_role("button", name="Hand back").click()
+    expect(page.get_by_text("Handed back. The agent answers again.")).to_be_visible()
+    assert lines(console.full, conversation.pk)[-1] == ("operator", "This is Grace. I have found your parcel.")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_of_the_desk_are_accessible(page: Page, console: Console, scheme: str) -> None:
+    conversation = make_conversation(console.full)
+    rows = {
+        "draft": make_waiting_draft(console.full, conversation),
+        "escalation": make_escalation(console.full, conversation),
+        "conversation-in-hand": take_over_conversation(conversation, actor=console.full.admin),
+    }
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # a literal, parametrised
+    page.emulate_media(reduced_motion="reduce")
+    sign_in(page, console.full, admin=True)
+    paths = {name: page_of(row) for name, row in rows.items()}
+    paths |= {f"{noun}s": reverse(f"admin:desk_{noun}_changelist") for noun in ("draft", "escalation", "sendrule")}
+    found = []
+    for name, path in {**paths, "send-rule-add": reverse("admin:desk_sendrule_add")}.items():
+        page.goto(path)
+        page.evaluate(UNFOLD)
+        page.screenshot(path=SCREENSHOTS / f"desk-{scheme}" / f"{name}.png", full_page=True)
+        found += flaws(page, name)
+    assert found == []
