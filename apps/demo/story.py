@@ -18,6 +18,10 @@ from apps.prompt.values import SEPARATOR, Slot
 
 API: Final = "/api/v1"
 REPLY_SECONDS: Final = 30
+ACCEPTED: Final = 202
+SILENT: Final = (
+    "Is the worker running, and is no switch on that pauses answering? The console shows switches on every page."
+)
 EXTRACTION_SECONDS: Final = 90
 AT_ONCE_SECONDS: Final = 2.0
 Found = TypeVar("Found")
@@ -174,6 +178,7 @@ class Story:
         }
         path = f"{API}/messages/?wait={REPLY_SECONDS}"
         answer = self.agent.send("POST", path, body, Idempotency_Key=secrets.token_hex(8))
+        hold(answer.status != ACCEPTED, f"No reply within {REPLY_SECONDS} s. {SILENT} The answer: {answer.refusal}")
         hold(answer.status == 200, f"No reply: {answer.refusal}")
         return Told(answer.json["conversation_id"], answer.json["reply"])
 
