@@ -10,6 +10,7 @@ from apps.console.flags import flags
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.markup import rendered
 from apps.console.panels import Panels
+from apps.console.proposal_queues import open_about
 from apps.console.requests import actor_of
 from apps.console.whose import review_now, words_panel
 from apps.governance.actors import Actor
@@ -28,6 +29,7 @@ def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:
         "body_html": rendered(memory.body),
         "author": memory.people[memory.updated_by],
         "flags": flags({"body": memory.body}),
+        "proposals": open_about(memory, actor),
     }
 
 

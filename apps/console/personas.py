@@ -10,9 +10,9 @@ from apps.console.forms import OptionalReason
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.previews import slot_text
+from apps.console.proposal_queues import open_about
 from apps.console.requests import actor_of
 from apps.governance.actors import Actor
-from apps.governance.models import Proposal
 from apps.governance.policy import Act
 from apps.personas.actions import activate_persona, amend_persona, archive_persona, create_persona
 from apps.personas.models import SECTIONS, Persona
@@ -21,11 +21,11 @@ from apps.prompt.values import Slot
 
 
 def persona_panels(persona: Any, request: HttpRequest) -> dict[str, Any]:
-    """Slot 1 as the next session will carry it, and the open proposal."""
+    """Slot 1 as the next session will carry it, and the open proposals."""
     actor = actor_of(request)
     return {
         "preview": slot_text(persona.agent, Slot.PERSONA, actor),
-        "proposal": Proposal.objects.visible_to(actor).open().about(persona).first(),
+        "proposals": open_about(persona, actor),
     }
 
 

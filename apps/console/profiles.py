@@ -9,6 +9,7 @@ from apps.console.deeds import Amendment, Creation, Values
 from apps.console.flags import flags
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
+from apps.console.proposal_queues import open_about
 from apps.console.requests import actor_of
 from apps.console.titles import moment
 from apps.console.whose import words_panel
@@ -31,6 +32,7 @@ def customer_panels(profile: Any, request: HttpRequest) -> dict[str, Any]:
         "conversations": theirs.select_related("agent")[:CONVERSATIONS_SHOWN],
         "author": profile.people[profile.updated_by],
         "flags": flags({name: getattr(profile, name) for name in TEXTS}),
+        "proposals": open_about(profile, actor_of(request)),
     }
 
 

@@ -15,7 +15,7 @@ from apps.console.lists import ALL, TAB, TabbedList
 from apps.console.requests import actor_of
 from apps.governance.actions import UNDO_WITHIN
 from apps.governance.actors import Actor
-from apps.governance.models import Approval, Proposal, ProposalQuerySet
+from apps.governance.models import Approval, Governed, Proposal, ProposalQuerySet
 from apps.review.queues import LABELS, claimed, queues
 
 Kind = Proposal.Kind
@@ -103,6 +103,11 @@ class ClaimFilter(SimpleListFilter):
 def waiting(actor: Actor) -> ProposalQuerySet:
     """What waits for a person now."""
     return Proposal.objects.visible_to(actor).waiting(timezone.now())
+
+
+def open_about(row: Governed, actor: Actor) -> ProposalQuerySet:
+    """What nobody has decided on about a row, put off or not."""
+    return Proposal.objects.visible_to(actor).open().about(row).select_related("agent")
 
 
 def waiting_counts(actor: Actor) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.markup import rendered
 from apps.console.panels import Panels
 from apps.console.proposal_forms import Rejection
+from apps.console.proposal_queues import open_about
 from apps.console.requests import actor_of, people_of
 from apps.console.transcripts import Spoken, transcript
 from apps.console.whose import words_panel
@@ -64,7 +65,7 @@ def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
         "drafter": people_of(request)[skill.drafted_by],
         "approver": people_of(request)[skill.approved_by] if skill.approved_by else "",
         "use": getattr(skill, "use", None),
-        "proposals": Proposal.objects.visible_to(actor_of(request)).open().about(skill),
+        "proposals": open_about(skill, actor_of(request)),
     }
 
 

@@ -1,20 +1,61 @@
 """What a queue without proposals says, and how long and for whom the others wait."""
 
+from collections.abc import Callable, Mapping
+
 import pytest
 from django.db import connection
 from django.test import Client
 
 from apps.console.titles import moment
 from apps.governance.acting import acting
+from apps.governance.actions import reject_proposal
 from apps.governance.actors import Actor
-from apps.governance.models import Proposal, Taint
-from apps.memory.holding import Share, hold_back
+from apps.governance.models import Governed, Proposal, Taint
+from apps.memory.holding import Share, hold_back, propose_profile
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.personas.actions import propose_patch
+from apps.personas.models import Persona
 from apps.review.expiry import expire
+from apps.skills.models import Skill
 from apps.skills.proposing import propose_deprecation, propose_revision
-from tests.factories import World, make_memory, make_skill
-from tests.surfaces.console.browsing import list_of, page_of, words_of
+from tests.factories import World, make_block, make_memory, make_persona, make_profile, make_skill
+from tests.surfaces.console.browsing import list_of, page_of, text_of, words_of
 
 INBOX = list_of(Proposal)
+Kind = Proposal.Kind
+
+
+def asked_of_memory(row: AgentMemory | MemoryBlock, world: World) -> AgentMemory | MemoryBlock:
+    with acting(world.bot):
+        hold_back(row, Share("", Taint.AGENT, whole="They like tea."), actor=world.bot, evidence=None)
+    return row
+
+
+def asked_of_persona(world: World) -> Persona:
+    persona = make_persona(world)
+    propose_patch(persona, actor=world.bot, text="Say hello first.")
+    return persona
+
+
+def asked_of_skill(world: World) -> Skill:
+    skill = make_skill(world, "approved")
+    propose_deprecation(skill, actor=world.bot, rationale="Nobody asks for it.")
+    return skill
+
+
+def asked_of_profile(world: World) -> CustomerProfile:
+    profile = make_profile(world)
+    propose_profile(profile, {"notes": "Has a dog."}, actor=world.bot, evidence=None)
+    return profile
+
+
+PROPOSED: Mapping[str, Callable[[World], tuple[Governed, Kind]]] = {
+    "persona": lambda world: (asked_of_persona(world), Kind.PERSONA_PATCH),
+    "skill": lambda world: (asked_of_skill(world), Kind.SKILL_DEPRECATION),
+    "memory": lambda world: (asked_of_memory(make_memory(world), world), Kind.MEMORY_BODY),
+    "block": lambda world: (asked_of_memory(make_block(world), world), Kind.BLOCK_BODY),
+    "profile": lambda world: (asked_of_profile(world), Kind.PROFILE_CHANGE),
+}
 
 
 def listed(client: Client, query: str = "") -> str:
@@ -70,11 +111,21 @@ def test_what_expired_waits_no_longer_and_nobody_decided(world: World, operator:
 
 def test_what_is_proposed_for_a_memory_is_called_by_its_agent(world: World, operator: Client) -> None:
     memory = make_memory(world)
-    with acting(world.bot):
-        hold_back(memory, Share("", Taint.AGENT, whole="They like tea."), actor=world.bot, evidence=None)
+    asked_of_memory(memory, world)
     page = listed(operator)
     assert "Memory of agent support" in page
     assert str(memory) not in page
+
+
+@pytest.mark.parametrize("noun", ["persona", "skill", "memory", "block", "profile"])
+def test_a_page_leads_to_what_waits_about_it(world: World, operator: Client, noun: str) -> None:
+    row, kind = PROPOSED[noun](world)
+    with acting(world.operator):
+        proposal = Proposal.objects.visible_to(world.operator).about(row).get(kind=kind)
+    link = f'<a href="{page_of(proposal)}">'
+    assert link in text_of(operator.get(page_of(row)))
+    reject_proposal(proposal, actor=world.operator, reason="No.")
+    assert link not in text_of(operator.get(page_of(row)))
 
 
 def test_a_yes_to_a_deprecation_is_not_said_to_make_anything_live(world: World, operator: Client) -> None:
