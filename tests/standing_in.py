@@ -31,6 +31,15 @@ class StandIn:
         """Let time pass for the model's cache, and for nothing else."""
         self._call("POST", "/standin/clock", json.dumps({"advance_seconds": seconds}).encode())
 
+    def open_bill(self) -> None:
+        """Bill from here on anew."""
+        self._call("DELETE", "/standin/bill")
+
+    def bill(self) -> dict[str, Any]:  # Any: JSON as the stand-in shows it
+        """What was billed since."""
+        bill: dict[str, Any] = json.loads(self._call("GET", "/standin/bill"))
+        return bill
+
     def forget(self) -> None:
         """Neither requests nor script of another test, nor its faults and delays."""
         self._call("DELETE", "/standin/requests")

@@ -1,0 +1,131 @@
+"""What must be true of every turn once nothing waits any more, whatever died on the way: SQL over all tenants, as superuser."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+
+from apps.runtime.outside import LOST
+from tests.durability.sentences import AFTER_THE_END, LEDGER, OUTSIDE, WATCH
+
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What somebody else's system did, by key: keyed ones after it knew doubles apart, unsafe ones each time it was called."""
+
+    keyed: Mapping[str, int] = field(default_factory=dict)
+    unsafe: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What the model's endpoint billed for whole answers; `forgiven` calls may miss in the ledger beside one for each crash."""
+
+    calls: int
+    tokens: Mapping[str, int]
+    forgiven: int = 0
+
+    @classmethod
+    def shown(cls, wire: Mapping[str, Any], forgiven: int = 0) -> "Bill":  # Any: JSON as `GET /standin/bill` shows it
+        """As the stand-in shows it."""
+        whole = dict(wire["whole"])
+        return cls(int(whole.pop("calls")), {name: int(count) for name, count in whole.items()}, forgiven)
+
+
+def watch(raw: psycopg.Connection[Any]) -> None:
+    """Log every move of a turn in this throwaway database, so that two running at once are seen afterwards too."""
+    raw.execute(WATCH)
+    raw.commit()
+
+
+def broken(raw: psycopg.Connection[Any], *, effects: Effects, bill: Bill | None) -> list[str]:
+    """Every broken invariant, as a sentence with the rows that break it."""
+    found = counted(raw, effects=effects, bill=bill)
+    return [f"{name}: {_some(rows)}" for name, rows in found.items() if rows]
+
+
+def counted(raw: psycopg.Connection[Any], *, effects: Effects, bill: Bill | None) -> dict[str, list[str]]:
+    """Each invariant with what breaks it, in the order in which they are told."""
+    found = {name: [_named(row) for row in raw.execute(sql)] for name, sql in _sentences(raw)}
+    steps = [Called(*row) for row in raw.execute(OUTSIDE)]
+    found["a keyed effect happens once for its call"] = sorted(_keyed(steps, effects.keyed))
+    found["an unsafe effect happens at most once, and an unknown one is told"] = sorted(_unsafe(steps, effects.unsafe))
+    if bill is not None:
+        found["the ledger is the bill, but for one call a crash"] = list(_owed(raw, bill))
+    raw.rollback()
+    return found
+
+
+def _sentences(raw: psycopg.Connection[Any]) -> Iterator[tuple[str, str]]:
+    row = raw.execute("SELECT to_regclass('turn_moves')").fetchone()
+    is_watched = bool(row and row[0])
+    for name, sql in AFTER_THE_END.items():
+        if is_watched or "turn_moves" not in sql:
+            yield name, sql
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """One call outside the house as the journal has it."""
+
+    place: str
+    key: str
+    repeats: str
+    state: str
+    is_error: bool
+    result: str
+    has_ended: bool
+    was_told: bool
+
+
+def _keyed(steps: list[Called], counts: Mapping[str, int]) -> Iterator[str]:
+    known = {step.key: step for step in steps if step.repeats == "keyed"}
+    for key, count in counts.items():
+        if count != 1:
+            yield f"{key} happened {count} times"
+        if key not in known:
+            yield f"{key} happened and no step has it"
+    for step in known.values():
+        if step.state == "done" and not step.is_error and not counts.get(step.key):
+            yield f"{step.key} is done and never happened"
+    places = Counter(known[key].place for key in counts if key in known)
+    yield from (f"{place} had {count} keys" for place, count in places.items() if count > 1)
+
+
+def _unsafe(steps: list[Called], counts: Mapping[str, int]) -> Iterator[str]:
+    known = {step.key: step for step in steps if step.repeats == "unsafe"}
+    yield from (f"{key} happened and no step has it" for key in counts.keys() - known.keys())
+    yield from (f"{key} happened {count} times" for key, count in counts.items() if count > 1)
+    for step in known.values():
+        if step.state == "done" and not step.is_error and not counts.get(step.key):
+            yield f"{step.key} is done and never happened"
+        if step.state == "unknown" and step.result != LOST.text:
+            yield f"{step.key} is unknown in other words"
+        if step.state == "unknown" and step.has_ended and not step.was_told:
+            yield f"{step.key} is unknown and the model was not told"
+
+
+def _owed(raw: psycopg.Connection[Any], bill: Bill) -> Iterator[str]:
+    cursor = raw.execute(LEDGER)
+    row = cursor.fetchone() or ()
+    ledger = {column.name: int(value) for column, value in zip(cursor.description or (), row, strict=True)}
+    calls, crashes = ledger.pop("calls"), ledger.pop("crashes")
+    if not calls <= bill.calls <= calls + crashes + bill.forgiven:
+        yield f"{bill.calls} calls were billed, {calls} stand in the ledger, and there were {crashes} crashes"
+    for name, tokens in ledger.items():
+        billed = bill.tokens.get(name, 0)
+        if tokens > billed or (calls == bill.calls and tokens != billed):
+            yield f"{billed} {name.replace('_', ' ')} were billed and {tokens} stand in the ledger"
+
+
+def _named(row: tuple[Any, ...]) -> str:
+    return " ".join(map(str, row))
+
+
+def _some(rows: list[str]) -> str:
+    more = f", and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+    return ", ".join(rows[:SHOWN]) + more
