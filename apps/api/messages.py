@@ -40,7 +40,17 @@ class MessageRow(Shown[Message]):
 
     class Meta:
         model = Message
-        fields = ("id", "conversation_id", "position", "sender", "text", "tool_calls", "turn_id", "created_at")
+        fields = (
+            "id",
+            "conversation_id",
+            "position",
+            "sender",
+            "text",
+            "tool_calls",
+            "turn_id",
+            "is_reply",
+            "created_at",
+        )
         read_only_fields = fields
 
 

@@ -29,6 +29,7 @@ class Spoken:
     calls: tuple[Call, ...]
     at: datetime
     turn_id: int | None
+    is_reply: bool
 
 
 def transcript(conversation: Conversation) -> list[Spoken]:
@@ -38,7 +39,8 @@ def transcript(conversation: Conversation) -> list[Spoken]:
 
 def _spoken(message: Message) -> Spoken:
     calls = tuple(_calls(message.tool_calls))
-    return Spoken(message.position, message.sender, message.text, calls, message.created_at, message.turn_id)
+    of_turn = (message.turn_id, message.is_reply)
+    return Spoken(message.position, message.sender, message.text, calls, message.created_at, *of_turn)
 
 
 def _calls(recorded: Iterable[Any]) -> Iterable[Call]:

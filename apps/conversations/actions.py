@@ -149,6 +149,7 @@ def send_message(
             text=text,
             wire=wire,
             turn_id=turn_id,
+            is_reply=True,
         )
 
 

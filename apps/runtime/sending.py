@@ -6,7 +6,9 @@ the user turn they belong to: it did not say them, and a marker within its own w
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Final
 
+from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -18,7 +20,7 @@ from apps.desk.models import Draft, Escalation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize
-from apps.governance.errors import Conflicting, Stale
+from apps.governance.errors import Conflicting, NotVisible, Stale
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.llm.backend import JsonObject
@@ -26,13 +28,15 @@ from apps.prompt.segments import Part, encode_segments
 from apps.prompt.turns import user_turn
 from apps.prompt.values import Event, EventKind, Source, TurnInput
 from apps.prompt.wording import COLLEAGUE_WROTE, ESCALATION_ANSWERED
+from apps.runtime.asking import KINDS, SMS
 from apps.runtime.kick import kick_turn
 from apps.runtime.models import Turn
 from apps.runtime.steps import canonical_object
 from apps.tenants.identity import system_actor
 
-SMS = "sms"
-KINDS = {InboundEvent.Kind.MESSAGE: EventKind.MESSAGE, InboundEvent.Kind.OPERATOR: EventKind.OPERATOR}
+# No message has this number.
+NO_MESSAGE: Final = 0
+
 SENDERS = {InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER, InboundEvent.Kind.OPERATOR: Message.Sender.OPERATOR}
 MOMENT = timedelta(microseconds=1)
 
@@ -76,20 +80,13 @@ def send_out(
     act = Act.DRAFT_SEND_EDITED if is_edited else Act.DRAFT_SEND
     authorize(actor, act, draft.tenant_id, agent_id=draft.agent_id)
     with acting(actor):
-        message = send_message(
-            draft.conversation,
-            actor=actor,
-            sender=Message.Sender.AGENT,
-            text=sent_text,
-            wire=canonical_object({"role": "assistant", "content": [{"type": "text", "text": sent_text}]}),
-            turn_id=draft.turn_id,
-        )
+        message_id = _message_of(draft, sent_text, actor)
         if not is_edited:
-            return send_draft(draft, actor=actor, message_id=message.pk, seen_sha256=seen_sha256, read_at=read_at)
+            return send_draft(draft, actor=actor, message_id=message_id, seen_sha256=seen_sha256, read_at=read_at)
         return send_edited_draft(
             draft,
             actor=actor,
-            message_id=message.pk,
+            message_id=message_id,
             sent_text=sent_text,
             seen_sha256=seen_sha256,
             read_at=read_at,
@@ -136,9 +133,33 @@ def length_of(conversation: Conversation) -> int:
     return conversation.events.count() + conversation.messages.count()
 
 
-def _held(conversation: Conversation, actor: Actor) -> Conversation:
+def _message_of(draft: Draft, text: str, actor: Actor) -> int:
+    """The number of the message a draft becomes; none for one that waits no more, which its act refuses in its own words."""
+    conversation = _locked(draft.conversation_id, actor)
+    if not Draft.objects.visible_to(actor).open().filter(pk=draft.pk).exists():
+        return NO_MESSAGE
+    message = send_message(
+        conversation,
+        actor=actor,
+        sender=Message.Sender.AGENT,
+        text=text,
+        wire=canonical_object({"role": "assistant", "content": [{"type": "text", "text": text}]}),
+        turn_id=draft.turn_id,
+    )
+    return int(message.pk)
+
+
+def _locked(conversation_id: int, actor: Actor) -> Conversation:
+    """Locked first of all, so that two who send at once come one after the other."""
     rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
-    stored = rows.get(pk=conversation.pk)
+    stored = rows.filter(pk=conversation_id).order_by("pk").first()
+    if stored is None:
+        raise NotVisible("There is no such conversation.")
+    return stored
+
+
+def _held(conversation: Conversation, actor: Actor) -> Conversation:
+    stored = _locked(conversation.pk, actor)
     if not stored.is_held:
         raise Conflicting("The agent answers here. Take the conversation over first, then write.")
     return stored
@@ -152,7 +173,12 @@ def _begin(conversation: Conversation) -> tuple[Turn | None, list[InboundEvent]]
     waiting = list(events.select_for_update(no_key=True).order_by("pk"))
     if not waiting:
         return None, []
-    turn = Turn.objects.create(tenant_id=conversation.tenant_id, conversation=conversation, lease_until=timezone.now())
+    try:
+        with transaction.atomic():
+            turn = Turn.objects.create(tenant_id=conversation.tenant_id, conversation=conversation, lease_until=Now())
+    except IntegrityError:
+        # A worker began one between our look and our write.
+        return None, []
     events.filter(pk__in=[event.pk for event in waiting]).update(turn_id=turn.pk)
     last = conversation.messages.aggregate(last=Max("position"))["last"]
     Message.objects.bulk_create(
@@ -170,7 +196,11 @@ def _begin(conversation: Conversation) -> tuple[Turn | None, list[InboundEvent]]
 
 def _end(turn: Turn, message: Message, turned: Part) -> None:
     Turn.objects.filter(pk=turn.pk).update(
-        status=Turn.Status.DONE, reply=message, finished_at=Now(), asked_segments=encode_segments(turned)
+        status=Turn.Status.DONE,
+        outcome=Turn.Outcome.REPLIED,
+        reply=message,
+        finished_at=Now(),
+        asked_segments=encode_segments(turned),
     )
 
 

@@ -66,6 +66,7 @@ def test_a_person_answers_what_waits_and_the_customer_finds_it_as_the_reply(worl
     message = write(world, thread, "Yes, I am.")
     turn = turn_of(world, event)
     assert (turn.status, turn.reply_id, message.turn_id) == (Turn.Status.DONE, message.pk, turn.pk)
+    assert (turn.outcome, message.is_reply) == (Turn.Outcome.REPLIED, True)
     assert lines(world, thread.pk) == [("customer", "Is anybody there?"), ("operator", "Yes, I am.")]
     [(role, text)] = told(world, thread)
     assert role == "user"

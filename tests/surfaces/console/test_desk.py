@@ -133,6 +133,7 @@ def test_a_person_takes_a_conversation_over_writes_and_hands_it_back(world: Worl
     assert "went on since you read it" in words_of(twice)
     assert 'name="seen_length" value="3"' in text_of(twice)
     assert lines(world, conversation.pk) == [("customer", "Is anybody there?"), ("operator", "Yes, I am.")]
+    assert "Operator to the customer" in words_of(operator.get(page_of(held)))
     assert decide(operator, held, "hand_back").status_code == 303
     assert not stored(world, conversation).is_held
     assert "the agent's" in words_of(operator.get(list_of(Conversation)))
