@@ -180,7 +180,7 @@ def ground() -> Iterator[Ground]:
     server.start()
     try:
         with (
-            _standin(home) as standin_url,
+            standin_process(home) as standin_url,
             psycopg.connect(server.url, autocommit=True) as watcher,
         ):
             stands = Ground(server, standin_url, watcher)
@@ -193,7 +193,8 @@ def ground() -> Iterator[Ground]:
 
 
 @contextmanager
-def _standin(home: Path) -> Iterator[str]:
+def standin_process(home: Path) -> Iterator[str]:
+    """The stand-in model in a process of its own, and its address."""
     port_file = home / "port"
     command = (sys.executable, "-m", "apps.llm.standin", "--port-file", port_file)
     with (home / "standin.log").open("wb") as log:

@@ -1,0 +1,117 @@
+"""What the database says of the turns while they run and afterwards, read by its superuser, who sees every tenant."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import quantiles
+from typing import Any
+
+import psycopg
+
+from benchmarks.chaos_customers import Customers
+from benchmarks.chaos_ground import Ground
+from tests.durability.invariants import Bill, Effects, counted, watch
+from tests.settings import PREFIX
+
+COUNTED = """
+SELECT (SELECT count(*) FROM runtime_turn), (SELECT count(*) FROM runtime_turn WHERE status = 'done'),
+       (SELECT count(*) FROM conversations_inboundevent AS event LEFT JOIN runtime_turn AS turn ON turn.id = event.turn_id
+         WHERE turn.status IS NULL OR turn.status = 'running'),
+       (SELECT count(DISTINCT event.conversation_id) FROM conversations_inboundevent AS event
+          LEFT JOIN runtime_turn AS turn ON turn.id = event.turn_id WHERE turn.status IS NULL OR turn.status = 'running'),
+       (SELECT coalesce(max(id), 0) FROM runtime_turn)
+"""
+FAILED = "SELECT failure_code, count(*) FROM runtime_turn WHERE id > %s AND status = 'failed' GROUP BY 1 ORDER BY 1"
+WAITED = """
+SELECT extract(epoch FROM turn.finished_at - min(event.due_at))::float8, turn.crashes > 0
+  FROM runtime_turn AS turn JOIN conversations_inboundevent AS event ON event.turn_id = turn.id
+ WHERE turn.id > %s AND turn.status = 'done' GROUP BY turn.id
+"""
+# What waits for its next try would wait for minutes yet.
+PULL = (
+    "UPDATE runtime_turn SET run_at = statement_timestamp() WHERE status = 'running' AND run_at > statement_timestamp()"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Seconds from the moment a message was due to the end of its turn."""
+
+    p50: float
+    p99: float
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """How many there are; `left` counts messages without an end, `waiting` their conversations."""
+
+    begun: int
+    done: int
+    left: int
+    waiting: int
+    last_id: int
+    failed: Mapping[str, int] = field(default_factory=dict)
+    waits: Mapping[str, Waits] = field(default_factory=dict)
+
+
+class Books:
+    """Reads over a connection that may break at any time."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._url = ground.server.url_for("postgres", database=PREFIX)
+        self._raw: psycopg.Connection[Any] | None = None
+
+    def watch(self) -> None:
+        """Have the database note every move of a turn."""
+        with psycopg.connect(self._url) as raw:
+            watch(raw)
+
+    def look(self, customers: Customers) -> Turns:
+        """Count, and tell the customers how many of them wait."""
+        turns = self._counted()
+        customers.waiting = turns.waiting
+        return turns
+
+    def turns(self, since: Turns | None = None) -> Turns:
+        """All of them, or what came after an earlier look: how many failed and why, how long the others took."""
+        turns = self._counted()
+        if since is None:
+            return turns
+        with psycopg.connect(self._url) as raw:
+            failed = {str(code): int(count) for code, count in raw.execute(FAILED, [since.last_id])}
+            waited = [(float(seconds), bool(lost)) for seconds, lost in raw.execute(WAITED, [since.last_id])]
+        waits = {"all": _waits([seconds for seconds, _ in waited])}
+        waits["of turns that lost a worker"] = _waits([seconds for seconds, lost in waited if lost])
+        return Turns(
+            turns.begun - since.begun, turns.done - since.done, turns.left, turns.waiting, turns.last_id, failed, waits
+        )
+
+    def look_ahead(self, customers: Customers) -> Turns:
+        """The same after the time has passed that turns wait for their next try."""
+        with psycopg.connect(self._url) as raw:
+            raw.execute(PULL)
+        return self.look(customers)
+
+    def broken(self) -> dict[str, list[str]]:
+        """Each invariant with what breaks it."""
+        bill = Bill.shown(self._ground.tell_model("GET", "bill"))
+        with psycopg.connect(self._url) as raw:
+            return counted(raw, effects=Effects(), bill=bill)
+
+    def _counted(self) -> Turns:
+        while True:
+            try:
+                if self._raw is None:
+                    self._raw = psycopg.connect(self._url, autocommit=True)
+                row = self._raw.execute(COUNTED).fetchone()
+            except psycopg.OperationalError:
+                self._raw = None
+            else:
+                return Turns(*(row or (0, 0, 0, 0, 0)))
+
+
+def _waits(seconds: list[float]) -> Waits:
+    if len(seconds) < 2:
+        return Waits(*(seconds * 2 or (0.0, 0.0)))
+    cut = quantiles(seconds, n=100, method="inclusive")
+    return Waits(cut[49], cut[98])

@@ -1,0 +1,104 @@
+"""Customers who write into the chaos, in bursts, as the API takes it down; again under the same key when the house is silent."""
+
+import random
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import DatabaseError, InterfaceError, connection
+
+from apps.conversations.actions import receive_message
+from apps.governance.acting import acting
+from apps.runtime.kick import kick_turn
+from tests.factories import World, make_memory, make_persona, make_skill, make_world
+
+TENANTS, CONVERSATIONS = 8, 400
+LONGEST_BURST = 3
+PAUSE_SECONDS = 0.05
+# What calls for an answer alone, for a write of our own, and for a skill to be read.
+WORDS = (
+    "Message {number}: where is my parcel?",
+    "Message {number}. I would prefer parcel shop {number}.",
+    "Message {number}: please issue a refund within policy.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One customer's conversation."""
+
+    world: World
+    number: int
+
+
+def make_threads() -> list[Thread]:
+    """Tenants with an agent that has something to say, and who writes to whom."""
+    worlds = [make_world() for _ in range(TENANTS)]
+    for world in worlds:
+        make_persona(world)
+        make_skill(world, "approved", title="Issue a refund", description="How to issue a refund within policy.")
+        make_memory(world, "Most customers are in the EU. Parcels take three days.")
+    return [Thread(worlds[number % TENANTS], number) for number in range(CONVERSATIONS)]
+
+
+class Customers:
+    """They write from a thread of their own until they are told to stop."""
+
+    def __init__(self, threads: Sequence[Thread], seed: int, crowd: int) -> None:
+        """They pause while `crowd` conversations wait."""
+        self._threads, self._crowd = threads, crowd
+        self._random = random.Random(seed)
+        self._stopped = threading.Event()
+        self._writing = threading.Thread(target=self._write, name="customers", daemon=True)
+        self.messages = self.repeated = 0
+        self.waiting = 0
+
+    def start(self) -> None:
+        self._writing.start()
+
+    def stop(self) -> None:
+        """Return when the last message is taken."""
+        self._stopped.set()
+        self._writing.join()
+
+    def _write(self) -> None:
+        try:
+            while not self._stopped.is_set():
+                if self.waiting >= self._crowd:
+                    self._stopped.wait(PAUSE_SECONDS)
+                    continue
+                thread = self._random.choice(self._threads)
+                # Two in three messages come alone.
+                for _ in range(self._random.choice((1, 1, 1, 1, 2, LONGEST_BURST))):
+                    self._send(thread)
+        finally:
+            connection.close()
+
+    def _send(self, thread: Thread) -> None:
+        """Until it was taken: the house may be without a database."""
+        self.messages += 1
+        text = self._random.choice(WORDS).format(number=self.messages)
+        while not _is_taken(thread, text, str(self.messages)):
+            self.repeated += 1
+            time.sleep(PAUSE_SECONDS)
+
+
+def _is_taken(thread: Thread, text: str, key: str) -> bool:
+    world = thread.world
+    try:
+        with acting(world.bot):
+            event = receive_message(
+                world.agent.pk,
+                actor=world.bot,
+                channel="http",
+                conversation_key=f"thread-{thread.number}",
+                end_user_key=f"http:customer-{thread.number}",
+                text=text,
+                idempotency_key=key,
+            )
+            kick_turn(event.tenant_id, event.conversation_id)
+    except (DatabaseError, InterfaceError):
+        connection.close()
+        return False
+    return True
