@@ -11,7 +11,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.authority import authorize
 from apps.governance.door import governed
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid, MissingActor, NotPermitted
+from apps.governance.errors import IllegalTransition, Invalid, MissingActor, NotPermitted
 from apps.governance.evidence import joined, support
 from apps.governance.models import Approval, Governed, Proposal, Taint
 from apps.governance.policy import Act
@@ -21,6 +21,7 @@ from apps.governance.proposals import (
     Verdict,
     authors_of,
     panel_of,
+    refuse_approved,
     refuse_blank,
     refuse_full_queue,
     refuse_own_hand,
@@ -28,12 +29,17 @@ from apps.governance.proposals import (
     refuse_too_few,
     refuse_undecidable,
     refuse_unseen,
+    refusing_approved,
     reviewers_of,
     waiting_already,
 )
+from apps.governance.references import check_references
 from apps.governance.tiers import Terms, Tier, highest, standing
 
 UNDO_WITHIN = timedelta(minutes=1)
+APPROVED_ALREADY = (
+    "Somebody approved this already, or an earlier wording of it, so it is not taken back. Reject it instead."
+)
 
 
 def open_proposal(
@@ -191,21 +197,17 @@ def rebase_proposal(
 
 
 def withdraw_proposal(proposal: Proposal, *, actor: Actor, reason: str = "") -> None:
-    """Take an open proposal back that nobody approved yet. Its words stay in the change record."""
-    with governed(Act.PROPOSAL_WITHDRAW, proposal, actor=actor, reason=reason, removes=True) as row:
-        refuse_undecidable(row)
-        if row.approval_count:
-            raise Conflicting("Somebody approved this already, so it is not taken back. Reject it instead.")
+    """Take an open proposal back that nobody approved yet, in no wording. Its words stay in the change record."""
+    with refusing_approved(), acting(actor):
+        with governed(Act.PROPOSAL_WITHDRAW, proposal, actor=actor, reason=reason, removes=True) as row:
+            refuse_undecidable(row)
+            refuse_approved(row)
+        check_references(Approval._meta.db_table)
 
 
 def _unwritten(target: Governed, change: ProposedChange) -> Proposal:
-    return Proposal(
-        tenant_id=target.tenant_id,
-        agent_id=change.agent_id,
-        target_type=target._meta.label_lower,
-        target_id=target.pk,
-        kind=change.kind,
-    )
+    about = {"target_type": target._meta.label_lower, "target_id": target.pk, "kind": change.kind}
+    return Proposal(tenant_id=target.tenant_id, agent_id=change.agent_id, **about)
 
 
 def _say(row: Proposal, target: Governed, actor: Actor, change: ProposedChange) -> None:

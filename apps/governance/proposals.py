@@ -1,10 +1,12 @@
 """What a proposer hands in, what a reviewer says, and when neither is taken."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.db import IntegrityError
 
 from apps.governance.actors import Actor
 from apps.governance.door import invalid
@@ -23,6 +25,9 @@ from apps.governance.tiers import Panel, Terms, Tier, panel_for
 
 NAMED_IN_FULL_QUEUE = 5
 REJECTIONS_TOLD = 3
+APPROVED_ALREADY = (
+    "Somebody approved this already, or an earlier wording of it, so it is not taken back. Reject it instead."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +166,21 @@ def waiting_already(target: Governed, actor: Actor, change: ProposedChange) -> P
     """The open proposal that this one revises. People's for everybody is no agent's to see, and they revise none of an agent's."""
     waiting = Proposal.objects.visible_to(actor).open().about(target).filter(kind=change.kind)
     return waiting.filter(agent__isnull=change.agent_id is None).first()
+
+
+def refuse_approved(proposal: Proposal) -> None:
+    """Raise `Conflicting` where a reviewer said yes to the words as they stand."""
+    if proposal.approval_count:
+        raise Conflicting(APPROVED_ALREADY)
+
+
+@contextmanager
+def refusing_approved() -> Iterator[None]:
+    """The same for a yes to an earlier wording. An agent may not look at it; the reference to it refuses."""
+    try:
+        yield
+    except IntegrityError as error:
+        raise Conflicting(APPROVED_ALREADY) from error
 
 
 def refuse_rejected(target: Governed, actor: Actor, change: ProposedChange) -> None:

@@ -13,6 +13,7 @@ UPDATE_MEMORY: Final = "update_memory"
 UPDATE_CUSTOMER_PROFILE: Final = "update_customer_profile"
 PROPOSE_PERSONA_PATCH: Final = "propose_persona_patch"
 DRAFT_SKILL: Final = "draft_skill"
+ESCALATE: Final = "escalate"
 
 
 class Effect(StrEnum):
@@ -32,6 +33,7 @@ HOUSE: Mapping[str, Effect] = MappingProxyType(
         UPDATE_CUSTOMER_PROFILE: Effect.WRITES,
         PROPOSE_PERSONA_PATCH: Effect.WRITES,
         DRAFT_SKILL: Effect.WRITES,
+        ESCALATE: Effect.WRITES,
     }
 )
 # Parts of the names that operators give to their own tools.

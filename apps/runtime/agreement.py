@@ -7,7 +7,8 @@ from apps.governance.actors import Role
 from apps.governance.agreements import Surface, join
 from apps.governance.policy import POLICY, Act
 from apps.governance.schemas import schema_of
-from apps.runtime.house_tools import HOUSE_TOOLS, HouseTool
+from apps.runtime.house_tools import HOUSE_TOOLS
+from apps.runtime.tooling import HouseTool
 
 # The acts behind the tools. Where a tool calls a field otherwise, its parameter stands beside the field.
 ACTS: Final[Mapping[str, Act]] = {
@@ -16,6 +17,7 @@ ACTS: Final[Mapping[str, Act]] = {
     "update_customer_profile": Act.PROFILE_AMEND,
     "propose_persona_patch": Act.PERSONA_PROPOSE,
     "draft_skill": Act.SKILL_DRAFT,
+    "escalate": Act.ESCALATION_OPEN,
 }
 CALLED: Final[Mapping[str, Mapping[str, str]]] = {"propose_persona_patch": {"text": "proposed_patch"}}
 
@@ -40,8 +42,9 @@ def _departures(tool: HouseTool, act: Act) -> Iterator[str]:
         yield f"the tool {tool.name} is {act.value}, which the policy gives no agent."
     properties = schema_of(act)["properties"]
     called = CALLED.get(tool.name, {})
+    settled = POLICY[act].settled
     for name in tool.parameters:
-        if properties.get(called.get(name, name), {}).get("type") != "string":
+        if name not in settled and properties.get(called.get(name, name), {}).get("type") != "string":
             yield f"the tool {tool.name} asks for {name}, which {act.value} takes no text for."
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from django.utils import timezone
 
 from apps.conversations.models import Conversation, InboundEvent
+from apps.desk.waiting import open_escalations
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.history import stamps
@@ -25,7 +26,7 @@ SMS = "sms"
 KINDS = {InboundEvent.Kind.MESSAGE: EventKind.MESSAGE, InboundEvent.Kind.OPERATOR: EventKind.OPERATOR}
 
 
-def asked_of(claimed: Claim, *, actor: Actor) -> Asked:
+def asked_of(claimed: Claim, mode: SendMode, *, actor: Actor) -> Asked:
     """The claimed events as the model is told them."""
     agent, conversation = claimed.agent, claimed.conversation
     with acting(actor):
@@ -37,7 +38,8 @@ def asked_of(claimed: Claim, *, actor: Actor) -> Asked:
             events=tuple(_event(event, conversation) for event in claimed.events),
             now_line=date_line(now) if agent.tells_time else None,
             off_the_record=conversation.off_the_record,
-            send_mode=SendMode.AUTONOMOUS if agent.learns else None,
+            send_mode=mode if agent.learns else None,
+            open_escalations=open_escalations(conversation.pk, actor),
             line_cards=line_cards,
         )
     )

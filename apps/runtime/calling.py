@@ -1,7 +1,5 @@
 """One step's tool calls: which may be made, and what the house's own tools give back."""
 
-import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -13,10 +11,12 @@ from apps.governance.errors import GovernanceError
 from apps.governance.refusals import note
 from apps.llm.backend import JsonObject, Tool, ToolUse
 from apps.prompt.framing import canonical_json
-from apps.runtime.house_tools import Context, HouseTool
+from apps.runtime.budgets import SAME_CALL_REFUSAL, Counter, Repeat
+from apps.runtime.loop import TurnFailed
 from apps.runtime.outside import Toolbox
-from apps.runtime.rules import SAME_CALL_LIMIT, TOOL_CALLS_PER_TURN
+from apps.runtime.rules import TOOL_CALLS_PER_TURN
 from apps.runtime.steps import storable_text
+from apps.runtime.tooling import Context, HouseTool
 
 
 @dataclass(slots=True)
@@ -28,28 +28,33 @@ class Caller:
     frozen: Mapping[str, Tool]
     context: Context
     before_keeping: Callable[[], None]
-    called: Counter[str] = field(default_factory=Counter)
+    counter: Counter = field(default_factory=Counter)
 
     def recall(self, calls: Iterable[ToolCall]) -> None:
-        """Count what earlier workers called in this turn."""
-        self.called.update(_key(call.name, call.arguments) for call in calls)
+        """Count what earlier workers called in this turn, and what outside tools gave back."""
+        for call in calls:
+            self.counter.took(call.name, call.arguments, call.result)
 
     def refused(self, use: ToolUse) -> ToolCall | None:
-        """The refusal of a call that may not be made, as an answer the model can act on."""
+        """The refusal of a call that may not be made, as an answer the model can act on; raises TurnFailed where it never does."""
         refusal = self._unknown(use) or self._unfit(use) or self._too_often(use)
-        return ToolCall(use.tool_use_id, use.name, {**use.arguments}, refusal, is_error=True) if refusal else None
+        return self._answered(use, refusal, is_error=True) if refusal else None
 
     def made(self, use: ToolUse) -> ToolCall:
         """What a tool of the house gives back; a refusal of the door is an answer, not a failure of the turn."""
         tool = self.house[use.name]
-        arguments: dict[str, object] = {**use.arguments}
         try:
-            if tool.keeps:
+            if tool.keeps and tool.learns:
                 self.before_keeping()
-            return ToolCall(use.tool_use_id, use.name, arguments, storable_text(self._run(tool, use.arguments)))
+            return self._answered(use, self._run(tool, use.arguments))
         except GovernanceError as error:
             note(error, self.context.actor)
-            return ToolCall(use.tool_use_id, use.name, arguments, storable_text(str(error)), is_error=True)
+            return self._answered(use, str(error), is_error=True)
+
+    def _answered(self, use: ToolUse, result: str, *, is_error: bool = False) -> ToolCall:
+        call = ToolCall(use.tool_use_id, use.name, {**use.arguments}, storable_text(result), is_error)
+        self.counter.took(call.name, call.arguments, call.result)
+        return call
 
     def _run(self, tool: HouseTool, arguments: JsonObject) -> str:
         if tool.reads:
@@ -74,17 +79,15 @@ class Caller:
         return f"The arguments do not fit: {flaw.message}{changed}"
 
     def _too_often(self, use: ToolUse) -> str:
-        key = _key(use.name, use.arguments)
-        self.called[key] += 1
-        if self.called[key] >= SAME_CALL_LIMIT:
-            return "You made this very call before, with this result. Do something else, or answer."
-        if self.called.total() > TOOL_CALLS_PER_TURN:
+        """R125"""
+        repeat = self.counter.judge(use.name, use.arguments)
+        if repeat is Repeat.STOP:
+            raise TurnFailed("calls_repeated", f"The model called {use.name} again and again with the same result.")
+        if repeat is Repeat.REFUSE:
+            return SAME_CALL_REFUSAL
+        if self.counter.count >= TOOL_CALLS_PER_TURN:
             return f"More than {TOOL_CALLS_PER_TURN} tool calls in one turn. Answer now."
         return ""
 
     def _definition(self, name: str) -> Tool:
         return self.house[name].definition if name in self.house else self.toolbox.tools[name].definition
-
-
-def _key(name: str, arguments: Mapping[str, object]) -> str:
-    return name + json.dumps(arguments, sort_keys=True)

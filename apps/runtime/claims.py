@@ -53,7 +53,7 @@ def claim(conversation_id: int, *, actor: Actor) -> Claim | None:
     given: dict[str, Any] = {
         "conversation": conversation_id,
         "only": settings.AGENT_KEY,
-        "stops": [kind.value for kind in ANSWERING],
+        "stops": list(ANSWERING),
         "stopped": Stopped.code,
         "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS),
         "patience": PATIENCE,

@@ -151,13 +151,15 @@ class Engine:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("A turn runs in a task.")
-        self._held[turning.turn.pk] = Holding(turning, task)
+        holding = self._held[turning.turn.pk] = Holding(turning, task)
         try:
             while not isinstance(move := turning.move, Over):
                 await self._in_thread(turning.go, await self._made(turning, move))
             return move.more_waits
         except asyncio.CancelledError:
-            if self._is_draining:
+            if holding.is_stopped:
+                await self._in_thread(turning.go, turning.stopped)
+            elif self._is_draining:
                 await self._in_thread(turning.go, turning.let_go)
             return False
         finally:
@@ -188,11 +190,13 @@ class Engine:
             await asyncio.sleep(self.limits.lease_seconds / 3)
             held = list(self._held.values())
             try:
-                lost = await self._in_thread(beat_all, held)
+                beaten = await self._in_thread(beat_all, held)
             except (DatabaseError, InterfaceError) as error:
                 logger.warning("leases could not be extended", extra={"error": type(error).__name__})
                 continue
-            for holding in lost:
+            for holding in beaten.stopped:
+                holding.is_stopped = True
+            for holding in (*beaten.lost, *beaten.stopped):
                 holding.task.cancel()
 
     async def _drain(self) -> None:

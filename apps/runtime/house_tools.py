@@ -3,16 +3,10 @@
 None takes a customer argument: whom the agent serves stands in its actor, and PostgreSQL shows nobody else.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime
-
-from apps.conversations.models import Conversation
 from apps.governance.acting import acting
-from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible, Stale
 from apps.governance.proposals import rejected_before, why
-from apps.llm.backend import Json, JsonObject, Tool
+from apps.llm.backend import Json, JsonObject
 from apps.memory.actions import amend_memory, amend_profile, create_memory, create_profile
 from apps.memory.holding import review_of, told
 from apps.memory.models import AgentMemory, CustomerProfile
@@ -34,7 +28,9 @@ from apps.prompt.tool_names import (
     UPDATE_MEMORY,
 )
 from apps.prompt.values import Rule
+from apps.runtime.handing_over import HANDING_OVER
 from apps.runtime.hearing import heard_in, whose_words
+from apps.runtime.tooling import Context, HouseTool
 from apps.skills.actions import count_use, draft_skill
 from apps.skills.files import content_of, refuse_fetch
 from apps.skills.models import Skill
@@ -43,51 +39,6 @@ from apps.skills.rules import BODY_CHARACTERS, FILE_CHARACTERS, Attached, mentio
 LISTED_SKILLS = 100
 MEMORY = "memory"
 SAVED = "Saved. It is read from the next session on."
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """For whom and where a tool is called."""
-
-    actor: Actor
-    agent_id: int
-    conversation: Conversation
-    snapshot_at: datetime
-    # What of the live state the model has been shown in this turn, newer than its frozen prompt.
-    shown: set[str] = field(default_factory=set)
-
-
-@dataclass(frozen=True, slots=True)
-class HouseTool:
-    """A tool as the model sees it, and what it does."""
-
-    name: str
-    description: str
-    parameters: dict[str, str]
-    required: tuple[str, ...]
-    run: Callable[[Context, JsonObject], str]
-    # Whether something stays after the conversation; such tools are not offered off the record (R178).
-    keeps: bool = True
-    # Whether it writes nothing at all; what writes is one commit with the step that says so.
-    reads: bool = False
-
-    @property
-    def definition(self) -> Tool:
-        """The tool in the Messages API's form."""
-        kinds = {"skill_id": "integer"}
-        properties: JsonObject = {
-            name: {"type": kinds.get(name, "string"), "description": said} for name, said in self.parameters.items()
-        }
-        return Tool(
-            self.name,
-            self.description,
-            {
-                "type": "object",
-                "properties": properties,
-                "required": list(self.required),
-                "additionalProperties": False,
-            },
-        )
 
 
 def _get_skill(context: Context, arguments: JsonObject) -> str:
@@ -281,6 +232,7 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         ("title", "description", "body"),
         _draft_skill,
     ),
+    HANDING_OVER,
 )
 
 

@@ -21,9 +21,8 @@ from apps.runtime.models import Session, SessionPart, SnapshotPart, ToolStep, Tu
 from apps.runtime.outside import Outcome
 from apps.runtime.statements import BEAT, CLOSE, END_CALL, ENTER, HOLD, KEEP, POSTPONE
 from apps.runtime.steps import Said, Step, canonical_object, storable_text
-from apps.runtime.stops import ANSWERING, Stopped
+from apps.runtime.stops import ANSWERING, SENDING, Stopped
 
-STOPS = [kind.value for kind in ANSWERING]
 SENDERS = {InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER, InboundEvent.Kind.OPERATOR: Message.Sender.OPERATOR}
 
 
@@ -197,15 +196,17 @@ def close(
     steps: Sequence[Step],
     ending: Ending = REPLIED,
     calls: Sequence[JsonObject] = (),
+    stops: Sequence[str] = SENDING,
     *,
     actor: Actor,
 ) -> Closed:
     """Let the reply leave the house: last step, transcript, reply and end of the turn in one statement, or nothing of it.
 
-    Raises `Stopped` where an operator holds the turn. A person may be writing into the transcript at the same time; then its
+    Raises `Stopped` where one of the `stops` is on or a colleague has the conversation in hand; without any, nothing holds the
+    end. A person may be writing into the transcript at the same time; then its
     next place is looked up once more.
     """
-    given = _closing(claimed, asked, steps, ending) | _written(calls, ())
+    given = _closing(claimed, asked, steps, ending) | _written(calls, ()) | {"stops": list(stops)}
     try:
         [ended] = one_shot(actor, CLOSE, given)
     except IntegrityError:
@@ -219,8 +220,6 @@ def close(
 def _closing(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending: Ending) -> dict[str, Any]:
     return {
         **_leased(claimed.turn),
-        # Giving up is no answer, so no switch holds it.
-        "stops": STOPS if ending.status is Turn.Status.DONE else [],
         "conversation": claimed.conversation.pk,
         "messages": _json(_messages(claimed, asked, steps, ending)),
         "status": ending.status.value,
@@ -244,7 +243,7 @@ def beat(turns: Mapping[int, int], *, actor: Actor) -> dict[int, bool]:
         "turns": list(turns),
         "fences": list(turns.values()),
         "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS),
-        "stops": STOPS,
+        "stops": list(ANSWERING),
     }
     return {int(turn_id): bool(may_go_on) for turn_id, may_go_on in one_shot(actor, BEAT, given)}
 
@@ -254,7 +253,7 @@ def _fenced(turn: Turn) -> dict[str, Any]:
 
 
 def _leased(turn: Turn) -> dict[str, Any]:
-    return {**_fenced(turn), "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS), "stops": STOPS}
+    return {**_fenced(turn), "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS), "stops": list(ANSWERING)}
 
 
 def _written(calls: Sequence[JsonObject], tools: Sequence[JsonObject]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 HISTORY_MESSAGES = 100
 HISTORY_STEP = 50
 TOOL_CALLS_PER_TURN = 40
-SAME_CALL_LIMIT = 3
 # A turn whose worker dies again and again is given up; one whose model is away waits, for a day at most.
 CRASHES_PER_TURN = 5
 PATIENCE = timedelta(days=1)

@@ -6,11 +6,11 @@ statement's, by the database's clock; `now()` would be the transaction's.
 
 from typing import Final
 
-# A turn whose lease ran out goes on; otherwise what waits and is due begins one. Events are taken only while locked, so no
-# turn can begin for events that another worker answers meanwhile.
+# A turn whose lease ran out goes on, if only to its end where a colleague answers by now; otherwise what waits and is due
+# begins one. Events are taken only while locked, so no turn can begin for events that another worker answers meanwhile.
 CLAIM: Final = """
 WITH thread AS (
-    SELECT thread.id, thread.tenant_id FROM conversations_conversation AS thread
+    SELECT thread.id, thread.tenant_id, thread.held_at FROM conversations_conversation AS thread
       JOIN tenants_agent AS agent ON agent.id = thread.agent_id AND agent.tenant_id = thread.tenant_id
       JOIN tenants_tenant AS tenant ON tenant.id = thread.tenant_id
      WHERE thread.id = %(conversation)s AND %(only)s IN ('', tenant.key || '/' || agent.key)
@@ -36,7 +36,8 @@ WITH thread AS (
     SELECT thread.tenant_id, thread.id, 'running', '', 1, 1, 1, 0, 0, false, statement_timestamp() + %(lease)s,
            statement_timestamp(), statement_timestamp() + %(patience)s, 1, statement_timestamp(), statement_timestamp(), '', ''
       FROM thread
-     WHERE NOT EXISTS (SELECT 1 FROM over) AND (SELECT min(due_at) FROM waiting) <= statement_timestamp()
+     WHERE thread.held_at IS NULL AND NOT EXISTS (SELECT 1 FROM over)
+       AND (SELECT min(due_at) FROM waiting) <= statement_timestamp()
     ON CONFLICT (tenant_id, conversation_id) WHERE status = 'running' DO NOTHING
     RETURNING id, session_id
 ), claimed AS (
@@ -97,7 +98,7 @@ WITH held AS (
     RETURNING id, tenant_id, fence, round, conversation_id"""
 
 _MAY_GO_ON: Final = """
-SELECT NOT is_switched_off(%(stops)s, held.tenant_id, held.conversation_id) FROM held
+SELECT NOT is_stopped(%(stops)s, held.tenant_id, held.conversation_id) FROM held
 """
 
 # A step, or tool calls of one, and the lease anew; says whether the turn may go on, or an operator has stopped it meanwhile.
@@ -122,7 +123,7 @@ _HELD_TO_THE_END: Final = """
 WITH held AS (
     SELECT id, tenant_id, fence, round, conversation_id FROM runtime_turn
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
-       AND NOT is_switched_off(%(stops)s, tenant_id, conversation_id)
+       AND NOT is_stopped(%(stops)s, tenant_id, conversation_id)
        FOR NO KEY UPDATE"""
 
 _LEAVE: Final = """, messages AS (
@@ -159,5 +160,5 @@ UPDATE runtime_turn AS turn SET lease_until = statement_timestamp() + %(lease)s
   FROM unnest(%(turns)s::bigint[], %(fences)s::integer[]) AS mine(id, fence)
  WHERE turn.tenant_id = app_tenant() AND turn.id = mine.id AND turn.fence = mine.fence AND turn.status = 'running'
    AND NOT turn.is_released
-RETURNING turn.id, NOT is_switched_off(%(stops)s, turn.tenant_id, turn.conversation_id)
+RETURNING turn.id, NOT is_stopped(%(stops)s, turn.tenant_id, turn.conversation_id)
 """

@@ -1,4 +1,6 @@
-"""What an operator has stopped, asked before each model call, before a reply leaves, and before a tool keeps anything."""
+"""What people have stopped: asked before each model call, before a reply leaves, and before a tool keeps anything."""
+
+from typing import Final
 
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
@@ -6,11 +8,13 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Frozen
 from apps.switches.models import Switch
 
-ANSWERING = (Switch.Kind.PAUSE_AGENT, Switch.Kind.PAUSE_SENDING)
+# Under the first nothing is answered; under the second a reply waits for a person instead of leaving.
+ANSWERING: Final = (Switch.Kind.PAUSE_AGENT.value,)
+SENDING: Final = (Switch.Kind.PAUSE_AGENT.value, Switch.Kind.PAUSE_SENDING.value)
 
 
 class Stopped(Exception):
-    """An operator stopped this for now; whatever waits goes on waiting, and nothing is lost."""
+    """A person stopped this for now; whatever waits goes on waiting, and nothing is lost."""
 
     code = "stopped"
 
@@ -23,9 +27,21 @@ def stop_of(conversation: Conversation, *kinds: Switch.Kind, actor: Actor) -> Sw
 
 
 def why_stopped(conversation: Conversation, *, actor: Actor) -> str:
-    """What people read while a turn waits here. Autonomous sending is the one way of answering there is."""
-    switch = stop_of(conversation, *ANSWERING, actor=actor)
+    """What people read while a turn waits here."""
+    switch = stop_of(conversation, Switch.Kind.PAUSE_AGENT, actor=actor)
     return switch.sentence if switch else "An operator stopped this for a moment."
+
+
+def is_taken_over(conversation: Conversation, *, actor: Actor) -> bool:
+    """Whether a person answers here by now."""
+    with acting(actor):
+        held = Conversation.objects.visible_to(actor).filter(pk=conversation.pk, held_at__isnull=False)
+        return held.exists()
+
+
+def is_answering_paused(conversation: Conversation, *, actor: Actor) -> bool:
+    """Whether nothing is answered here, drafts included."""
+    return stop_of(conversation, Switch.Kind.PAUSE_AGENT, actor=actor) is not None
 
 
 def refuse_if_frozen(conversation: Conversation, *, actor: Actor) -> None:

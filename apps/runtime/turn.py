@@ -7,46 +7,30 @@ is open between two of them. After a crash another worker's `begin` goes on behi
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
-from django.conf import settings
 from django.db import InterfaceError, OperationalError
-from django.utils import timezone
 
 from apps.conversations.rules import ToolCall
+from apps.desk.models import Escalation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.llm.backend import BackendError, JsonObject, Reply, Request, ToolUse, WhoActs
-from apps.runtime.accounts import Account
 from apps.runtime.asking import asked_of
 from apps.runtime.calling import Caller
 from apps.runtime.claims import Claim, claim
-from apps.runtime.house_tools import HOUSE_TOOLS, Context
-from apps.runtime.journal import (
-    REPLIED,
-    Asked,
-    Ending,
-    FenceLost,
-    call_row,
-    close,
-    end_call,
-    enter_session,
-    history_of,
-    hold,
-    keep,
-    postpone,
-    tool_row,
-)
+from apps.runtime.endings import Written, cancel, escalate, fail, leave, mode_now
+from apps.runtime.journal import Asked, FenceLost, call_row, end_call, hold, keep, postpone, tool_row
 from apps.runtime.ledger import notes_of
 from apps.runtime.loop import Loop, TurnFailed, refuse_unfit
 from apps.runtime.models import ToolStep, Turn
+from apps.runtime.opening import opened
 from apps.runtime.outside import LOST, NO_TOOLS, Outcome, OutsideCall, Toolbox
 from apps.runtime.resuming import KeptCall, resumed
 from apps.runtime.rules import retry_after
-from apps.runtime.sessions import Frozen, PrefixChanged, session_of, thawed
+from apps.runtime.sessions import PrefixChanged
 from apps.runtime.steps import Said
-from apps.runtime.stops import Stopped, refuse_if_frozen, why_stopped
-from apps.tenants.identity import agent_actor, system_actor
+from apps.runtime.stops import Stopped, is_taken_over, why_stopped
+from apps.tenants.identity import system_actor
 
 logger = logging.getLogger(__name__)
 
@@ -136,10 +120,12 @@ class Turning:
     def start(self) -> None:
         """Open or find the session, replay what was kept, and see what comes next."""
         kept = self.claimed.asked
-        self.asked = Asked.kept(kept) if kept else asked_of(self.claimed, actor=self.system)
+        self.asked = Asked.kept(kept) if kept else self._told()
+        if self.claimed.conversation.is_held:
+            raise Stopped
         if self.claimed.is_spent:
             raise TurnFailed("attempts_spent", "The workers that took this turn died, or it waited longer than a day.")
-        self._open()
+        self.loop, self.caller = opened(self.claimed, self.asked, self.toolbox, system=self.system)
         behind = resumed(self.claimed.kept)
         for step in behind.steps:
             self.loop.add(step)
@@ -151,39 +137,8 @@ class Turning:
             self.caller.recall(kept.call for kept in self.answers.values() if not kept.is_open)
             self._go_on()
 
-    def _open(self) -> None:
-        conversation, agent = self.claimed.conversation, self.claimed.agent
-        identity = agent_actor(agent.tenant_id, agent.pk, agent.service_user_id, agent.key)
-        identity = identity.serving(conversation.end_user_key)
-        frozen = self._session(identity)
-        account = Account(frozen, agent.model or settings.DEFAULT_MODEL, conversation.pk, self.system)
-        self.loop = Loop(account, agent.max_steps, settings.TURN_DEADLINE_SECONDS)
-        self.loop.open(history_of(conversation, actor=self.system), self.asked.wire if self.asked else {})
-        names = frozen.session.tool_names
-        self.caller = Caller(
-            house={tool.name: tool for tool in HOUSE_TOOLS if tool.name in names},
-            toolbox=Toolbox({name: tool for name, tool in self.toolbox.tools.items() if name in names}),
-            frozen={tool.name: tool for tool in frozen.definitions},
-            context=Context(identity, agent.pk, conversation, frozen.session.snapshot_at),
-            before_keeping=partial(refuse_if_frozen, conversation, actor=self.system),
-        )
-
-    def _session(self, identity: Actor) -> Frozen:
-        """The session of the steps behind, else the running one, else a new one, in one commit with the turn that enters it."""
-        with acting(self.system):
-            hold(self.turn)
-            if self.claimed.kept and self.turn.session:
-                return thawed(self.turn.session)
-            frozen = session_of(
-                self.claimed.conversation,
-                self.claimed.agent,
-                system=self.system,
-                agent_actor=identity,
-                now=timezone.now(),
-                outside=self.toolbox.definitions,
-            )
-            enter_session(self.turn, frozen.session, actor=self.system)
-            return frozen
+    def _told(self) -> Asked:
+        return asked_of(self.claimed, mode_now(self.claimed, actor=self.system), actor=self.system)
 
     def took_reply(self, reply: Reply) -> None:
         """The model has answered: its tools are called, or its words leave the house."""
@@ -199,10 +154,12 @@ class Turning:
 
     def took_result(self, call: OutsideCall, outcome: Outcome) -> None:
         """An outside call came back, or nobody knows what became of it."""
-        told = LOST if outcome.is_unknown else outcome
-        end_call(self.turn, call.step, call.place, told, actor=self.system)
-        self.answers[call.place] = KeptCall(told.answering(call.begun))
+        self._end_call(call.step, call.place, LOST if outcome.is_unknown else outcome, call.begun)
         self._go_on()
+
+    def stopped(self) -> None:
+        """A person stopped it while it waited."""
+        raise Stopped
 
     def _go_on(self) -> None:
         said = self.said
@@ -221,8 +178,9 @@ class Turning:
         if self.asked is None:
             raise ValueError("A turn replies to what it was asked.")
         steps = [*self.loop.steps, said.with_calls(())]
-        closed = close(self.claimed, self.asked, steps, REPLIED, self.new_calls, actor=self.system)
-        self.move = Over(closed.more_waits)
+        assembled = self.loop.account.frozen.assembled
+        written = Written(self.claimed, self.asked, steps, assembled, self.new_calls)
+        self.move = Over(leave(written, actor=self.system).more_waits)
 
     def _have_called(self, said: Said) -> bool:
         """Call what the answer wants called, in its order; false where the turn waits for an outside call."""
@@ -259,9 +217,19 @@ class Turning:
         if outside and known.may_be_repeated and outside.tool.repeats is not ToolStep.Repeats.UNSAFE:
             self.move = outside
             return False
-        end_call(self.turn, said.number, place, LOST, actor=self.system)
-        self.answers[place] = KeptCall(LOST.answering(known.call))
+        self._end_call(said.number, place, LOST, known.call)
         return True
+
+    def _end_call(self, step: int, place: int, outcome: Outcome, begun: ToolCall) -> None:
+        """What came of an outside call; where nobody can tell, a person is asked in the same commit."""
+        with acting(self.system):
+            end_call(self.turn, step, place, outcome, actor=self.system)
+            if outcome.is_unknown:
+                question = f"It is not known whether {begun.name} happened. Look, and tell the customer."
+                escalate(self.claimed, Escalation.Reason.UNKNOWN_OUTCOME, question, actor=self.system)
+        answered = outcome.answering(begun)
+        self.caller.recall([answered])
+        self.answers[place] = KeptCall(answered)
 
     def _note(self, step: int, place: int, call: ToolCall, repeats: ToolStep.Repeats) -> None:
         self.new_tools.append(tool_row(step, place, call, repeats, ToolStep.State.DONE))
@@ -276,8 +244,7 @@ class Turning:
         return f"{self.turn.pk}:{self.turn.round}:{step}:{place}"
 
     def _give_up(self, code: str, sentence: str) -> None:
-        ending = Ending(Turn.Status.FAILED, Turn.Outcome.SILENT, code, sentence)
-        self.move = Over(close(self.claimed, self.asked, (), ending, self.new_calls, actor=self.system).more_waits)
+        self.move = Over(fail(self.claimed, self.asked, self.new_calls, code, sentence, actor=self.system).more_waits)
 
     def _put_off(self, error: BackendError) -> None:
         """Wait where time or an operator can help."""
@@ -290,10 +257,12 @@ class Turning:
         self.move = Over()
 
     def _lay_down(self) -> None:
-        """An operator stopped it: what is paid for is kept, and the sweep takes it up when they let go."""
+        """A person stopped it. One who answers in its place ends it; otherwise what is paid for is kept for when they let go."""
+        conversation = self.claimed.conversation
+        if is_taken_over(conversation, actor=self.system):
+            self.move = Over(cancel(self.claimed, self.asked, self.new_calls, actor=self.system).more_waits)
+            return
         if self.new_calls:
             self._keep(self.loop.asking)
-        postpone(
-            self.turn, Stopped.code, why_stopped(self.claimed.conversation, actor=self.system), 0, actor=self.system
-        )
+        postpone(self.turn, Stopped.code, why_stopped(conversation, actor=self.system), 0, actor=self.system)
         self.move = Over()

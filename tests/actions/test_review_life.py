@@ -209,10 +209,20 @@ def test_the_sweep_closes_what_nobody_decided_on_and_a_person_takes_it_up_again(
 
 
 def test_what_somebody_approved_is_not_taken_back(world: World) -> None:
-    proposal = propose_revision(make_skill(world, "approved"), actor=world.bot, values=PAYING)
+    skill = make_skill(world, "approved")
+    proposal = propose_revision(skill, actor=world.bot, values=PAYING)
     say_yes(proposal, world.operator)
     with pytest.raises(Conflicting, match="Reject it instead"):
         withdraw_proposal(proposal, actor=world.operator)
+    # Its agent says it otherwise; the yes to the wording before stays in the books.
+    revised = PAYING | {"description": "How to pay money back, said otherwise."}
+    proposal = propose_revision(skill, actor=world.bot, values=revised)
+    assert proposal.approval_count == 0
+    kept = proposal.pk
+    with pytest.raises(Conflicting, match="an earlier wording"):
+        withdraw_proposal(proposal, actor=world.bot)
+    with acting(world.operator):
+        assert Proposal.objects.visible_to(world.operator).open().filter(pk=kept).exists()
 
 
 def test_new_rules_are_added_line_by_line_and_retired_by_an_undo(world: World) -> None:

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation, Message
+from apps.desk.models import Draft
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Frozen, IllegalTransition, Invalid
 from apps.learning.extraction import extract
@@ -60,11 +61,10 @@ class Interrupted:
         return self.standin.backend.complete(request)
 
 
-@pytest.mark.parametrize("kind", [SENDING, ANSWERING])
 def test_what_arrives_while_answering_is_stopped_waits_and_is_answered_once_afterwards(
-    kind: Switch.Kind, world: World, standin: StandIn
+    world: World, standin: StandIn
 ) -> None:
-    switch = throw(world, kind)
+    switch = throw(world, ANSWERING)
     event = tell(world, "Hello")
     answer(world.tenant.pk, event.conversation_id, backend=standin.backend)
     tell(world, "Anybody there?")
@@ -104,21 +104,31 @@ def test_a_running_turn_stops_before_its_next_model_call_and_is_resumed(world: W
     ]
 
 
-def test_a_reply_written_while_sending_was_paused_does_not_leave(world: World, standin: StandIn) -> None:
+def test_a_reply_written_while_answering_was_paused_leaves_when_it_goes_on(world: World, standin: StandIn) -> None:
     event = tell(world, "Hello")
-    standin.play(reply("Too late."))
-    model = Interrupted(lambda: throw(world, SENDING), standin)
+    standin.play(reply("Here you are."))
+    model = Interrupted(lambda: throw(world, ANSWERING), standin)
     answer(world.tenant.pk, event.conversation_id, backend=model)
-    with acting(world.system):
-        assert not Message.objects.exists()
-    turn = turn_of(world, event)
-    assert turn.failure_code == "stopped"
     with acting(world.operator):
+        assert not Message.objects.exists()
         [switch] = Switch.objects.visible_to(world.operator).on()
+    assert turn_of(world, event).failure_code == "stopped"
     lift_switch(switch, actor=world.operator)
     answer(world.tenant.pk, event.conversation_id, backend=model)
-    assert lines(world, event.conversation_id) == [("customer", "Hello"), ("agent", "Too late.")]
+    assert lines(world, event.conversation_id) == [("customer", "Hello"), ("agent", "Here you are.")]
     assert len(model.asked) == 1, "what was paid for is not asked again"
+
+
+def test_while_sending_is_paused_replies_wait_for_a_person(world: World, standin: StandIn) -> None:
+    # R134
+    event = tell(world, "Hello")
+    standin.play(reply("Let me see."))
+    model = Interrupted(lambda: throw(world, SENDING), standin)
+    answer(world.tenant.pk, event.conversation_id, backend=model)
+    assert (turn_of(world, event).status, turn_of(world, event).outcome) == ("done", "drafted")
+    assert lines(world, event.conversation_id) == [("customer", "Hello")]
+    with acting(world.operator):
+        assert [draft.text for draft in Draft.objects.visible_to(world.operator).open()] == ["Let me see."]
 
 
 def test_a_switch_reaches_no_further_than_it_says(world: World, standin: StandIn) -> None:

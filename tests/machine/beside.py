@@ -18,8 +18,9 @@ from apps.restoration.models import Checkpoint
 from apps.restoration.plan import MomentTarget, RowTarget, Target, plan
 from apps.restoration.restoring import restore
 from apps.runtime.driving import answer
-from apps.runtime.house_tools import HOUSE_TOOLS, Context
+from apps.runtime.house_tools import HOUSE_TOOLS
 from apps.runtime.sessions import open_session
+from apps.runtime.tooling import Context
 from apps.skills.models import Skill
 from tests.machine.chosen import Chosen
 from tests.machine.stage import NothingToDo, approved_skills, open_conversations
@@ -80,7 +81,7 @@ def use_tool(chosen: Chosen, name: str) -> object:
     if bot.role is not Role.AGENT:
         raise NothingToDo("an agent")
     context = Context(
-        bot.serving(conversation.end_user_key), bot.agent_id or 0, conversation, timezone.now(), {"memory"}
+        bot.serving(conversation.end_user_key), bot.agent_id or 0, conversation, timezone.now(), 0, {"memory"}
     )
     tool = next(tool for tool in HOUSE_TOOLS if tool.name == name)
     return tool.run(context, ARGUMENTS[name](chosen))

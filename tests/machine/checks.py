@@ -168,7 +168,7 @@ def running_sessions(seen: Look) -> Iterator[str]:
 
 
 def proposals(seen: Look) -> Iterator[str]:
-    """(f) One open proposal per target and kind; what was applied had the people its tier asks for."""
+    """(f) One open proposal per target and kind, of agents and of people; what was applied had the people its tier asks for."""
     for tenant_id, kind, target_id, what, number in seen.observer.open_twice():
         yield f"{number} open proposals of tenant {tenant_id} for {what} of {kind} {target_id}"
     for proposal_id, now in seen.after.proposals.items():

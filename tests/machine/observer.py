@@ -140,10 +140,10 @@ class Observer:
         }
 
     def open_twice(self) -> list[tuple[Any, ...]]:
-        """Targets with two open proposals of one kind."""
+        """Targets with two open proposals of one kind: of agents there is one, and of people for everybody another."""
         return self.ask(
             "SELECT tenant_id, target_type, target_id, kind, count(*) FROM governance_proposal WHERE state = 'open'"
-            " AND tenant_id = ANY(%s) GROUP BY 1, 2, 3, 4 HAVING count(*) > 1",
+            " AND tenant_id = ANY(%s) GROUP BY 1, 2, 3, 4, agent_id IS NULL HAVING count(*) > 1",
             self.tenant_ids,
         )
 

@@ -1,0 +1,57 @@
+"""What a tool of the house is: how the model sees it, and what it does for whom."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
+from apps.llm.backend import JsonObject, Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """For whom and where a tool is called."""
+
+    actor: Actor
+    agent_id: int
+    conversation: Conversation
+    snapshot_at: datetime
+    turn_id: int
+    # What of the live state the model has been shown in this turn, newer than its frozen prompt.
+    shown: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class HouseTool:
+    """A tool as the model sees it, and what it does."""
+
+    name: str
+    description: str
+    parameters: dict[str, str]
+    required: tuple[str, ...]
+    run: Callable[[Context, JsonObject], str]
+    # Whether something stays after the conversation; such tools are not offered off the record (R178).
+    keeps: bool = True
+    # Whether what it keeps is learned, and so waits while learning is frozen.
+    learns: bool = True
+    # Whether it writes nothing at all; what writes is one commit with the step that says so.
+    reads: bool = False
+
+    @property
+    def definition(self) -> Tool:
+        """The tool in the Messages API's form."""
+        kinds = {"skill_id": "integer"}
+        properties: JsonObject = {
+            name: {"type": kinds.get(name, "string"), "description": said} for name, said in self.parameters.items()
+        }
+        return Tool(
+            self.name,
+            self.description,
+            {
+                "type": "object",
+                "properties": properties,
+                "required": list(self.required),
+                "additionalProperties": False,
+            },
+        )

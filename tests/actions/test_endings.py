@@ -1,0 +1,206 @@
+"""What becomes of a turn's answer: it leaves, waits for a person or is noted; and who is asked where there is none."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from apps.conversations.actions import take_over_conversation
+from apps.desk.actions import write_send_rule
+from apps.desk.models import Draft, Escalation, SendRule
+from apps.governance.acting import acting
+from apps.llm.backend import Reply, Request
+from apps.runtime.driving import answer
+from apps.runtime.models import ModelCall, Turn
+from apps.runtime.sending import hand_back, length_of, send_out, write_to_customer
+from apps.tenants.actions import amend_agent
+from apps.tenants.due import due_work
+from tests.actions.conversing import calls, fault, lease_runs_out, lines, reply, say, take, tell, tool, turn_of
+from tests.factories import World, make_profile, make_skill, make_world
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+Reason, Outcome = Escalation.Reason, Turn.Outcome
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def set_mode(world: World, mode: str) -> None:
+    amend_agent(world.agent, actor=world.admin, send_mode=mode)
+
+
+def drafts(world: World) -> list[Draft]:
+    with acting(world.operator):
+        return list(Draft.objects.visible_to(world.operator).open())
+
+
+def questions(world: World) -> list[tuple[str, str]]:
+    with acting(world.operator):
+        rows = Escalation.objects.visible_to(world.operator).open()
+        return list(rows.values_list("reason", "opened_by"))
+
+
+def test_a_suggested_reply_waits_and_what_a_person_sends_is_what_the_agent_remembers(
+    world: World, standin: StandIn
+) -> None:
+    # R134, R138
+    set_mode(world, "suggest")
+    standin.play(reply("We open at nine."))
+    turn = take(world, tell(world, "When do you open?"), standin.backend)
+    assert (turn.status, turn.outcome, turn.reply) == (Turn.Status.DONE, Outcome.DRAFTED, None)
+    assert lines(world, turn.conversation_id) == [("customer", "When do you open?")]
+    [draft] = drafts(world)
+    assert (draft.text, draft.grounding, draft.turn_id) == ("We open at nine.", "none", turn.pk)
+    assert "what you write is a draft" in standin.requests()[0]["messages"][0]["content"][0]["text"]
+    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text="We open at ten.")
+    set_mode(world, "autonomous")
+    say(world, "Thanks", standin)
+    said = [message["content"] for message in standin.requests()[-1]["messages"] if message["role"] == "assistant"]
+    assert [block["text"] for content in said for block in content] == ["We open at ten."]
+
+
+def test_a_later_message_supersedes_the_draft_that_waits(world: World, standin: StandIn) -> None:
+    set_mode(world, "suggest")
+    standin.play(reply("First."), reply("Second."))
+    take(world, tell(world, "Hello"), standin.backend)
+    take(world, tell(world, "Anybody?"), standin.backend)
+    assert [draft.text for draft in drafts(world)] == ["Second."]
+
+
+def test_an_observing_agent_tells_the_customer_nothing_and_keeps_what_it_noticed(
+    world: World, standin: StandIn
+) -> None:
+    # R134
+    set_mode(world, "observe")
+    standin.play(reply("The customer is angry."))
+    turn = take(world, tell(world, "Hello"), standin.backend)
+    assert (turn.outcome, drafts(world)) == (Outcome.OBSERVED, [])
+    assert lines(world, turn.conversation_id) == [("customer", "Hello")]
+    with acting(world.operator):
+        assert ModelCall.objects.get(turn=turn).text == "The customer is angry."
+
+
+def test_a_skill_that_was_read_makes_the_reply_wait_and_grounds_it(world: World, standin: StandIn) -> None:
+    # R134, R136
+    skill = make_skill(world, "approved")
+    rule = SendRule(tenant_id=world.tenant.pk, agent=world.agent)
+    values = {"channel": "", "send_mode": "suggest", "skill": skill}
+    write_send_rule(rule, actor=world.admin, values=values, reason="Money is at stake.")
+    assert say(world, "Hello", standin).outcome == Outcome.REPLIED
+    standin.play(tool("get_skill", skill_id=skill.pk), reply("You get it back."))
+    assert take(world, tell(world, "Refund me"), standin.backend).outcome == Outcome.DRAFTED
+    [draft] = drafts(world)
+    assert (draft.grounding, [fact["record_id"] for fact in draft.facts]) == ("skill", [skill.pk])
+
+
+def test_a_reply_that_repeats_the_profile_stands_on_it(world: World, standin: StandIn) -> None:
+    # R136
+    make_profile(world, preferences="Prefers to be called in the afternoon.")
+    set_mode(world, "suggest")
+    standin.play(reply("I know you prefer to be called in the afternoon."))
+    take(world, tell(world, "When will you call?"), standin.backend)
+    assert drafts(world)[0].grounding == "profile"
+
+
+def test_an_agent_hands_a_question_over_and_is_told_that_it_waits(world: World, standin: StandIn) -> None:
+    # R135, R136
+    standin.play(tool("escalate", reason="missing_knowledge", question="Do we ship to Malta?"), reply("I am asking."))
+    turn = say(world, "Do you ship to Malta?", standin)
+    assert questions(world) == [("missing_knowledge", world.bot.label)]
+    assert calls(world, turn)[0]["result"].startswith("A colleague has the question now.")
+    say(world, "And?", standin)
+    assert "One question that you handed to a colleague" in standin.requests()[-1]["messages"][-1]["content"][0]["text"]
+
+
+def test_a_reason_nobody_knows_is_refused_with_those_there_are(world: World, standin: StandIn) -> None:
+    standin.play(tool("escalate", reason="bored", question="May I go?"), reply("Never mind."))
+    [call] = calls(world, say(world, "Hello", standin))
+    assert call["is_error"]
+    assert "Give one of: customer_asked" in call["result"]
+    assert questions(world) == []
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (reply("I will not.", stop_reason="refusal"), Reason.POLICY),
+        (reply("Too long.", stop_reason="model_context_window_exceeded"), Reason.UNSUPPORTED),
+        (reply(""), Reason.MISSING_KNOWLEDGE),
+    ],
+)
+def test_a_turn_without_a_reply_asks_a_person(
+    world: World, standin: StandIn, step: dict[str, object], reason: Escalation.Reason
+) -> None:
+    standin.play(step)
+    turn = take(world, tell(world, "Hello"), standin.backend)
+    assert (turn.status, turn.outcome) == (Turn.Status.FAILED, Outcome.ESCALATED)
+    assert [reason for reason, _ in questions(world)] == [reason.value]
+
+
+def test_spent_steps_and_a_model_that_repeats_itself_ask_a_person(world: World, standin: StandIn) -> None:
+    # R124, R125
+    amend_agent(world.agent, actor=world.admin, max_steps=6)
+    standin.play(*[tool("list_skills")] * 6)
+    turn = take(world, tell(world, "Hello"), standin.backend)
+    assert (turn.failure_code, questions(world)[0][0]) == ("calls_repeated", "budget")
+    assert len(standin.requests()) == 5
+
+
+def test_a_conversation_that_was_taken_over_is_left_to_its_holder(world: World, standin: StandIn) -> None:
+    event = tell(world, "Hello")
+    take_over_conversation(event.conversation, actor=world.operator)
+    answer(world.tenant.pk, event.conversation_id, backend=standin.backend)
+    assert standin.requests() == []
+    assert (world.tenant.pk, event.conversation_id) not in due_work("turn")
+    held = event.conversation
+    with acting(world.operator):
+        seen = length_of(held)
+    write_to_customer(held, actor=world.operator, text="I am Ana. How can I help?", seen_length=seen)
+    hand_back(held, actor=world.operator)
+    assert (world.tenant.pk, event.conversation_id) not in due_work("turn"), "what Ana answered is answered"
+    standin.play(reply("As Ana said."))
+    take(world, tell(world, "Thanks"), standin.backend)
+    assert "I am Ana" in str(standin.requests()[-1]["messages"])
+
+
+@dataclass
+class TakenOver:
+    """A model during whose call somebody does something."""
+
+    meanwhile: Callable[[], object]
+    standin: StandIn
+
+    def complete(self, request: Request) -> Reply:
+        said = self.standin.backend.complete(request)
+        self.meanwhile()
+        return said
+
+
+@pytest.mark.parametrize("step", [reply("Too late."), tool("list_skills")])
+def test_a_turn_in_the_making_ends_without_a_word_when_a_person_takes_over(
+    world: World, standin: StandIn, step: dict[str, object]
+) -> None:
+    standin.play(step)
+    event = tell(world, "Hello")
+    model = TakenOver(lambda: take_over_conversation(event.conversation, actor=world.operator), standin)
+    answer(world.tenant.pk, event.conversation_id, backend=model)
+    turn = turn_of(world, event)
+    assert (turn.status, turn.outcome, turn.failure_code) == (Turn.Status.CANCELLED, Outcome.SILENT, "taken_over")
+    assert lines(world, event.conversation_id) == [("customer", "Hello")]
+    with acting(world.operator):
+        assert ModelCall.objects.filter(turn=turn).count() == 1, "what was paid for stands in the books"
+
+
+def test_a_turn_that_waits_for_its_model_ends_when_a_person_takes_over(world: World, standin: StandIn) -> None:
+    standin.play(fault("overloaded"))
+    event = tell(world, "Hello")
+    turn = take(world, event, standin.backend)
+    take_over_conversation(event.conversation, actor=world.operator)
+    lease_runs_out(world, turn)
+    assert (world.tenant.pk, event.conversation_id) in due_work("turn")
+    assert take(world, event, standin.backend).status == Turn.Status.CANCELLED
+    assert len(standin.requests()) == 1
