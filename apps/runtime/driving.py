@@ -12,19 +12,20 @@ TOOL_SECONDS = 30.0
 
 def answer(tenant_id: int, conversation_id: int, *, backend: Backend, toolbox: Toolbox = NO_TOOLS) -> None:
     """Answer what waits in a conversation, and what arrives meanwhile. A failing model postpones the turn."""
-    while (turning := begin(tenant_id, conversation_id, toolbox)) and _more_waits(turning, backend):
+    while (turning := begin(tenant_id, conversation_id, toolbox)) and more_waits(turning, backend):
         pass
 
 
-def _more_waits(turning: Turning, backend: Backend) -> bool:
+def more_waits(turning: Turning, backend: Backend) -> bool:
+    """Drive one turn that was taken to its end; whether the conversation waits for another."""
     while True:
         match turning.move:
             case AskModel() as asking:
                 turning.go(partial(_ask, turning, asking, backend))
             case OutsideCall() as call:
                 turning.go(partial(_call, turning, call))
-            case Over(more_waits=more_waits):
-                return more_waits
+            case Over() as over:
+                return over.more_waits
 
 
 def _ask(turning: Turning, asking: AskModel, backend: Backend) -> None:

@@ -2,23 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 
 from apps.runtime.outside import LOST
+from tests.durability.effects import Effects
 from tests.durability.sentences import AFTER_THE_END, LEDGER, OUTSIDE, WATCH
 
+__all__ = ["Bill", "Effects", "broken", "counted", "watch"]
+
 SHOWN = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """What somebody else's system did, by key: keyed ones after it knew doubles apart, unsafe ones each time it was called."""
-
-    keyed: Mapping[str, int] = field(default_factory=dict)
-    unsafe: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

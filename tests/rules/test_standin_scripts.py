@@ -58,11 +58,24 @@ def test_script_is_followed_in_order_and_bound_steps_wait_for_their_words(base_u
         [{"pass": True, "seconds": "1"}],
         [{"reply": {}}],
         [{"tool": {"name": "x"}}],
+        [{"tools": []}],
+        [{"tools": [{"name": "x"}]}],
         [{"fault": "boredom"}],
     ],
 )
 def test_script_that_cannot_be_followed_is_refused(base_url: str, script: Json) -> None:
     assert call(base_url, "POST", "/standin/script", script)[0] == 400
+
+
+def test_script_calls_several_tools_in_one_answer(base_url: str) -> None:
+    tools: Json = [{"name": "look", "arguments": {"at": "it"}}, {"name": "book", "arguments": {}}]
+    call(base_url, "POST", "/standin/script", [{"tools": tools}])
+    _, message = call(base_url, "POST", "/v1/messages", HELLO, key="a-key")
+    assert isinstance(message, dict)
+    assert message["stop_reason"] == "tool_use"
+    assert isinstance(message["content"], list)
+    called = [(block["name"], block["input"]) for block in message["content"] if isinstance(block, dict)]
+    assert called == [("look", {"at": "it"}), ("book", {})]
 
 
 def test_requests_are_kept_as_they_arrived_and_the_key_is_not(base_url: str, client: anthropic.Anthropic) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from apps.llm.backend import Usage
-from apps.llm.standin.decisions import Call, Decision, Say
+from apps.llm.standin.decisions import Call, Calls, Decision, Say
 from apps.llm.standin.script import BREAKING_OFF, Fault, Step
 from apps.llm.tokens import BYTES_PER_TOKEN, estimate_tokens
 
@@ -97,12 +97,12 @@ def message_answer(message: JsonObject, *, stream: bool, step: Step) -> Answer:
 
 
 def compose_message(decision: Decision, *, model: str, max_tokens: int, bill: Bill) -> tuple[JsonObject, Usage]:
-    block, stop_reason = _content(decision, max_tokens)
+    blocks, stop_reason = _content(decision, max_tokens)
     # With max_tokens 0 a request only warms the cache.
-    content: list[Json] = [block] if max_tokens else []
+    content: list[Json] = [*blocks] if max_tokens else []
     usage = Usage(
         input_tokens=bill.uncached,
-        output_tokens=_output_tokens(block) if max_tokens else 0,
+        output_tokens=sum(map(_output_tokens, blocks)) if max_tokens else 0,
         cache_read_tokens=bill.read,
         cache_write_5m_tokens=bill.written_5m,
         cache_write_1h_tokens=bill.written_1h,
@@ -137,15 +137,21 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{uuid.uuid4().hex}"
 
 
-def _content(decision: Decision, max_tokens: int) -> tuple[JsonObject, str]:
+def _content(decision: Decision, max_tokens: int) -> tuple[list[JsonObject], str]:
     match decision:
-        case Call(name, arguments):
-            return {"type": "tool_use", "id": new_id("toolu"), "name": name, "input": arguments}, "tool_use"
+        case Call():
+            return [_tool_use(decision)], "tool_use"
+        case Calls(calls):
+            return [_tool_use(call) for call in calls], "tool_use"
         case Say(text, stop_reason):
             if estimate_tokens(text) <= max_tokens:
-                return {"type": "text", "text": text}, stop_reason or "end_turn"
+                return [{"type": "text", "text": text}], stop_reason or "end_turn"
             shortened = text.encode()[: max_tokens * BYTES_PER_TOKEN].decode(errors="ignore")
-            return {"type": "text", "text": shortened}, stop_reason or "max_tokens"
+            return [{"type": "text", "text": shortened}], stop_reason or "max_tokens"
+
+
+def _tool_use(call: Call) -> JsonObject:
+    return {"type": "tool_use", "id": new_id("toolu"), "name": call.tool_name, "input": call.arguments}
 
 
 def _output_tokens(block: JsonObject) -> int:

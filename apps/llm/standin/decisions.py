@@ -23,4 +23,11 @@ class Call:
     arguments: JsonObject
 
 
-Decision: TypeAlias = Say | Call
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Ask for several tools at once. Only scripts do."""
+
+    calls: tuple[Call, ...]
+
+
+Decision: TypeAlias = Say | Call | Calls

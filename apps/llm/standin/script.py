@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from apps.llm.standin.decisions import Call, Decision, Say
+from apps.llm.standin.decisions import Call, Calls, Decision, Say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from apps.llm.backend import Json, JsonObject
 
-KINDS = ("reply", "tool", "fault", "pass")
+KINDS = ("reply", "tool", "tools", "fault", "pass")
 
 
 class Fault(StrEnum):
@@ -116,13 +116,27 @@ def _decision(item: JsonObject, number: int) -> Decision | None:
         case {"reply": {"text": str(text), **rest}}:
             stop_reason = rest.get("stop_reason")
             return Say(text, stop_reason if isinstance(stop_reason, str) else None)
-        case {"tool": {"name": str(name), "arguments": dict(arguments)}}:
-            return Call(name, arguments)
-        case {"reply": _} | {"tool": _}:
-            sentence = f"Step {number}: a reply has a `text`, a tool has a `name` and `arguments`."
-            raise BadScript(sentence)
+        case {"tool": dict(tool)}:
+            return _call(tool, number)
+        case {"tools": [_, *_] as tools}:
+            return Calls(tuple(_call(tool, number) for tool in tools))
+        case {"reply": _} | {"tool": _} | {"tools": _}:
+            raise _misses_words(number)
         case _:
             return None
+
+
+def _call(tool: Json, number: int) -> Call:
+    match tool:
+        case {"name": str(name), "arguments": dict(arguments)}:
+            return Call(name, arguments)
+        case _:
+            raise _misses_words(number)
+
+
+def _misses_words(number: int) -> BadScript:
+    sentence = f"Step {number}: a reply has a `text`, a tool has a `name` and `arguments`, and `tools` lists at least one tool."
+    return BadScript(sentence)
 
 
 def _fault(item: JsonObject, number: int) -> Fault | None:

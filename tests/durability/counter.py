@@ -1,0 +1,107 @@
+"""Somebody else's system with effects that are counted: a loopback server in a process of its own.
+
+`POST /keyed` knows doubles by their `Idempotency-Key`; `POST /unsafe` books whatever it is told, each time; `GET /price` reads.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from urllib.request import Request, urlopen
+
+from apps.launcher.children import wait_until
+from apps.launcher.places import PROJECT
+from tests.durability.effects import Effects
+
+LOOPBACK = "127.0.0.1"
+START_SECONDS = 30
+
+
+class Counting(ThreadingHTTPServer):
+    """The effects since the start."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self) -> None:
+        super().__init__((LOOPBACK, 0), _Asked)
+        self.lock = Lock()
+        self.keyed: Counter[str] = Counter()
+        self.unsafe: Counter[str] = Counter()
+
+    def book(self, path: str, key: str) -> int:
+        """Do it, unless the key says that it is done already; how often it was done by now."""
+        with self.lock:
+            if path == "/unsafe":
+                self.unsafe[key] += 1
+                return self.unsafe[key]
+            if path == "/keyed" and not self.keyed[key]:
+                self.keyed[key] += 1
+            return self.keyed[key]
+
+
+class _Asked(BaseHTTPRequestHandler):
+    server: Counting
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:  # the library's name
+        effects = {"keyed": self.server.keyed, "unsafe": self.server.unsafe}
+        self._answer(effects if self.path == "/effects" else {"price": 20})
+
+    def do_POST(self) -> None:  # the library's name
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        self._answer({"booked": self.server.book(self.path, self.headers["idempotency-key"])})
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's name
+        """Nobody reads it."""
+
+    def _answer(self, body: object) -> None:
+        content = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+
+@contextmanager
+def running_counter(folder: Path) -> Iterator[str]:
+    """A counter of one's own; yields its base URL."""
+    port_file = folder / "counter-port"
+    command = [sys.executable, "-m", "tests.durability.counter", "--port-file", str(port_file)]
+    child = subprocess.Popen(command, cwd=PROJECT)
+    try:
+        assert wait_until(port_file.exists, START_SECONDS, 0.02), "the counter did not start"
+        yield f"http://{LOOPBACK}:{port_file.read_text()}"
+    finally:
+        child.kill()
+        child.wait()
+
+
+def effects_at(url: str) -> Effects:
+    """What happened so far."""
+    with urlopen(Request(f"{url}/effects")) as answer:  # noqa: S310  # loopback
+        counted: dict[str, Any] = json.load(answer)
+    return Effects(counted["keyed"], counted["unsafe"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.durability.counter")
+    parser.add_argument("--port-file", type=Path, required=True)
+    given = parser.parse_args()
+    server = Counting()
+    written = given.port_file.with_suffix(".new")
+    written.write_text(str(server.server_port))
+    written.rename(given.port_file)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

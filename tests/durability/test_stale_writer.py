@@ -1,0 +1,24 @@
+"""A worker that slept beyond its lease writes nothing when it wakes up; and each wall below the fence stands by itself."""
+
+import pytest
+
+from tests.durability.dying import crossings_of, points_of
+from tests.durability.sleeping import sleeps_at
+from tests.durability.stage import Stage, thinned
+
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
+
+MOST = 5
+
+
+@pytest.mark.parametrize("meets_holder", [False, True], ids=["the turn has ended", "another holds the turn"])
+@pytest.mark.parametrize("in_session", [False, True], ids=["opening a session", "within a session"])
+def test_a_worker_that_slept_too_long_writes_nothing(stage: Stage, in_session: bool, meets_holder: bool) -> None:
+    # R126
+    crossings = crossings_of(stage, in_session=in_session)
+    flaws = [
+        flaw
+        for point, side in thinned(points_of(crossings), MOST)
+        for flaw in sleeps_at(stage, crossings, point, side, in_session=in_session, meets_holder=meets_holder)
+    ]
+    assert flaws == []

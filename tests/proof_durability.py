@@ -1,0 +1,68 @@
+"""`python -m tests.proof_durability`: a worker is killed at every crossing of a turn, or sleeps there beyond its lease.
+
+Each statement, each end of a transaction, each call of the model and of an outside tool is a crossing; at each, before and
+after it, one worker ends and another finishes the turn. It prints a table and ends with an error if anything happened twice,
+was lost, or was written by whoever had lost the turn.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from time import monotonic
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+
+import django
+
+django.setup()
+
+from apps.llm.anthropic.client import AnthropicBackend  # noqa: E402  # after Django's set-up
+from apps.llm.standin.running import running_standin  # noqa: E402
+from tests.conftest import clone_database, make_template, throwaway_server  # noqa: E402
+from tests.durability.dying import crossings_of, dies_at, points_of  # noqa: E402
+from tests.durability.sleeping import sleeps_at  # noqa: E402
+from tests.durability.stage import Stage, staged, thinned  # noqa: E402
+from tests.settings import PREFIX  # noqa: E402
+from tests.standing_in import StandIn  # noqa: E402
+
+QUICK = 8
+ENDINGS: tuple[tuple[str, Callable[..., Iterator[str]]], ...] = (
+    ("killed", dies_at),
+    ("asleep, the turn then ended", partial(sleeps_at, meets_holder=False)),
+    ("asleep, the turn then held", partial(sleeps_at, meets_holder=True)),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.proof_durability")
+    parser.add_argument("--quick", action="store_true", help=f"about {QUICK} points of each kind instead of all")
+    most = QUICK if parser.parse_args(arguments).quick else sys.maxsize
+    with throwaway_server() as server, running_standin() as url, tempfile.TemporaryDirectory(prefix="pcp-") as folder:
+        clone_database(server, make_template(server), PREFIX)
+        standin = StandIn(url, AnthropicBackend("test", base_url=url))
+        with staged(server, PREFIX, standin, Path(folder)) as stage:
+            print(f"{'a worker is':28} {'turn':20} {'crossings':>9} {'points':>7} {'seconds':>8} {'broken':>7}")
+            flaws = [flaw for in_session in (False, True) for flaw in _all_of(stage, most, in_session=in_session)]
+    for flaw in flaws:
+        print(flaw)
+    return int(bool(flaws))
+
+
+def _all_of(stage: Stage, most: int, *, in_session: bool) -> Iterator[str]:
+    crossings = crossings_of(stage, in_session=in_session)
+    points = thinned(points_of(crossings), most)
+    for word, ends_at in ENDINGS:
+        begun = monotonic()
+        flaws = [flaw for point in points for flaw in ends_at(stage, crossings, *point, in_session=in_session)]
+        turn = "within a session" if in_session else "opening a session"
+        seconds = monotonic() - begun
+        print(f"{word:28} {turn:20} {len(crossings):9} {len(points):7} {seconds:8.1f} {len(flaws):7}", flush=True)
+        yield from flaws
+
+
+if __name__ == "__main__":
+    sys.exit(main())
