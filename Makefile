@@ -15,7 +15,7 @@ LINT := "ruff format --check ." "ruff check ." lint-imports mypy \
 	$(if $(TEMPLATES),"djlint --check --lint --quiet $(TEMPLATES)" "djade --target-version 5.2 --check $(TEMPLATES)")
 
 # The long proofs, and the same with short seeds.
-PROOFS := benchmarks.assembly benchmarks.audit benchmarks.sanitizer benchmarks.prompt_cache benchmarks.turn benchmarks.chaos tests.proof_containment tests.proof_pools tests.proof_governance tests.proof_hermes tests.proof_durability tests.proof_mutants
+PROOFS := benchmarks.assembly benchmarks.audit benchmarks.sanitizer benchmarks.prompt_cache benchmarks.turn benchmarks.waiting benchmarks.chaos tests.proof_containment tests.proof_pools tests.proof_governance tests.proof_hermes tests.proof_durability tests.proof_mutants
 
 .PHONY: help demo test lint browser-test live-test proof proof-quick manage clean
 

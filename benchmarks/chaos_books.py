@@ -80,8 +80,8 @@ class Books:
         with psycopg.connect(self._url) as raw:
             failed = {str(code): int(count) for code, count in raw.execute(FAILED, [since.last_id])}
             waited = [(float(seconds), bool(lost)) for seconds, lost in raw.execute(WAITED, [since.last_id])]
-        waits = {"all": _waits([seconds for seconds, _ in waited])}
-        waits["of turns that lost a worker"] = _waits([seconds for seconds, lost in waited if lost])
+        waits = {"all": waits_of([seconds for seconds, _ in waited])}
+        waits["of turns that lost a worker"] = waits_of([seconds for seconds, lost in waited if lost])
         return Turns(
             turns.begun - since.begun, turns.done - since.done, turns.left, turns.waiting, turns.last_id, failed, waits
         )
@@ -110,7 +110,8 @@ class Books:
                 return Turns(*(row or (0, 0, 0, 0, 0)))
 
 
-def _waits(seconds: list[float]) -> Waits:
+def waits_of(seconds: list[float]) -> Waits:
+    """Half and the slowest hundredth."""
     if len(seconds) < 2:
         return Waits(*(seconds * 2 or (0.0, 0.0)))
     cut = quantiles(seconds, n=100, method="inclusive")

@@ -85,20 +85,25 @@ class Customers:
 
 
 def _is_taken(thread: Thread, text: str, key: str) -> bool:
-    world = thread.world
     try:
-        with acting(world.bot):
-            event = receive_message(
-                world.agent.pk,
-                actor=world.bot,
-                channel="http",
-                conversation_key=f"thread-{thread.number}",
-                end_user_key=f"http:customer-{thread.number}",
-                text=text,
-                idempotency_key=key,
-            )
-            kick_turn(event.tenant_id, event.conversation_id)
+        send(thread, text, key)
     except (DatabaseError, InterfaceError):
         connection.close()
         return False
     return True
+
+
+def send(thread: Thread, text: str, key: str) -> None:
+    """As the API does it."""
+    world = thread.world
+    with acting(world.bot):
+        event = receive_message(
+            world.agent.pk,
+            actor=world.bot,
+            channel="http",
+            conversation_key=f"thread-{thread.number}",
+            end_user_key=f"http:customer-{thread.number}",
+            text=text,
+            idempotency_key=key,
+        )
+        kick_turn(event.tenant_id, event.conversation_id)

@@ -66,14 +66,15 @@ class Ground:
     standin_url: str
     workers: dict[int, Worker] = field(default_factory=dict)
 
-    def start_worker(self, place: int) -> None:
+    def start_worker(self, place: int, **settings_of_worker: str) -> None:
         """A new one, with the clock of whoever stood there before."""
         ahead, number = WRONG_CLOCKS[place % len(WRONG_CLOCKS)], next(_numbers)
         pool = ("-P", "threads", "-c", "4", "--without-gossip", "--without-mingle", "-n", f"chaos{number}@%h")
         command = python("-m", "benchmarks.chaos_worker", str(ahead), "-A", "config", "worker", "-l", "INFO", *pool)
         log = self.home / "log" / f"worker-{number}.log"
         with log.open("wb") as handle:
-            child = spawn(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=self._environment, log=handle)
+            env = self.environment | settings_of_worker
+            child = spawn(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=env, log=handle)
         self.workers[place] = Worker(child, ahead, log)
 
     def stop_workers(self) -> None:
@@ -92,7 +93,8 @@ class Ground:
         return told
 
     @property
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
+        """What the product's processes are told."""
         return dict(os.environ) | {
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "DATABASE_URL": self.server.url_for(f"{PREFIX}_login", database=PREFIX),

@@ -114,7 +114,9 @@ class Engine:
             if self._loop.time() - polled >= self.limits.poll_seconds and self._fair.free:
                 polled = self._loop.time()
                 await self._poll()
-            while picked := self._fair.take():
+            # Chosen as late as can be: whoever stood in line for a thread already could not be overtaken any more.
+            while not self._beginning.locked() and (picked := self._fair.take()):
+                await self._beginning.acquire()
                 task = asyncio.create_task(self._serve(*picked))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
@@ -137,14 +139,19 @@ class Engine:
     async def _serve(self, tenant_id: int, conversation_id: int) -> None:
         """One turn, and the word that another waits. Whatever fails here, its lease brings the turn back."""
         try:
-            async with self._beginning:
-                turning = await self._in_thread(begin, tenant_id, conversation_id, self.toolbox)
-            if turning and await self._finish(turning):
+            if (turning := await self._begun(tenant_id, conversation_id)) and await self._finish(turning):
                 self._fair.add(tenant_id, conversation_id)
         except (DatabaseError, InterfaceError) as error:
             logger.warning("turn left to its lease", extra={"error": type(error).__name__})
         finally:
             self._fair.ended(tenant_id, conversation_id)
+            self._woken.set()
+
+    async def _begun(self, tenant_id: int, conversation_id: int) -> Turning | None:
+        try:
+            return await self._in_thread(begin, tenant_id, conversation_id, self.toolbox)
+        finally:
+            self._beginning.release()
             self._woken.set()
 
     async def _finish(self, turning: Turning) -> bool:

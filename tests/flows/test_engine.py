@@ -1,0 +1,64 @@
+"""How one worker shares itself among those who wait."""
+
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from apps.conversations.models import InboundEvent
+from apps.governance.acting import acting
+from apps.launcher.children import wait_until
+from apps.launcher.postgres import Postgres
+from apps.llm.anthropic.async_client import async_backend_at
+from apps.llm.standin.running import running_standin
+from apps.runtime.engine import Engine, Limits
+from apps.runtime.models import Turn
+from tests.factories import World, make_event, make_persona, make_world
+
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
+
+FLOOD = 6
+FINISHED_SECONDS = 60
+SETTLED_SECONDS = 1.0
+
+
+@pytest.fixture
+def engine(database: str) -> Iterator[Engine]:  # it asks what is due there
+    """With one thread for turns that begin, looking for what is due once and never again."""
+    limits = Limits(in_flight=20, threads=2, poll_seconds=FINISHED_SECONDS, lease_seconds=30)
+    with running_standin() as url:
+        engine = Engine(lambda: async_backend_at("stand-in", url, connections=20), limits)
+        yield engine
+        engine.stop(drain_seconds=5)
+
+
+def make_customer(world: World, number: int) -> InboundEvent:
+    return make_event(world, conversation_key=f"thread-{number}", idempotency_key=f"{number}")
+
+
+def turn_of(world: World, event: InboundEvent) -> Turn | None:
+    with acting(world.system):
+        event.refresh_from_db()
+        return Turn.objects.filter(pk=event.turn_id or 0, status=Turn.Status.DONE).first()
+
+
+def test_newcomer_of_another_tenant_goes_before_a_flood_that_is_being_taken(
+    engine: Engine, postgres: Postgres, database: str
+) -> None:
+    flooding, other = make_world(), make_world()
+    for world in (flooding, other):
+        make_persona(world)
+    flood = [make_customer(flooding, number) for number in range(FLOOD)]
+    with psycopg.connect(postgres.url_for("postgres", database=database)) as raw:
+        # Nobody takes a turn until this is let go.
+        raw.execute("LOCK TABLE runtime_turn IN SHARE MODE")
+        engine.start()
+        time.sleep(SETTLED_SECONDS)
+        newcomer = make_customer(other, 1)
+        engine.wake(other.tenant.pk, newcomer.conversation_id)
+        time.sleep(SETTLED_SECONDS)
+    everybody = [(flooding, event) for event in flood] + [(other, newcomer)]
+    assert wait_until(lambda: all(turn_of(*each) for each in everybody), FINISHED_SECONDS, 0.2)
+    came = [turn.started_at for each in everybody if (turn := turn_of(*each))]
+    assert sorted(came).index(came[-1]) == 1
