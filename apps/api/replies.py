@@ -9,7 +9,8 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from apps.conversations.models import InboundEvent
+from apps.conversations.models import InboundEvent, Message
+from apps.desk.models import Draft
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
@@ -67,6 +68,12 @@ class EventShown(serializers.Serializer[Any]):
     event_id = serializers.IntegerField()
     conversation_id = serializers.IntegerField()
     status = serializers.ChoiceField(STATUSES)
+    outcome = serializers.ChoiceField(
+        Turn.Outcome.choices,
+        required=False,
+        help_text="What came of an ended turn: a reply; a draft that a person decides on; a note for colleagues; a question to a "
+        "person; nothing.",
+    )
     poll = serializers.CharField(help_text="Where to look again.")
     reply = ReplyShown(required=False)
     failure = FailureShown(required=False)
@@ -108,11 +115,13 @@ class Outcome:
     reply: Reply | None = None
     failure_code: str = ""
     failure: str = ""
+    came_of_it: str = ""
+    is_decided: bool = True
 
     @property
     def is_final(self) -> bool:
-        """Waiting longer changes nothing."""
-        return self.status in {Turn.Status.DONE, Turn.Status.FAILED}
+        """Waiting longer changes nothing; a draft that waits may yet be sent."""
+        return self.status not in {QUEUED, Turn.Status.RUNNING} and self.is_decided
 
     def shown(self, poll: str) -> dict[str, Any]:
         """The answer's members."""
@@ -122,6 +131,8 @@ class Outcome:
             "status": self.status,
             "poll": poll,
         }
+        if self.came_of_it:
+            members["outcome"] = self.came_of_it
         if self.reply:
             members["reply"] = asdict(self.reply)
         if self.status == Turn.Status.FAILED:
@@ -155,25 +166,40 @@ def outcome_of(event_id: int, *, actor: Actor) -> Outcome:
         event = InboundEvent.objects.filter(tenant_id=actor.tenant_id, pk=event_id).first()
         if event is None:
             raise NotVisible("There is no such event, or it is not yours to see.")
-        turn = Turn.objects.select_related("reply").filter(pk=event.turn_id).first() if event.turn_id else None
+        turn = Turn.objects.filter(pk=event.turn_id).first() if event.turn_id else None
         if turn is None:
             return Outcome(event.pk, event.conversation_id, QUEUED)
-        reply = _reply(turn) if turn.status == Turn.Status.DONE else None
-        return Outcome(event.pk, event.conversation_id, turn.status, reply, turn.failure_code, turn.failure)
+        return Outcome(
+            event.pk,
+            event.conversation_id,
+            turn.status,
+            _reply(turn) if turn.status == Turn.Status.DONE else None,
+            turn.failure_code,
+            turn.failure,
+            turn.outcome,
+            is_decided=not _waits_for_a_person(turn, actor),
+        )
+
+
+def _waits_for_a_person(turn: Turn, actor: Actor) -> bool:
+    is_draft = turn.outcome == Turn.Outcome.DRAFTED
+    return is_draft and Draft.objects.visible_to(actor).open().filter(turn_id=turn.pk).exists()
 
 
 def _reply(turn: Turn) -> Reply | None:
-    if turn.reply is None:
+    """What the customer was told: at the turn's end, or later when a person sent its draft."""
+    told = Message.objects.filter(tenant_id=turn.tenant_id, turn_id=turn.pk, is_reply=True).first() or turn.reply
+    if told is None:
         return None
     last = turn.calls.last()
     return Reply(
-        text=turn.reply.text,
+        text=told.text,
         model=last.model if last else "",
         stand_in=bool(last and last.stand_in),
         usage=_usage(turn),
         turn_id=turn.pk,
         session_id=turn.session_id,
-        message_id=turn.reply.pk,
+        message_id=told.pk,
     )
 
 

@@ -1,6 +1,7 @@
 """How a turn ends: its reply leaves, waits for a person or is only noted; or a person is asked, or takes over."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +11,7 @@ from apps.desk.models import Escalation, SendRule
 from apps.desk.rules import Fact, Grounding, grounding_of, mode_of
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.errors import Conflicting
 from apps.llm.backend import JsonObject
 from apps.prompt.derived import Heard, derived
 from apps.prompt.lines import lines_of
@@ -21,6 +23,8 @@ from apps.runtime.journal import REPLIED, Asked, Closed, Ending, close, hold
 from apps.runtime.models import Turn
 from apps.runtime.steps import Step
 from apps.runtime.stops import ANSWERING, SENDING, Stopped, is_answering_paused, is_taken_over
+from apps.switches.actions import throw_switch
+from apps.switches.models import Switch
 
 DRAFTED: Final = Ending(Turn.Status.DONE, Turn.Outcome.DRAFTED)
 OBSERVED: Final = Ending(Turn.Status.DONE, Turn.Outcome.OBSERVED)
@@ -119,6 +123,15 @@ def fail(
 def cancel(claimed: Claim, asked: Asked | None, new_calls: Sequence[JsonObject], *, actor: Actor) -> Closed:
     """End a turn because a person answers in its place."""
     return close(claimed, asked, (), TAKEN_OVER, new_calls, (), actor=actor)
+
+
+def pause_for_money(claimed: Claim, *, actor: Actor) -> None:
+    """The account's money is spent: stop asking, and tell an operator, once. What waits is answered when they lift the switch."""
+    agent = claimed.agent
+    reason = "The model's account has reached its spending limit. Raise it, then lift this."
+    with suppress(Conflicting):
+        throw_switch(Switch.Kind.PAUSE_AGENT, actor=actor, reason=reason, agent_id=agent.pk)
+    escalate(claimed, Escalation.Reason.BUDGET, "The model's account has reached its spending limit.", actor=actor)
 
 
 def escalate(claimed: Claim, reason: Escalation.Reason, question: str, *, actor: Actor) -> None:

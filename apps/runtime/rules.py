@@ -10,7 +10,6 @@ TOOL_CALLS_PER_TURN = 40
 # A turn whose worker dies again and again is given up; one whose model is away waits, for a day at most.
 CRASHES_PER_TURN = 5
 PATIENCE = timedelta(days=1)
-RETRY_SECONDS = (2, 5, 15, 60, 300)
 
 Wire = TypeVar("Wire", bound=Mapping[str, Any])
 
@@ -41,12 +40,6 @@ def history_window(messages: Sequence[Wire]) -> tuple[Wire, ...]:
     while start < len(messages) and not _opens_turn(messages[start]):
         start += 1
     return tuple(messages[start:])
-
-
-def retry_after(attempts: int, asked_seconds: float | None) -> float:
-    """Seconds until the next attempt: our own ladder, or what the endpoint asks for if that is longer but not absurd."""
-    ladder = RETRY_SECONDS[min(attempts, len(RETRY_SECONDS)) - 1]
-    return max(float(ladder), min(asked_seconds or 0.0, 60.0))
 
 
 def _opens_turn(message: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ is open between two of them. After a crash another worker's `begin` goes on behi
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from random import random
 
 from django.db import InterfaceError, OperationalError
 
@@ -14,11 +15,11 @@ from apps.conversations.rules import ToolCall
 from apps.desk.models import Escalation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.llm.backend import BackendError, JsonObject, Reply, Request, ToolUse, WhoActs
+from apps.llm.backend import BackendError, JsonObject, Reply, Request, SpendLimitReached, ToolUse, WhoActs
 from apps.runtime.asking import asked_of
 from apps.runtime.calling import Caller
 from apps.runtime.claims import Claim, claim
-from apps.runtime.endings import Written, cancel, escalate, fail, leave, mode_now
+from apps.runtime.endings import Written, cancel, escalate, fail, leave, mode_now, pause_for_money
 from apps.runtime.journal import Asked, FenceLost, call_row, end_call, hold, keep, postpone, tool_row
 from apps.runtime.ledger import notes_of
 from apps.runtime.loop import Loop, TurnFailed, refuse_unfit
@@ -26,7 +27,7 @@ from apps.runtime.models import ToolStep, Turn
 from apps.runtime.opening import opened
 from apps.runtime.outside import LOST, NO_TOOLS, Outcome, OutsideCall, Toolbox
 from apps.runtime.resuming import KeptCall, resumed
-from apps.runtime.rules import retry_after
+from apps.runtime.retrying import retry_delay
 from apps.runtime.sessions import PrefixChanged
 from apps.runtime.steps import Said
 from apps.runtime.stops import Stopped, is_taken_over, why_stopped
@@ -252,7 +253,9 @@ class Turning:
             self._give_up(error.code, str(error))
             return
         tries = self.turn.tries + 1
-        seconds = retry_after(tries, error.retry_after_seconds)
+        seconds = retry_delay(tries, error.retry_after_seconds, random())  # noqa: S311  # spread, not secret
+        if isinstance(error, SpendLimitReached):
+            pause_for_money(self.claimed, actor=self.system)
         postpone(self.turn, error.code, str(error), seconds, tries, actor=self.system)
         self.move = Over()
 

@@ -13,6 +13,8 @@ from apps.llm.backend import Reply, Request
 from apps.runtime.driving import answer
 from apps.runtime.models import ModelCall, Turn
 from apps.runtime.sending import hand_back, length_of, send_out, write_to_customer
+from apps.switches.actions import lift_switch
+from apps.switches.models import Switch
 from apps.tenants.actions import amend_agent
 from apps.tenants.due import due_work
 from tests.actions.conversing import calls, fault, lease_runs_out, lines, reply, say, take, tell, tool, turn_of
@@ -204,3 +206,19 @@ def test_a_turn_that_waits_for_its_model_ends_when_a_person_takes_over(world: Wo
     assert (world.tenant.pk, event.conversation_id) in due_work("turn")
     assert take(world, event, standin.backend).status == Turn.Status.CANCELLED
     assert len(standin.requests()) == 1
+
+
+def test_a_spent_account_pauses_the_agent_and_asks_an_operator_once(world: World, standin: StandIn) -> None:
+    # R131
+    standin.play(fault("spend_limit"), reply("Here I am."))
+    event = tell(world, "Hello")
+    turn = take(world, event, standin.backend)
+    assert (turn.status, turn.failure_code) == (Turn.Status.RUNNING, "spend_limit_reached")
+    lease_runs_out(world, turn)
+    take(world, event, standin.backend)
+    assert len(standin.requests()) == 1, "nothing is asked while the switch is on"
+    assert [reason for reason, _ in questions(world)] == ["budget"]
+    with acting(world.operator):
+        [switch] = Switch.objects.visible_to(world.operator).on()
+    lift_switch(switch, actor=world.operator)
+    assert take(world, event, standin.backend).status == Turn.Status.DONE

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from apps.llm.backend import Json, JsonObject
 from apps.llm.standin.behaviour import decide
-from apps.llm.standin.decisions import Call, Say
+from apps.llm.standin.decisions import Call, Calls, Say
 from apps.llm.standin.requests import parse_request
 
 ADA = "# Agent persona\n\n## Identity\nYou are Ada, the support agent for Acme Tools.\n\n## Style\nShort and warm."
@@ -64,6 +64,7 @@ class Talk:
         body = json.dumps(self.request | {"messages": list(self.messages), "tools": list(self.tools)}).encode()
         decision = decide(parse_request(body))
         assert decide(parse_request(body)) == decision
+        assert not isinstance(decision, Calls), "only a script calls several tools at once"
         block: JsonObject = (
             {
                 "type": "tool_use",

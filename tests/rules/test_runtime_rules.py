@@ -1,10 +1,10 @@
-"""When a session is over, what is replayed, when to try again."""
+"""When a session is over, and what is replayed."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from apps.runtime.rules import HISTORY_MESSAGES, HISTORY_STEP, RETRY_SECONDS, history_window, is_stale, retry_after
+from apps.runtime.rules import HISTORY_MESSAGES, HISTORY_STEP, history_window, is_stale
 
 NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)
 
@@ -57,23 +57,3 @@ def test_a_history_without_a_question_is_not_replayed() -> None:
     results = [message for message in history(1) if message["role"] == "assistant" or "tool_result" in str(message)]
     assert history_window(results) == ()
     assert history_window([{"role": "user", "content": "plain"}]) == ({"role": "user", "content": "plain"},)
-
-
-@pytest.mark.parametrize(
-    ("attempts", "asked", "seconds"),
-    [
-        (1, None, 2),
-        (2, None, 5),
-        (3, None, 15),
-        (4, None, 60),
-        (5, None, 300),
-        (9, None, 300),
-        (1, 7.5, 7.5),
-        (3, 1.0, 15),
-        (1, 9999.0, 60),
-    ],
-)
-def test_the_next_attempt_waits_longer_and_never_absurdly(attempts: int, asked: float | None, seconds: float) -> None:
-    assert retry_after(attempts, asked) == seconds
-    assert list(RETRY_SECONDS) == sorted(RETRY_SECONDS)
-    assert max(RETRY_SECONDS) <= 300

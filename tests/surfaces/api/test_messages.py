@@ -7,7 +7,13 @@ import pytest
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from apps.conversations.models import InboundEvent
+from apps.desk.models import Draft
 from apps.governance.acting import acting
+from apps.llm.backend import JsonObject, Request, StopReason, Usage
+from apps.llm.backend import Reply as Said
+from apps.runtime.driving import answer as run_turn
+from apps.runtime.sending import send_out
+from apps.tenants.actions import amend_agent
 from tests.factories import World, make_conversation
 from tests.surfaces.api.asking import Answer, Asker, answer_event, fail_event
 
@@ -220,3 +226,26 @@ def test_transcript_is_asked_for_by_conversation_and_read_from_its_beginning(wor
     page = bot.get(f"messages/?conversation_id={conversation.pk}&page_size=3").body
     assert [line["position"] for line in page["results"]] == [0, 1, 2]
     assert page["results"][1]["tool_calls"][0]["name"] == "update_customer_profile"
+
+
+class Saying:
+    """A model that says one thing."""
+
+    def complete(self, request: Request) -> Said:
+        block: JsonObject = {"type": "text", "text": "It is on its way."}
+        return Said("msg", request.model, StopReason.END_TURN, (block,), "It is on its way.", (), Usage(9, 3), True)
+
+
+def test_a_draft_is_the_reply_once_a_person_sends_it(bot: Asker, world: World) -> None:
+    # R134
+    amend_agent(world.agent, actor=world.admin, send_mode="suggest")
+    taken = send(bot)
+    run_turn(world.tenant.pk, taken.body["conversation_id"], backend=Saying())
+    waits = send(bot, query="?wait=0")
+    assert (waits.status, waits.body["status"], waits.body["outcome"]) == (202, "done", "drafted")
+    assert "reply" not in waits.body
+    with acting(world.operator):
+        [draft] = Draft.objects.visible_to(world.operator).open()
+    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text="It left on Monday.")
+    sent = send(bot, query="?wait=1")
+    assert (sent.status, sent.body["reply"]["text"]) == (200, "It left on Monday.")
