@@ -54,8 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _all_of(stage: Stage, most: int, *, in_session: bool) -> Iterator[str]:
     crossings = crossings_of(stage, in_session=in_session)
-    points = thinned(points_of(crossings), most)
+    every = points_of(crossings)
+    # What is seen of a process after one crossing is what is seen before the next; a sleeper is tried once there.
+    before = [point for point in every if point[1] == "before"]
     for word, ends_at in ENDINGS:
+        points = thinned(every if ends_at is dies_at else before, most)
         begun = monotonic()
         flaws = [flaw for point in points for flaw in ends_at(stage, crossings, *point, in_session=in_session)]
         turn = "within a session" if in_session else "opening a session"

@@ -18,6 +18,7 @@ import django
 django.setup()
 
 from tests.conftest import clone_database, close_connections, make_template, throwaway_server  # noqa: E402  # after Django's set-up
+from tests.durability.mutants import DURABLE  # noqa: E402
 from tests.governance.mutants import CODE, LISTED, Mutant, database_mutants  # noqa: E402
 from tests.governance.mutating import Outcome, Standing, failing_anyway, run_all  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with throwaway_server() as server:
         standing = Standing(server, make_template(server))
         clone_database(server, standing.template, PREFIX)
-        mutants: list[Mutant] = [*CODE, *database_mutants()]
+        mutants: list[Mutant] = [*CODE, *DURABLE, *database_mutants()]
         close_connections()
         chosen = [each for each in mutants if any(word in f"{each.kind}: {each.name}" for word in options.only)]
         chosen = [each for each in chosen if each.name in QUICK] if options.quick else chosen

@@ -3,7 +3,7 @@
 import signal
 from collections.abc import Iterator, Sequence
 
-from tests.durability.stage import DONE, Stage
+from tests.durability.stage import DONE, Stage, thinned
 
 SIDES = ("before", "after")
 
@@ -22,6 +22,12 @@ def crossings_of(stage: Stage, *, in_session: bool) -> list[str]:
 def points_of(crossings: Sequence[str]) -> list[tuple[int, str]]:
     """Both sides of each crossing, counted from 1."""
     return [(point, side) for point in range(1, len(crossings) + 1) for side in SIDES]
+
+
+def chosen(crossings: Sequence[str], most: int) -> list[tuple[int, str]]:
+    """Some of the points, evenly spread, and those where the model has answered and nothing is written yet."""
+    answered = [(point, "after") for point, name in enumerate(crossings, 1) if name == "ask the model"]
+    return sorted({*thinned(points_of(crossings), most), *answered})
 
 
 def dies_at(stage: Stage, crossings: Sequence[str], point: int, side: str, *, in_session: bool) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.durability.dying import crossings_of, dies_at, points_of
-from tests.durability.stage import Stage, thinned
+from tests.durability.dying import chosen, crossings_of, dies_at
+from tests.durability.stage import Stage
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
@@ -19,7 +19,7 @@ def test_a_worker_may_die_at_any_line_of_a_turn(stage: Stage, in_session: bool) 
     assert crossings.count("ask the model") == 2
     flaws = [
         flaw
-        for point, side in thinned(points_of(crossings), MOST)
+        for point, side in chosen(crossings, MOST)
         for flaw in dies_at(stage, crossings, point, side, in_session=in_session)
     ]
     assert flaws == []

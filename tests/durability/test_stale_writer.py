@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.durability.dying import crossings_of, points_of
+from tests.durability.dying import chosen, crossings_of
 from tests.durability.sleeping import sleeps_at
-from tests.durability.stage import Stage, thinned
+from tests.durability.stage import Stage
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
@@ -18,7 +18,7 @@ def test_a_worker_that_slept_too_long_writes_nothing(stage: Stage, in_session: b
     crossings = crossings_of(stage, in_session=in_session)
     flaws = [
         flaw
-        for point, side in thinned(points_of(crossings), MOST)
+        for point, side in chosen(crossings, MOST)
         for flaw in sleeps_at(stage, crossings, point, side, in_session=in_session, meets_holder=meets_holder)
     ]
     assert flaws == []

@@ -1,0 +1,127 @@
+"""Ten workers' threads at one conversation: one turn runs at a time, and replies stand in the order of the messages."""
+
+import random
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Event, Lock
+from time import sleep
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connections
+
+from apps.launcher.children import wait_until
+from apps.llm.backend import Reply, Request
+from apps.runtime.driving import more_waits
+from apps.runtime.turn import begin
+from tests.actions.conversing import tell
+from tests.durability.invariants import Effects, broken
+from tests.factories import World, make_world
+from tests.standing_in import StandIn
+
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
+
+WORKERS, MESSAGES, SECONDS = 10, 30, 90
+WAITING = """
+SELECT count(*) FROM conversations_inboundevent AS event LEFT JOIN runtime_turn AS turn ON turn.id = event.turn_id
+ WHERE turn.id IS NULL OR turn.status = 'running'
+"""
+EXPIRE = "UPDATE runtime_turn SET lease_until = statement_timestamp() WHERE status = 'running' AND crashes < 3"
+
+
+@dataclass
+class Thinking:
+    """A model that knows how many of its callers wait at once."""
+
+    standin: StandIn
+    lock: Lock = field(default_factory=Lock)
+    waiting: int = 0
+    most: int = 0
+
+    def complete(self, request: Request) -> Reply:
+        self._count(1)
+        try:
+            return self.standin.backend.complete(request)
+        finally:
+            self._count(-1)
+
+    def _count(self, more: int) -> None:
+        with self.lock:
+            self.waiting += more
+            self.most = max(self.most, self.waiting)
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Workers that look at one conversation all the time."""
+
+    world: World
+    model: Thinking
+    conversation_id: int
+    over: Event = field(default_factory=Event)
+
+    def work(self) -> int:
+        """How many turns this worker drove."""
+        taken = 0
+        try:
+            while not self.over.is_set():
+                if turning := begin(self.world.tenant.pk, self.conversation_id):
+                    taken += 1
+                    more_waits(turning, self.model)
+        finally:
+            connections.close_all()
+        return taken
+
+    @contextmanager
+    def at_work(self) -> Iterator[list[Future[int]]]:
+        """All of them at once, until the block ends."""
+        with ThreadPoolExecutor(WORKERS) as threads:
+            try:
+                yield [threads.submit(self.work) for _ in range(WORKERS)]
+            finally:
+                self.over.set()
+
+
+def answered(raw: psycopg.Connection[Any]) -> bool:
+    """Whether nothing waits any more."""
+    [(waiting,)] = raw.execute(WAITING).fetchall()
+    raw.commit()
+    return bool(waiting == 0)
+
+
+def crowd_of(world: World, standin: StandIn) -> Crowd:
+    return Crowd(world, Thinking(standin), tell(world, "Message 0").conversation_id)
+
+
+def test_ten_threads_run_one_turn_at_a_time(raw: psycopg.Connection[Any], standin: StandIn) -> None:
+    # R070, R126
+    world = make_world()
+    crowd, chance = crowd_of(world, standin), random.Random(7)
+    with crowd.at_work() as workers:
+        for number in range(1, MESSAGES):
+            tell(world, f"Message {number}")
+            sleep(chance.random() * 0.1)
+        assert wait_until(lambda: answered(raw), SECONDS, 0.1), "something still waits"
+    assert crowd.model.most == 1
+    assert sum(worker.result() for worker in workers) > 1
+    assert broken(raw, effects=Effects(), bill=None) == []
+
+
+def test_order_is_kept_while_leases_run_out_under_the_workers(raw: psycopg.Connection[Any], standin: StandIn) -> None:
+    # R126
+    world = make_world()
+    crowd, chance = crowd_of(world, standin), random.Random(11)
+    with crowd.at_work() as workers:
+        for number in range(1, MESSAGES):
+            tell(world, f"Message {number}")
+            sleep(chance.random() * 0.1)
+            raw.execute(EXPIRE)
+            raw.commit()
+        assert wait_until(lambda: answered(raw), SECONDS, 0.1), "something still waits"
+    assert broken(raw, effects=Effects(), bill=None) == []
+    [(overtaken,)] = raw.execute("SELECT count(*) FROM runtime_turn WHERE crashes > 0").fetchall()
+    assert overtaken, "no worker was overtaken, so nothing was tried"
+    assert sum(worker.result() for worker in workers) > 1
