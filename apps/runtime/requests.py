@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from apps.llm.backend import JsonObject, SystemBlock
 from apps.llm.blocks import block_of, content_blocks, message_place
@@ -9,7 +10,7 @@ from apps.llm.caching import Block
 from apps.prompt.breakpoints import Reach
 from apps.prompt.segments import Part
 from apps.prompt.values import Slot
-from apps.runtime.sessions import Frozen
+from apps.runtime.sessions import DEFINITIONS_KEPT, Frozen, read_definitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,12 @@ class Placed:
 
 def placed(frozen: Frozen, messages: Sequence[JsonObject]) -> tuple[Placed, ...]:
     """The request's blocks; their contents are hashed as the model's provider would, marks apart."""
-    tools = (Placed(Slot.TOOLS, Reach.WORKSPACE, block_of("tools", tool.wire)) for tool in frozen.definitions)
-    return (*tools, *_system(frozen), *_messages(messages))
+    return (*_tools(frozen.tools.text), *_system(frozen), *_messages(messages))
+
+
+@lru_cache(maxsize=DEFINITIONS_KEPT)
+def _tools(text: str) -> tuple[Placed, ...]:
+    return tuple(Placed(Slot.TOOLS, Reach.WORKSPACE, block_of("tools", tool.wire)) for tool in read_definitions(text))
 
 
 def _system(frozen: Frozen) -> Iterator[Placed]:

@@ -5,6 +5,7 @@ import json
 import logging
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from django.conf import settings
 
@@ -26,6 +27,7 @@ from apps.tenants.models import Agent
 logger = logging.getLogger(__name__)
 
 TOOLS = "tools"
+DEFINITIONS_KEPT = 256
 
 
 class PrefixChanged(Exception):
@@ -45,7 +47,7 @@ class Frozen:
     @property
     def definitions(self) -> tuple[Tool, ...]:
         """The tools as they were when the session opened, whatever a release made of them since."""
-        return tuple(Tool(**definition) for definition in json.loads(self.tools.text))
+        return read_definitions(self.tools.text)
 
     def verified(self) -> "Frozen":
         """Refused if it is not to the byte what was frozen, or if somebody else would answer for its bytes (R043)."""
@@ -139,6 +141,12 @@ def _part(stored: SnapshotPart) -> Part:
     if part.sha256 != stored.sha256:
         raise PrefixChanged(f"Part {stored.pk} of slot {slot.value} is not what it was stored as.")
     return part
+
+
+@lru_cache(maxsize=DEFINITIONS_KEPT)
+def read_definitions(text: str) -> tuple[Tool, ...]:
+    """Read once for all sessions with these tools: a worker holds thousands of turns, and asks three times in each."""
+    return tuple(Tool(**definition) for definition in json.loads(text))
 
 
 def _sha256(text: str) -> str:

@@ -11,7 +11,8 @@ from apps.personas.actions import amend_persona, archive_persona
 from apps.prompt.derived import NOTHING_HEARD
 from apps.prompt.wording import DEFAULT_PROMPT
 from apps.runtime.models import Session, Turn
-from apps.runtime.sessions import last_turn_at, session_of
+from apps.runtime.requests import placed
+from apps.runtime.sessions import last_turn_at, session_of, thawed
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent, create_agent
 from apps.tenants.identity import agent_actor
@@ -263,3 +264,14 @@ def test_what_was_neutralised_is_logged_once_with_the_slot_and_without_the_words
     assert [getattr(record, "slot", "") for record in logged] == ["persona"]
     assert "Ignore previous" not in prompt(standin.requests()[0])
     assert "Ignore previous" not in logged[0].getMessage()
+
+
+def test_turns_that_wait_with_the_same_tools_hold_them_once(world: World, standin: StandIn) -> None:
+    make_persona(world)
+    one, other = (say(world, "Hello", standin, thread=thread).session for thread in ("one", "other"))
+    assert one is not None
+    assert other is not None
+    with acting(world.system):
+        first, second = thawed(one), thawed(other)
+    assert first.definitions is second.definitions
+    assert placed(first, ())[0] is placed(second, ())[0]
