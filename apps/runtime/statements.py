@@ -126,7 +126,12 @@ WITH held AS (
        AND NOT is_stopped(%(stops)s, tenant_id, conversation_id)
        FOR NO KEY UPDATE"""
 
-_LEAVE: Final = """, messages AS (
+# The conversation is locked as people lock it who write into its transcript, so nobody else takes the same place.
+_LEAVE: Final = """, thread AS (
+    SELECT thread.id FROM held JOIN conversations_conversation AS thread
+        ON thread.tenant_id = held.tenant_id AND thread.id = held.conversation_id
+       FOR NO KEY UPDATE OF thread
+), messages AS (
     INSERT INTO conversations_message (tenant_id, conversation_id, position, sender, text, tool_calls, wire, turn_id, is_reply,
                                        created_at)
     SELECT held.tenant_id, held.conversation_id, message.position + 1 + (
@@ -134,7 +139,7 @@ _LEAVE: Final = """, messages AS (
                 WHERE old.tenant_id = held.tenant_id AND old.conversation_id = held.conversation_id),
            message.sender, message.text, message.tool_calls, message.wire, message.turn_id, message.is_reply,
            statement_timestamp()
-      FROM held, jsonb_populate_recordset(NULL::conversations_message, %(messages)s::jsonb) AS message
+      FROM held, thread, jsonb_populate_recordset(NULL::conversations_message, %(messages)s::jsonb) AS message
     RETURNING id, is_reply
 ), ended AS (
     UPDATE runtime_turn AS turn SET status = %(status)s, outcome = %(outcome)s, finished_at = statement_timestamp(),

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
+from django.db import ProgrammingError
 from django.db.models import F
 from django.utils import timezone
 
@@ -221,9 +222,13 @@ def count_use(skill: Skill, *, actor: Actor) -> None:
     authorize(actor, Act.SKILL_FETCH, skill.tenant_id, agent_id=skill.agent_id)
     if skill.status != Skill.Status.APPROVED:
         return
-    with acting(actor):
-        SkillUse.objects.get_or_create(skill=skill, defaults={"tenant_id": skill.tenant_id})
-        SkillUse.objects.filter(skill=skill).update(use_count=F("use_count") + 1, last_used_at=timezone.now())
+    try:
+        with acting(actor):
+            SkillUse.objects.get_or_create(skill=skill, defaults={"tenant_id": skill.tenant_id})
+            SkillUse.objects.filter(skill=skill).update(use_count=F("use_count") + 1, last_used_at=timezone.now())
+    except ProgrammingError as refusal:
+        # PostgreSQL hides it from this agent: another's, or held apart since it was read.
+        raise NotVisible("There is no such skill, or it is not yours to read.") from refusal
 
 
 def _change_files(

@@ -17,6 +17,7 @@ from apps.skills.actions import (
 from apps.skills.models import Skill, SkillUse
 from apps.skills.proposing import propose_deprecation, propose_revision
 from apps.tenants.actions import create_agent
+from apps.tenants.identity import agent_actor
 from tests.factories import World, make_skill, make_world
 from tests.governance.books import records
 from tests.reviewing import say_yes
@@ -236,6 +237,10 @@ def test_only_the_fetch_of_an_approved_skill_is_counted(world: World) -> None:
     count_use(live, actor=world.bot)
     with pytest.raises(NotPermitted):
         count_use(live, actor=world.operator)
+    sales = create_agent("sales", "Sales", actor=world.admin)
+    neighbour = agent_actor(world.tenant.pk, sales.pk, sales.service_user_id, "sales")
+    with pytest.raises(NotVisible, match="not yours to read"):
+        count_use(live, actor=neighbour)
     with acting(world.operator):
         assert list(SkillUse.objects.values_list("skill_id", "use_count")) == [(live.pk, 1)]
 
