@@ -18,7 +18,7 @@ from apps.llm.prices import cost_micro_usd
 from apps.prompt.segments import Assembled, Part, encode_segments
 from apps.runtime.claims import Claim
 from apps.runtime.models import Session, SessionPart, SnapshotPart, ToolStep, Turn
-from apps.runtime.outside import Outcome
+from apps.runtime.outside import LOST, Outcome
 from apps.runtime.statements import BEAT, CLOSE, END_CALL, ENTER, HOLD, KEEP, POSTPONE
 from apps.runtime.steps import Said, Step, canonical_object, storable_text
 from apps.runtime.stops import ANSWERING, SENDING, Stopped
@@ -226,6 +226,7 @@ def _closing(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending:
         "outcome": ending.outcome.value,
         "code": ending.code,
         "failure": ending.sentence,
+        "lost": LOST.text,
         "segments": _json(asked.segments if asked else None),
     }
 

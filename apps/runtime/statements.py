@@ -131,6 +131,10 @@ _LEAVE: Final = """, thread AS (
     SELECT thread.id FROM held JOIN conversations_conversation AS thread
         ON thread.tenant_id = held.tenant_id AND thread.id = held.conversation_id
        FOR NO KEY UPDATE OF thread
+), lost AS (
+    -- A turn may be given up with an outside call under way; nobody will learn what it did.
+    UPDATE runtime_toolstep AS tool SET state = 'unknown', result = %(lost)s, is_error = true, ended_at = statement_timestamp()
+      FROM held WHERE tool.tenant_id = held.tenant_id AND tool.turn_id = held.id AND tool.state = 'begun'
 ), messages AS (
     INSERT INTO conversations_message (tenant_id, conversation_id, position, sender, text, tool_calls, wire, turn_id, is_reply,
                                        created_at)

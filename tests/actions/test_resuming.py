@@ -12,6 +12,7 @@ from apps.memory.models import AgentMemory
 from apps.runtime.driving import answer
 from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.runtime.outside import LOST, Outcome, Toolbox
+from apps.runtime.rules import CRASHES_PER_TURN
 from tests.actions.conversing import calls, lease_runs_out, lines, reply, take, tell, tool, turn_of
 from tests.factories import World, make_world
 from tests.standing_in import StandIn
@@ -162,6 +163,22 @@ def test_a_begun_call_of_a_tool_that_is_gone_has_an_unknown_outcome(world: World
     lease_runs_out(world, turn_of(world, event))
     turn = take(world, event, standin.backend)
     assert calls(world, turn)[0]["result"] == LOST.text
+
+
+def test_a_call_under_way_ends_as_unknown_with_a_turn_that_is_given_up(world: World, standin: StandIn) -> None:
+    till = Till(Repeats.UNSAFE, cut)
+    standin.play(tool("refund", order="4711"))
+    event = tell(world, "Refund me")
+    with pytest.raises(PowerCutError):
+        answer(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
+    lease_runs_out(world, turn_of(world, event))
+    with acting(world.system):
+        Turn.objects.update(crashes=CRASHES_PER_TURN)
+    turn = take(world, event, standin.backend)
+    with acting(world.operator):
+        step = ToolStep.objects.get(turn=turn)
+    assert (turn.status, turn.failure_code) == (Turn.Status.FAILED, "attempts_spent")
+    assert (step.state, step.is_error, step.result) == (ToolStep.State.UNKNOWN, True, LOST.text)
 
 
 @dataclass
