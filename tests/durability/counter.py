@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -76,13 +76,12 @@ def running_counter(folder: Path) -> Iterator[str]:
     """A counter of one's own; yields its base URL."""
     port_file = folder / "counter-port"
     command = [sys.executable, "-m", "tests.durability.counter", "--port-file", str(port_file)]
-    child = subprocess.Popen(command, cwd=PROJECT)
-    try:
-        assert wait_until(port_file.exists, START_SECONDS, 0.02), "the counter did not start"
-        yield f"http://{LOOPBACK}:{port_file.read_text()}"
-    finally:
-        child.kill()
-        child.wait()
+    with subprocess.Popen(command, cwd=PROJECT, stdin=subprocess.PIPE) as child:
+        try:
+            assert wait_until(port_file.exists, START_SECONDS, 0.02), "the counter did not start"
+            yield f"http://{LOOPBACK}:{port_file.read_text()}"
+        finally:
+            child.kill()
 
 
 def effects_at(url: str) -> Effects:
@@ -100,7 +99,9 @@ def main() -> None:
     written = given.port_file.with_suffix(".new")
     written.write_text(str(server.server_port))
     written.rename(given.port_file)
-    server.serve_forever()
+    Thread(target=server.serve_forever, daemon=True).start()
+    # Whoever started it is gone when nobody can write to it any more.
+    sys.stdin.read()
 
 
 if __name__ == "__main__":
