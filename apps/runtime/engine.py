@@ -49,6 +49,7 @@ class Engine:
     def __init__(self, make_backend: Callable[[], AsyncBackend], limits: Limits, toolbox: Toolbox = NO_TOOLS) -> None:
         self.limits, self.toolbox = limits, toolbox
         self._make_backend = make_backend
+        self._backend: AsyncBackend | None = None
         self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="turns")
         # Turns that end go before turns that begin.
         self._beginning = asyncio.Semaphore(max(1, limits.threads // 2))
@@ -96,7 +97,6 @@ class Engine:
 
     async def _live(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._backend = self._make_backend()
         self._up.set()
         beats = asyncio.create_task(self._beat())
         try:
@@ -104,7 +104,8 @@ class Engine:
             await self._drain()
         finally:
             beats.cancel()
-            await self._backend.aclose()
+            if self._backend:
+                await self._backend.aclose()
             self._threads.shutdown()
 
     async def _pump(self) -> None:
@@ -172,11 +173,17 @@ class Engine:
         finally:
             del self._held[turning.turn.pk]
 
+    def _model(self) -> AsyncBackend:
+        """The model's client, made in this loop when the first turn needs it; why it cannot be made is that turn's to say."""
+        if self._backend is None:
+            self._backend = self._make_backend()
+        return self._backend
+
     async def _made(self, turning: Turning, move: AskModel | OutsideCall) -> Callable[[], None]:
         """Make the call; what came back, as the turn wants it told."""
         try:
             if isinstance(move, AskModel):
-                return partial(turning.took_reply, await self._backend.complete(move.request))
+                return partial(turning.took_reply, await self._model().complete(move.request))
             called = move.tool.call(move.use.arguments, key=move.key, timeout_seconds=TOOL_SECONDS)
             return partial(turning.took_result, move, await called)
         except Exception as error:  # noqa: BLE001  # the turn sorts out whom it concerns

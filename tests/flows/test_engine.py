@@ -33,6 +33,26 @@ def engine(database: str) -> Iterator[Engine]:  # it asks what is due there
         engine.stop(drain_seconds=5)
 
 
+def test_without_a_model_turns_wait_and_say_why(database: str) -> None:
+    # R131
+    limits = Limits(in_flight=5, threads=2, poll_seconds=0.2, lease_seconds=30)
+    engine = Engine(lambda: async_backend_at("", "", connections=5), limits)
+    world = make_world()
+    event = make_customer(world, 1)
+    engine.start()
+    try:
+        assert wait_until(lambda: failure_of(world, event) == "not_authorised", FINISHED_SECONDS, 0.2)
+    finally:
+        engine.stop(drain_seconds=1)
+
+
+def failure_of(world: World, event: InboundEvent) -> str:
+    with acting(world.system):
+        event.refresh_from_db()
+        turn = Turn.objects.filter(pk=event.turn_id or 0).first()
+        return turn.failure_code if turn else ""
+
+
 def make_customer(world: World, number: int) -> InboundEvent:
     return make_event(world, conversation_key=f"thread-{number}", idempotency_key=f"{number}")
 
