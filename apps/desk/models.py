@@ -245,7 +245,8 @@ class SendRule(Governed):
         "skills.Skill",
         null=True,
         blank=True,
-        on_delete=models.PROTECT,
+        # The database refuses the deletion itself; Django would look, where an agent that discards a draft may not.
+        on_delete=models.DO_NOTHING,
         related_name="+",
         help_text="Holds for a reply once the agent has read this skill for it. Empty: for every reply.",
     )

@@ -10,17 +10,31 @@ def check_references(table: str) -> None:
 
     The links of the audit chain wait for the commit too, and have to: whoever writes one holds up the tenant's other commits.
     """
-    names = _deferred(table)
+    _look_at(_deferred(table))
+
+
+def check_references_to(table: str) -> None:
+    """Check whether something still refers to what was removed from a table."""
+    _look_at(_deferred_to(table))
+
+
+def _look_at(names: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"SET CONSTRAINTS {names} IMMEDIATE; SET CONSTRAINTS {names} DEFERRED")
 
 
 @cache
 def _deferred(table: str) -> str:
+    return _named("conrelid = %s::regclass", table)
+
+
+@cache
+def _deferred_to(table: str) -> str:
+    return _named("confrelid = %s::regclass", table)
+
+
+def _named(which: str, table: str) -> str:
+    names = f"SELECT string_agg(quote_ident(conname), ', ') FROM pg_constraint WHERE {which} AND contype = 'f' AND condeferrable"  # noqa: S608  # a constant
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT string_agg(quote_ident(conname), ', ') FROM pg_constraint"
-            " WHERE conrelid = %s::regclass AND contype = 'f' AND condeferrable",
-            [table],
-        )
+        cursor.execute(names, [table])
         return str(cursor.fetchone()[0])

@@ -23,6 +23,7 @@ from apps.governance.errors import IllegalTransition, NotPermitted, NotVisible, 
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import Verdict, has_enough
+from apps.governance.references import check_references_to
 from apps.governance.refusals import Subject, noting
 from apps.governance.tiers import tier_of
 from apps.skills.files import refuse_change, refused
@@ -31,6 +32,7 @@ from apps.skills.proposing import (
     confirmed_findings,
     refuse_other_words,
     refuse_quarantined,
+    refusing_named,
     submission_of,
     submit_draft,
 )
@@ -164,12 +166,13 @@ def deprecate_skill(
 def discard_skill(skill: Skill, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
     """Remove a draft nobody reviewed; an agent only its own (Z-2). Its words stay in the change record."""
     _refuse_another_author(skill, actor, Act.SKILL_DISCARD)
-    with acting(actor):
+    with refusing_named(), acting(actor):
         waiting = submission_of(skill, actor)
         with governed(Act.SKILL_DISCARD, skill, actor=actor, read_at=read_at, reason=reason, removes=True) as row:
             _refuse_unless_draft(row)
         if waiting is not None:
             withdraw_proposal(waiting, actor=actor, reason=reason)
+        check_references_to(Skill._meta.db_table)
 
 
 def attach_file(

@@ -1,7 +1,10 @@
 """What is asked of the reviewers of skills: a draft, a next version of a live one, or that one be retired (R020, Z-2, Z-3)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
+
+from django.db import IntegrityError
 
 from apps.governance.acting import acting
 from apps.governance.actions import open_proposal, reject_proposal
@@ -157,3 +160,14 @@ def confirmed_findings(skill: Skill, *, confirm: bool, reason: str) -> tuple[str
             findings,
         )
     return findings
+
+
+@contextmanager
+def refusing_named() -> Iterator[None]:
+    """A skill stays while a rule for sending names it, which an agent that discards its draft may not see."""
+    try:
+        yield
+    except IntegrityError as error:
+        raise Conflicting(
+            "A rule for sending names this skill. Lift that rule first, then discard the skill."
+        ) from error

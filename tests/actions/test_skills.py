@@ -21,6 +21,7 @@ from apps.tenants.identity import agent_actor
 from tests.factories import World, make_skill, make_world
 from tests.governance.books import records
 from tests.reviewing import say_yes
+from tests.waiting import make_send_rule
 
 pytestmark = pytest.mark.django_db
 
@@ -228,6 +229,15 @@ def test_agent_discards_its_own_draft_and_nothing_else(world: World) -> None:
     with acting(world.operator):
         assert Skill.objects.visible_to(world.operator).drafts().get() == persons
         assert ChangeRecord.objects.filter(act="skill.discard").count() == 1
+
+
+def test_a_draft_that_a_rule_for_sending_names_is_not_discarded(world: World) -> None:
+    draft = make_skill(world)
+    make_send_rule(world, "", skill=draft)
+    with pytest.raises(Conflicting, match="A rule for sending names this skill"):
+        discard_skill(draft, actor=world.bot)
+    with acting(world.operator):
+        assert Skill.objects.visible_to(world.operator).drafts().exists()
 
 
 def test_only_the_fetch_of_an_approved_skill_is_counted(world: World) -> None:

@@ -23,6 +23,9 @@ APPEND_ONLY = (
     *("runtime_modelcall", "runtime_session", "runtime_sessionpart", "runtime_snapshotpart"),
 )
 
+# A rule of the row refuses before the reference is looked at.
+RULED_OUT_BEFORE = {("desk_draft", "message_id"): (BROKEN_RULE, "sent_draft_names_its_message")}
+
 
 @pytest.fixture
 def filled(committing: str, standin: StandIn) -> Filled:
@@ -90,6 +93,7 @@ def test_no_reference_leads_into_another_tenant_whoever_writes_it(two: tuple[Fil
             " WHERE id = (SELECT max(id) FROM {table} WHERE tenant_id = {own})"
         )
         abroad = moving.format(tenant=sql.Literal(other), own=sql.Literal(own), **named)
-        assert outcome(superuser, abroad) == ("23503", f"{table}_{column}_in_tenant")
+        refused = outcome(superuser, abroad)
+        assert refused in {("23503", f"{table}_{column}_in_tenant"), RULED_OUT_BEFORE.get((table, column))}
         at_home = moving.format(tenant=sql.Literal(own), own=sql.Literal(own), **named)
         assert outcome(superuser, at_home)[0] in {"", "23505", BROKEN_RULE}, (table, column)
