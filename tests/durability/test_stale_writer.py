@@ -8,7 +8,7 @@ from tests.durability.stage import Stage
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
-MOST = 5
+MOST = 3
 
 
 @pytest.mark.parametrize("meets_holder", [False, True], ids=["the turn has ended", "another holds the turn"])
