@@ -8,6 +8,7 @@ import pytest
 from django.conf import settings
 from django.db import IntegrityError, OperationalError, connection, connections, transaction
 
+from apps.governance import books
 from apps.governance.acting import acting
 from apps.governance.errors import NotPermitted
 from apps.governance.models import AuditLink, ChangeRecord, Refusal
@@ -149,3 +150,11 @@ def test_an_agent_adds_refusals_of_its_own_and_reads_none() -> None:
     assert attempt(world.bot, adding, [world.tenant.pk, "agent", world.agent.pk + 1]).sqlstate == NO_RIGHT
     assert attempt(world.bot, "SELECT 1 FROM governance_refusal").sqlstate == NO_RIGHT
     assert attempt(system_actor(world.tenant.pk), adding, own).passed
+
+
+@pytest.mark.parametrize("book", ["link", "record", "words", "refusal"])
+def test_a_hash_covers_every_column_of_its_book(book: str) -> None:
+    # Past their caches: whoever asked first may have been untraced.
+    names, read = books.names.__wrapped__(book), books._columns.__wrapped__(book)
+    assert "tenant_id" in names
+    assert [column.removeprefix(f"{book}.").removesuffix("::text") for column in read] == list(names)
