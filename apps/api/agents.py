@@ -33,6 +33,7 @@ class AgentRow(Shown[Agent]):
             "tells_time",
             "send_mode",
             "max_steps",
+            "burst_seconds",
             *STAMPS,
         )
         read_only_fields = fields

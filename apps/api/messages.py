@@ -114,7 +114,7 @@ class MessageView(Rows[Message]):
         seconds = wait_seconds(request)
         with acting(self.actor):
             event = self._receive(_sent(request, self.actor))
-            kick_turn(event.tenant_id, event.conversation_id)
+            kick_turn(event.tenant_id, event.conversation_id, event.burst_seconds)
         outcome = wait_for_turn(event.pk, seconds, actor=self.actor)
         if outcome.status == Turn.Status.FAILED:
             raise TurnFailed(f"The message was taken, but the turn failed. {outcome.failure}", outcome.failure_code)

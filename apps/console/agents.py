@@ -107,6 +107,7 @@ class AgentAdmin(GovernedAdmin):
         "learns",
         "tells_time",
         "send_mode",
+        "burst_seconds",
         "context_tier",
         "skill_index",
         "session_idle_seconds",

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.conversations.arriving import Sent, Thread, refuse_flaws, refuse_unstorable
@@ -240,7 +242,7 @@ def _known_or_new(
         _refuse_other_terms(known.conversation, end_user_key, off_the_record)
         return known
     # Locked, so that it is not resolved between this look and the write.
-    rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
+    rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",)).select_related("agent")
     conversation = rows.open().filter(**thread).first()
     if conversation is None:
         conversation = _open_or_join(thread, actor, end_user_key, off_the_record)
@@ -284,6 +286,7 @@ def _refuse_other_terms(conversation: Conversation, end_user_key: str, off_the_r
 
 
 def _append_event(event: InboundEvent, thread: Thread, actor: Actor) -> InboundEvent:
+    event.due_at = Now() + timedelta(seconds=event.burst_seconds)
     try:
         with transaction.atomic():
             event.save(force_insert=True)

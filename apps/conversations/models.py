@@ -153,6 +153,11 @@ class InboundEvent(models.Model):
     def __str__(self) -> str:
         return f"Event {self.pk} ({self.kind}, {len(self.text)} of {EVENT_CHARACTERS} characters)"
 
+    @property
+    def burst_seconds(self) -> int:
+        """How long the rest of a burst is waited for; colleagues are answered at once."""
+        return self.conversation.agent.burst_seconds if self.kind == self.Kind.MESSAGE else 0
+
 
 class Message(models.Model):
     """One step of the transcript, with the exact API message it was or became. Append-only."""

@@ -68,9 +68,9 @@ class Engine:
         self._thread.start()
         self._up.wait()
 
-    def wake(self, tenant_id: int, conversation_id: int) -> None:
-        """Look at this conversation now; from any thread."""
-        self._from_outside(partial(self._want, tenant_id, conversation_id))
+    def wake(self, tenant_id: int, conversation_id: int, in_seconds: float = 0) -> None:
+        """Look at this conversation in so many seconds; from any thread."""
+        self._from_outside(partial(self._want_in, in_seconds, tenant_id, conversation_id))
 
     def stop(self, drain_seconds: float) -> None:
         """Take no more turns, give those that run so many seconds, give the rest back, and return when all is done."""
@@ -83,6 +83,9 @@ class Engine:
             self._loop.call_soon_threadsafe(call)
         except RuntimeError:
             logger.info("the turn engine has stopped; a sweep will find what waits")
+
+    def _want_in(self, seconds: float, tenant_id: int, conversation_id: int) -> None:
+        self._loop.call_later(seconds, self._want, tenant_id, conversation_id)
 
     def _want(self, tenant_id: int, conversation_id: int) -> None:
         self._fair.add(tenant_id, conversation_id)

@@ -11,13 +11,13 @@ from config.celery import app
 logger = logging.getLogger(__name__)
 
 
-def kick_turn(tenant_id: int, conversation_id: int) -> None:
-    """Wake a worker for a conversation once what was written stands."""
-    transaction.on_commit(partial(_send, tenant_id, conversation_id))
+def kick_turn(tenant_id: int, conversation_id: int, in_seconds: int = 0) -> None:
+    """Wake a worker for a conversation once what was written stands; it looks when so much time has passed."""
+    transaction.on_commit(partial(_send, tenant_id, conversation_id, in_seconds))
 
 
-def _send(tenant_id: int, conversation_id: int) -> None:
+def _send(tenant_id: int, conversation_id: int, in_seconds: int) -> None:
     try:
-        app.send_task("apps.runtime.tasks.take_turn", args=[tenant_id, conversation_id], retry=False)
+        app.send_task("apps.runtime.tasks.take_turn", args=[tenant_id, conversation_id, in_seconds], retry=False)
     except OperationalError:
         logger.warning("broker unreachable, the sweep will deliver", extra={"conversation_id": conversation_id})

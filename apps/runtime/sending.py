@@ -116,7 +116,7 @@ def answer_question(
             text=f"{ESCALATION_ANSWERED.format(reason=escalation.reason.replace('_', ' '))}\n\n{answer}",
             idempotency_key=f"escalation-{escalation.pk}",
         )
-        kick_turn(event.tenant_id, event.conversation_id)
+        kick_turn(event.tenant_id, event.conversation_id, event.burst_seconds)
     return escalation
 
 

@@ -156,11 +156,12 @@ SELECT (SELECT reply_id FROM ended), EXISTS (SELECT 1 FROM ended), EXISTS (
     SELECT 1 FROM runtime_turn
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released), EXISTS (
     SELECT 1 FROM conversations_inboundevent
-     WHERE tenant_id = app_tenant() AND conversation_id = %(conversation)s AND turn_id IS NULL)
+     WHERE tenant_id = app_tenant() AND conversation_id = %(conversation)s AND turn_id IS NULL
+       AND due_at <= statement_timestamp())
 """
 
 # The end: transcript, reply, last step and state in one statement, or nothing of it. Where nothing was written, the third
-# column tells whether the turn is held at all; if it is, an operator stopped it. The fourth says whether more waits by now.
+# column tells whether the turn is held at all; if it is, an operator stopped it. The fourth says whether more is due by now.
 CLOSE: Final = _HELD_TO_THE_END + _STEPS + _LEAVE
 
 # One statement per tenant and beat; a turn that is not returned is no longer ours.

@@ -8,7 +8,7 @@ from apps.runtime.waking import wake
 
 
 @shared_task(acks_late=False)
-def take_turn(tenant_id: int, conversation_id: int) -> None:
+def take_turn(tenant_id: int, conversation_id: int, in_seconds: int = 0) -> None:
     """Have a conversation looked at: by this process's engine, or where none runs at once. A lost message costs one poll."""
-    if not wake(tenant_id, conversation_id):
+    if not wake(tenant_id, conversation_id, in_seconds):
         answer(tenant_id, conversation_id, backend=turn_backend())

@@ -28,10 +28,10 @@ def start() -> None:
     logger.info("turn engine started")
 
 
-def wake(tenant_id: int, conversation_id: int) -> bool:
-    """Have a conversation looked at now; false if no engine runs in this process."""
+def wake(tenant_id: int, conversation_id: int, in_seconds: int = 0) -> bool:
+    """Have a conversation looked at in so many seconds; false if no engine runs in this process."""
     for engine in _engines:
-        engine.wake(tenant_id, conversation_id)
+        engine.wake(tenant_id, conversation_id, in_seconds)
     return bool(_engines)
 
 

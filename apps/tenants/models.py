@@ -1,14 +1,11 @@
 """Tenants, the people and agents in them, agents' tokens, and the guardian tables that hold grants."""
 
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Final
 
-from django.contrib.auth.models import AbstractUser
-from django.core.validators import MaxLengthValidator, MinValueValidator, RegexValidator
+from django.core.validators import MaxLengthValidator, MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
-from django.db.models.functions import Lower
-from django.utils.crypto import salted_hmac
 
-from apps.governance.actors import Actor, Role
+from apps.governance.actors import Role
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.policy import permissions
@@ -16,6 +13,7 @@ from apps.governance.text import plain_text
 from apps.prompt.values import DEFAULT_TIER, TIERS, Flavour, SendMode, SkillIndex
 from apps.tenants.agent_tokens import AgentToken
 from apps.tenants.grant_models import AgentGrants
+from apps.tenants.member_models import Membership, User
 from apps.tenants.tenant_settings import TenantSettings, known_timezone
 from apps.tenants.visits import StaffVisit
 
@@ -37,38 +35,6 @@ __all__ = [
 
 SLUG = r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z"
 slug_rule = RegexValidator(SLUG, "Use lower-case letters, digits and single hyphens.")
-
-
-class User(AbstractUser):
-    """A person who signs in, or an agent's service user, which never does."""
-
-    is_service = models.BooleanField(default=False, editable=False)
-    # Sessions carry a hash of it: a higher number ends those that are open.
-    session_generation = models.PositiveIntegerField(default=0, editable=False)
-    # Since when it is known that whoever signs in owns the address; the database forgets it when the address changes.
-    address_proven_at = models.DateTimeField(null=True, blank=True, editable=False)
-    # Since when the account is in the hands it is in: what was accepted before, another accepted.
-    held_since = models.DateTimeField(null=True, blank=True, editable=False)
-
-    class Meta(AbstractUser.Meta):
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                Lower("username"),
-                name="user_name_is_unique_whatever_its_case",
-                violation_error_message="There is a person of this name already.",
-            ),
-            # R016: an agent with staff or superuser rights would open every gate.
-            models.CheckConstraint(
-                condition=models.Q(is_service=False) | models.Q(is_staff=False, is_superuser=False),
-                name="service_user_is_neither_staff_nor_superuser",
-                violation_error_message="An agent's service user may be neither staff nor superuser.",
-            ),
-        ]
-
-    def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        key_salt = "apps.tenants.models.User.session_generation"
-        known_by = f"{self.session_generation}:{self.password}"
-        return salted_hmac(key_salt, known_by, secret=secret, algorithm="sha256").hexdigest()
 
 
 class RoleTemplate(models.Model):
@@ -99,70 +65,14 @@ class Tenant(models.Model):
         return self.name
 
 
-# Whoever was invited is a member once they used the link while the account was theirs, or own the address beyond doubt.
-OPEN: Final = models.Q(is_active=True) & (
-    models.Q(user__address_proven_at__isnull=False)
-    | models.Q(accepted_at__isnull=False, user__held_since__isnull=True)
-    | models.Q(accepted_at__gte=models.F("user__held_since"))
-)
-# A link is still to be used: before the first time, after a reset, and once the account is in other hands.
-AWAITED: Final = models.Q(is_active=True, user__address_proven_at__isnull=True) & (
-    models.Q(accepted_at__isnull=True)
-    | models.Q(accepted_at__lt=models.F("reset_at"))
-    | models.Q(accepted_at__lt=models.F("user__held_since"))
-)
-
-
-class Members(GovernedQuerySet["Membership"]):
-    """Memberships, each with whether a link is still to be used."""
-
-    def visible_to(self, actor: Actor) -> Self:
-        """The tenant's."""
-        is_awaited = models.Case(models.When(AWAITED, then=True), default=False, output_field=models.BooleanField())
-        rows: Self = super().visible_to(actor).annotate(is_awaited=is_awaited)
-        return rows
-
-
-class Membership(Governed):
-    """A person's role in a tenant. It opens nothing until the person accepted it."""
-
-    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
-    role = models.CharField(max_length=20, choices=[(Role.OPERATOR.value, "Operator"), (Role.ADMIN.value, "Admin")])
-    is_active = models.BooleanField("active", default=True)
-    reset_at = models.DateTimeField("last reset", null=True, blank=True)
-    accepted_at = models.DateTimeField("accepted", null=True, blank=True)
-
-    noun = "member"
-    objects = Members.as_manager()
-
-    class Meta(Governed.Meta):
-        ordering: ClassVar = ["id"]
-        verbose_name = "member"
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["tenant", "user"],
-                name="user_is_member_once",
-                violation_error_message="This person is a member of the tenant already.",
-            ),
-            models.CheckConstraint(
-                condition=models.Q(role__in=[Role.OPERATOR.value, Role.ADMIN.value]), name="member_is_operator_or_admin"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.get_role_display()} #{self.user_id}"
-
-    @property
-    def awaits_its_person(self) -> bool:
-        """Whether a link is still to be used: none was so far, or none since the last reset."""
-        return self.accepted_at is None or (self.reset_at is not None and self.reset_at > self.accepted_at)
-
-
 SEND_MODES: Final = (
     (SendMode.AUTONOMOUS.value, "Autonomous: it is sent at once"),
     (SendMode.SUGGEST.value, "Suggest: a person sends it"),
     (SendMode.OBSERVE.value, "Observe: nothing is sent"),
 )
+
+# Longer, and a customer would think that nobody is there.
+BURST_SECONDS: Final = 60
 
 
 class Agent(Governed):
@@ -225,6 +135,12 @@ class Agent(Governed):
         choices=SEND_MODES,
         help_text="Where no send rule says otherwise.",
     )
+    burst_seconds = models.PositiveSmallIntegerField(
+        "wait for the rest of a burst, in seconds",
+        default=0,
+        validators=[MaxValueValidator(BURST_SECONDS)],
+        help_text="What a customer writes within so many seconds of a first message is answered with it. 0: at once.",
+    )
 
     noun = "agent"
     objects = GovernedQuerySet["Agent"].as_manager()
@@ -251,6 +167,11 @@ class Agent(Governed):
                 condition=models.Q(max_session_age_seconds__isnull=True) | models.Q(max_session_age_seconds__gt=0),
                 name="longest_session_lasts_at_least_a_second",
                 violation_error_message="A session that may last 0 seconds could never be used.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(burst_seconds__lte=BURST_SECONDS),
+                name="burst_is_waited_for_a_minute_at_most",
+                violation_error_message=f"The rest of a burst is waited for {BURST_SECONDS} seconds at most.",
             ),
         ]
 

@@ -3,7 +3,8 @@
 from apps.governance.acting import acting
 from apps.governance.actors import PEOPLE, Actor
 from apps.governance.tiers import Terms
-from apps.tenants.models import OPEN, Membership, TenantSettings
+from apps.tenants.member_models import OPEN, Membership
+from apps.tenants.models import TenantSettings
 
 
 def review_terms(actor: Actor) -> Terms:

@@ -82,3 +82,16 @@ def test_newcomer_of_another_tenant_goes_before_a_flood_that_is_being_taken(
     assert wait_until(lambda: all(turn_of(*each) for each in everybody), FINISHED_SECONDS, 0.2)
     came = [turn.started_at for each in everybody if (turn := turn_of(*each))]
     assert sorted(came).index(came[-1]) == 1
+
+
+def test_a_wake_up_call_comes_when_it_is_due(engine: Engine) -> None:
+    # R126
+    world = make_world()
+    make_persona(world)
+    engine.start()
+    time.sleep(SETTLED_SECONDS)
+    event = make_customer(world, 1)
+    engine.wake(world.tenant.pk, event.conversation_id, in_seconds=2)
+    time.sleep(SETTLED_SECONDS)
+    assert turn_of(world, event) is None
+    assert wait_until(lambda: turn_of(world, event) is not None, FINISHED_SECONDS, 0.2)

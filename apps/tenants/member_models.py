@@ -1,0 +1,103 @@
+"""People, and their membership of tenants."""
+
+from typing import ClassVar, Final, Self
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils.crypto import salted_hmac
+
+from apps.governance.actors import Actor, Role
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+
+
+class User(AbstractUser):
+    """A person who signs in, or an agent's service user, which never does."""
+
+    is_service = models.BooleanField(default=False, editable=False)
+    # Sessions carry a hash of it: a higher number ends those that are open.
+    session_generation = models.PositiveIntegerField(default=0, editable=False)
+    # Since when it is known that whoever signs in owns the address; the database forgets it when the address changes.
+    address_proven_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # Since when the account is in the hands it is in: what was accepted before, another accepted.
+    held_since = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta(AbstractUser.Meta):
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                Lower("username"),
+                name="user_name_is_unique_whatever_its_case",
+                violation_error_message="There is a person of this name already.",
+            ),
+            # R016: an agent with staff or superuser rights would open every gate.
+            models.CheckConstraint(
+                condition=models.Q(is_service=False) | models.Q(is_staff=False, is_superuser=False),
+                name="service_user_is_neither_staff_nor_superuser",
+                violation_error_message="An agent's service user may be neither staff nor superuser.",
+            ),
+        ]
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        key_salt = "apps.tenants.models.User.session_generation"
+        known_by = f"{self.session_generation}:{self.password}"
+        return salted_hmac(key_salt, known_by, secret=secret, algorithm="sha256").hexdigest()
+
+
+# Whoever was invited is a member once they used the link while the account was theirs, or own the address beyond doubt.
+OPEN: Final = models.Q(is_active=True) & (
+    models.Q(user__address_proven_at__isnull=False)
+    | models.Q(accepted_at__isnull=False, user__held_since__isnull=True)
+    | models.Q(accepted_at__gte=models.F("user__held_since"))
+)
+# A link is still to be used: before the first time, after a reset, and once the account is in other hands.
+AWAITED: Final = models.Q(is_active=True, user__address_proven_at__isnull=True) & (
+    models.Q(accepted_at__isnull=True)
+    | models.Q(accepted_at__lt=models.F("reset_at"))
+    | models.Q(accepted_at__lt=models.F("user__held_since"))
+)
+
+
+class Members(GovernedQuerySet["Membership"]):
+    """Memberships, each with whether a link is still to be used."""
+
+    def visible_to(self, actor: Actor) -> Self:
+        """The tenant's."""
+        is_awaited = models.Case(models.When(AWAITED, then=True), default=False, output_field=models.BooleanField())
+        rows: Self = super().visible_to(actor).annotate(is_awaited=is_awaited)
+        return rows
+
+
+class Membership(Governed):
+    """A person's role in a tenant. It opens nothing until the person accepted it."""
+
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
+    role = models.CharField(max_length=20, choices=[(Role.OPERATOR.value, "Operator"), (Role.ADMIN.value, "Admin")])
+    is_active = models.BooleanField("active", default=True)
+    reset_at = models.DateTimeField("last reset", null=True, blank=True)
+    accepted_at = models.DateTimeField("accepted", null=True, blank=True)
+
+    noun = "member"
+    objects = Members.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["id"]
+        verbose_name = "member"
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "user"],
+                name="user_is_member_once",
+                violation_error_message="This person is a member of the tenant already.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(role__in=[Role.OPERATOR.value, Role.ADMIN.value]), name="member_is_operator_or_admin"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_role_display()} #{self.user_id}"
+
+    @property
+    def awaits_its_person(self) -> bool:
+        """Whether a link is still to be used: none was so far, or none since the last reset."""
+        return self.accepted_at is None or (self.reset_at is not None and self.reset_at > self.accepted_at)
