@@ -8,12 +8,10 @@ import argparse
 import os
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import StringIO
-from pathlib import Path
 
 import django
 
@@ -34,6 +32,7 @@ from apps.launcher.postgres import Postgres  # noqa: E402
 from apps.personas.actions import amend_persona  # noqa: E402
 from tests.conftest import close_connections, point_to, run_as_superuser  # noqa: E402
 from tests.factories import World, make_persona, make_world  # noqa: E402
+from tests.folders import own_folder  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 
 TRIGGER = "ALTER TABLE governance_changerecord {} TRIGGER link_at_commit"
@@ -42,8 +41,7 @@ TRIGGER = "ALTER TABLE governance_changerecord {} TRIGGER link_at_commit"
 @contextmanager
 def database() -> Iterator[Postgres]:
     """A server of this process alone, with the product's tables."""
-    home = Path(tempfile.mkdtemp(prefix="pcp-"))
-    home.chmod(0o711)
+    home = own_folder()
     server = Postgres(home, throwaway=True)
     server.start()
     try:

@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from apps.launcher.valkey import Valkey
 from benchmarks.turn_ground import standin_process
 from config.celery import app
 from tests.conftest import close_connections, point_to, run_as_superuser
+from tests.folders import own_folder
 from tests.settings import PREFIX
 
 LEASE_SECONDS = 2
@@ -116,8 +116,7 @@ class Ground:
 @contextmanager
 def ground() -> Iterator[Ground]:
     """The database and the model run; the broker and the workers are started by whoever needs them."""
-    home = Path(tempfile.mkdtemp(prefix="pcp-"))
-    home.chmod(0o711)
+    home = own_folder()
     # Not a throwaway: what it has committed must stand after it is killed.
     server, broker = Postgres(home), Valkey(home, throwaway=True)
     app.conf.update(broker_url=broker.url)

@@ -5,7 +5,6 @@ import re
 import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from apps.launcher.children import spawn, stop, wait_until
 from apps.launcher.places import PROJECT
 from apps.launcher.postgres import Postgres
 from apps.llm.backend import Backend, Reply, Request
+from tests.folders import own_folder
 
 READY_SECONDS = 30
 # What stands in quotes may hold semicolons; it is taken out before statements are told apart.
@@ -174,8 +174,7 @@ def _first_word(statement: str) -> str:
 @contextmanager
 def ground() -> Iterator[Ground]:
     """Everything started, and gone afterwards."""
-    home = Path(tempfile.mkdtemp(prefix="pcp-"))
-    home.chmod(0o711)
+    home = own_folder()
     server = Postgres(home)
     server.start()
     try:

@@ -3,7 +3,6 @@
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -19,6 +18,7 @@ from pytest_django import DjangoDbBlocker
 from apps.launcher.postgres import Postgres
 from apps.tenants.roles import forbid_leavings
 from tests.factories import make_world
+from tests.folders import own_folder
 from tests.settings import PREFIX
 from tests.standing_worlds import STANDING
 
@@ -57,8 +57,7 @@ def postgres() -> Iterator[Postgres]:
 @contextmanager
 def throwaway_server() -> Iterator[Postgres]:
     """A server that is gone afterwards, its data included."""
-    home = Path(tempfile.mkdtemp(prefix="pcp-"))
-    home.chmod(0o711)
+    home = own_folder()
     server = Postgres(home, throwaway=True)
     server.start()
     try:

@@ -1,9 +1,8 @@
 """Settings of the test run: the product's own, on a database that `conftest.py` starts and points to."""
 
-import atexit
 import os
-import shutil
-import tempfile
+
+from tests.folders import own_folder, sweep_folders
 
 PREFIX = "preceptor_test"
 
@@ -13,8 +12,8 @@ os.environ["DATABASE_URL"] = f"postgresql://{PREFIX}_login@/{PREFIX}?host=/nowhe
 os.environ["DATABASE_OWNER_URL"] = f"postgresql://postgres@/{PREFIX}?host=/nowhere"
 os.environ["PRECEPTOR_HOME"] = "/nonexistent"
 # Files of this test process alone.
-os.environ["ATTACHMENTS_DIR"] = tempfile.mkdtemp(prefix="pcp-files-")
-atexit.register(shutil.rmtree, os.environ["ATTACHMENTS_DIR"], ignore_errors=True)
+sweep_folders()
+os.environ["ATTACHMENTS_DIR"] = str(own_folder())
 # Only `make live-test` talks to the model the caller's environment names; everything else is kept from it.
 LIVE_MODEL = {
     name: value

@@ -3,7 +3,7 @@
 # ruff: noqa: ARG002  # Django calls these methods by its own signatures.
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib.auth.models import AbstractBaseUser
@@ -58,7 +58,7 @@ from apps.runtime.models import Session
 from apps.skills.models import Skill
 from apps.switches.models import Switch
 from apps.tenants.grant_models import AgentGrants, MemberLimit
-from apps.tenants.identity import memberships_of
+from apps.tenants.identity import memberships_of, people_named
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, StaffVisit, TenantSettings, User
 from apps.tenants.staff import is_staff
 
@@ -96,6 +96,17 @@ PAGES = {
 
 class MemberLogin(AuthenticationForm):
     """A login for members of a tenant, and for platform staff, whom it opens nothing but the page to enter one."""
+
+    error_messages: ClassVar = {
+        **AuthenticationForm.error_messages,
+        "invalid_login": "Please enter the correct username and password. Capitals matter in the password.",
+    }
+
+    def clean_username(self) -> str:
+        """A person has one name, whatever the case it is typed in."""
+        typed: str = self.cleaned_data["username"]
+        person = people_named(typed).first()
+        return person.username if person else typed
 
     def confirm_login_allowed(self, user: AbstractBaseUser) -> None:
         if not isinstance(user, User) or not user.is_active or user.is_service:

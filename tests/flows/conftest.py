@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -28,6 +27,7 @@ from apps.launcher.processes import HOST, answers, free_port, log_says, python
 from apps.launcher.valkey import Valkey
 from apps.llm.standin.running import running_standin
 from tests.conftest import clone_database, close_connections, point_to
+from tests.folders import own_folder
 from tests.settings import PREFIX
 
 _numbers = count(1)
@@ -122,7 +122,7 @@ def database(
 @pytest.fixture
 def house(database: str, postgres: Postgres) -> Iterator[House]:
     """Everything but the processes, which a test starts as it needs them."""
-    home = Path(tempfile.mkdtemp(prefix="pcp-flow-"))
+    home = own_folder()
     valkey = Valkey(home, throwaway=True)
     valkey.start()
     with running_standin() as standin_url, redis.Redis.from_url(valkey.client_url) as broker:

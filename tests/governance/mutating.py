@@ -22,6 +22,7 @@ from apps.console.site import site
 from apps.launcher.postgres import Postgres
 from config.celery import app
 from tests.conftest import clone_database, close_connections
+from tests.folders import own_folder
 from tests.governance.mutants import CodeMutant, Mutant
 from tests.settings import PREFIX
 from tests.standing_in import StandIn
@@ -85,11 +86,11 @@ class _Run:
 
 def run_all(standing: Standing, mutants: Sequence[Mutant], workers: int) -> Iterator[tuple[Mutant, Outcome]]:
     """Each mutant with its outcome, as they end."""
-    waiting, running = list(mutants), dict[int, tuple[int, _Run]]()
+    waiting, running, place = list(mutants), dict[int, tuple[int, _Run]](), own_folder()
     while waiting or running:
         while waiting and len(running) < workers:
             slot = min(set(range(workers)) - {slot for slot, _ in running.values()})
-            run = _Run(waiting.pop(0), Path(tempfile.mkdtemp(prefix="pcp-")), monotonic())
+            run = _Run(waiting.pop(0), Path(tempfile.mkdtemp(dir=place)), monotonic())
             running[_forked(standing, run, slot)] = (slot, run)
         child, status = os.wait()
         _, run = running.pop(child)

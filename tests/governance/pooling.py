@@ -2,7 +2,6 @@
 
 import shutil
 import signal
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from django.db import connections
 from apps.launcher.children import CannotStart, last_lines, spawn, stop, wait_until
 from apps.launcher.places import database_account, private_folder
 from apps.launcher.postgres import Postgres
+from tests.folders import own_folder
 from tests.settings import PREFIX
 
 SERVER_CONNECTIONS = 8
@@ -91,8 +91,7 @@ def _running(server_socket: str) -> Iterator[Path]:
     if program is None:
         raise CannotStart("pgbouncer is missing. On Debian or Ubuntu, as root: apt-get install pgbouncer")
     account = database_account()
-    home = Path(tempfile.mkdtemp(prefix="pcp-"))
-    home.chmod(0o711)
+    home = own_folder()
     folder = private_folder(home / "pgbouncer", account)
     filled = CONFIGURATION.format(server=server_socket, size=SERVER_CONNECTIONS, folder=folder, home=home)
     for name, text in (("pgbouncer.ini", filled), ("users", f'"{PREFIX}_login" ""\n')):

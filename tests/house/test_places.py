@@ -80,7 +80,7 @@ def test_product_stands_in_its_places(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", ["signals", "unfinished", "file length"])
 def test_product_and_tests_stand_in_their_places(rule: str) -> None:
-    assert flaws(RULES[rule], "apps", "config", "tests") == []
+    assert flaws(RULES[rule], "apps", "config", "tests", "benchmarks") == []
 
 
 def test_allowance_shrinks_with_what_it_allows() -> None:
@@ -93,5 +93,5 @@ def test_allowance_shrinks_with_what_it_allows() -> None:
 
 
 def test_every_allowance_names_a_file() -> None:
-    paths = {str(source.path) for source in sources("apps", "config", "tests")}
+    paths = {str(source.path) for source in sources("apps", "config", "tests", "benchmarks")}
     assert {place.split("::")[0] for place in (*LONG_FILES, *LONG_FUNCTIONS)} <= paths

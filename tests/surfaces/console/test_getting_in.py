@@ -33,6 +33,18 @@ def test_member_signs_in_with_a_password(world: World) -> None:
     assert client.get(HOME).status_code == 200
 
 
+def test_the_case_of_a_name_keeps_nobody_out(world: World) -> None:
+    client, page = log_in(world.operator_user.username.upper())
+    assert "Skill drafts that wait" in page
+    assert client.get(HOME).status_code == 200
+
+
+def test_the_case_of_a_password_matters(world: World) -> None:
+    client, page = log_in(world.operator_user.username, PASSWORD.swapcase())
+    assert "Capitals matter in the password." in page
+    assert client.get(HOME).status_code == 302
+
+
 def test_wrong_password_does_not_sign_in(world: World) -> None:
     client, _ = log_in(world.operator_user.username, "wrong horse")
     assert client.get(HOME).status_code == 302

@@ -1,0 +1,55 @@
+"""Folders of one process in the temporary directory: gone when it ends, and when it was killed, at the start of the next."""
+
+import atexit
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+PREFIX = "pcp-"
+HELD = ".held"
+# Between being made and being held a folder looks like one that was left.
+YOUNG_SECONDS = 60
+
+_held: list[int] = []
+
+
+def own_folder() -> Path:
+    """A new folder that others may enter but not list."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    folder.chmod(0o711)
+    hold = os.open(folder / HELD, os.O_WRONLY | os.O_CREAT, 0o600)
+    fcntl.flock(hold, fcntl.LOCK_EX)
+    # Never closed: the kernel lets go of it when this process ends, however it ends.
+    _held.append(hold)
+    atexit.register(_remove, folder, os.getpid())
+    return folder
+
+
+def _remove(folder: Path, maker: int) -> None:
+    # A process that was forked from the maker's ends with these words too.
+    if os.getpid() == maker:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep_folders(place: Path | None = None) -> list[Path]:
+    """Remove what killed processes left."""
+    holds = (place or Path(tempfile.gettempdir())).glob(f"{PREFIX}*/{HELD}")
+    left = [hold.parent for hold in holds if _is_left(hold)]
+    for folder in left:
+        shutil.rmtree(folder, ignore_errors=True)
+    return left
+
+
+def _is_left(hold: Path) -> bool:
+    try:
+        if time.time() - hold.stat().st_mtime < YOUNG_SECONDS:
+            return False
+        with hold.open("rb") as asking:
+            fcntl.flock(asking, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        # Somebody holds it, or it is another's, or was removed this moment.
+        return False
+    return True
