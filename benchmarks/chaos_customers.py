@@ -11,6 +11,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from apps.conversations.actions import receive_message
 from apps.governance.acting import acting
 from apps.runtime.kick import kick_turn
+from apps.tenants.actions import amend_agent
 from tests.factories import World, make_memory, make_persona, make_skill, make_world
 
 TENANTS, CONVERSATIONS = 8, 400
@@ -35,8 +36,10 @@ class Thread:
 def make_threads() -> list[Thread]:
     """Tenants with an agent that has something to say, and who writes to whom."""
     worlds = [make_world() for _ in range(TENANTS)]
-    for world in worlds:
+    for number, world in enumerate(worlds):
         make_persona(world)
+        if number % 2:
+            amend_agent(world.agent, actor=world.admin, while_thinking="restart")
         make_skill(world, "approved", title="Issue a refund", description="How to issue a refund within policy.")
         make_memory(world, "Most customers are in the EU. Parcels take three days.")
     return [Thread(worlds[number % TENANTS], number) for number in range(CONVERSATIONS)]

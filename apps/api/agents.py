@@ -34,6 +34,7 @@ class AgentRow(Shown[Agent]):
             "send_mode",
             "max_steps",
             "burst_seconds",
+            "while_thinking",
             *STAMPS,
         )
         read_only_fields = fields

@@ -108,6 +108,7 @@ class AgentAdmin(GovernedAdmin):
         "tells_time",
         "send_mode",
         "burst_seconds",
+        "while_thinking",
         "context_tier",
         "skill_index",
         "session_idle_seconds",

@@ -43,7 +43,7 @@ _CARD_TEXT = ("business_name", "assigned_name", "assigned_title", "hours", "time
 _BLOCK = ("agent", "label", "body", "read_only", "pinned")
 _AGENT_RUNS = (
     *("title", "model", "contract", "learns", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
-    *("flavour", "context_tier", "skill_index", "tells_time", "send_mode", "burst_seconds"),
+    *("flavour", "context_tier", "skill_index", "tells_time", "send_mode", "burst_seconds", "while_thinking"),
 )
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
 _SIGNED = ("updated_by", "taint")

@@ -5,18 +5,29 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apps.runtime.journal import beat
+from apps.runtime.journal import beat, said_more
 from apps.runtime.turn import Turning
 from apps.tenants.identity import system_actor
 
 
 @dataclass(slots=True)
 class Holding:
-    """A turn that runs here, and the task that waits for its model; `is_stopped` once a person will not have it go on."""
+    """A turn that runs here, and the task that waits for its model.
+
+    `is_stopped` once a person will not have it go on, `has_said_more` once its customer went on writing.
+    """
 
     turning: Turning
     task: asyncio.Task[None]
     is_stopped: bool = False
+    is_thinking: bool = False
+    has_said_more: bool = False
+
+    @property
+    def may_begin_anew(self) -> bool:
+        """Whether it waits for its model, and its agent would rather answer all that has arrived."""
+        agent = self.turning.claimed.agent
+        return self.is_thinking and agent.while_thinking == agent.WhileThinking.RESTART
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +40,29 @@ class Beaten:
 
 def beat_all(held: Sequence[Holding]) -> Beaten:
     """Extend the leases of all of them."""
-    by_tenant: dict[int, list[Holding]] = defaultdict(list)
-    for holding in held:
-        by_tenant[holding.turning.turn.tenant_id].append(holding)
     beaten = Beaten([], [])
-    for tenant_id, ours in by_tenant.items():
-        fences = {holding.turning.turn.pk: holding.turning.turn.fence for holding in ours}
-        still = beat(fences, actor=system_actor(tenant_id, "worker"))
+    for tenant_id, ours in _by_tenant(held).items():
+        still = beat(_fences(ours), actor=system_actor(tenant_id, "worker"))
         beaten.lost.extend(holding for holding in ours if holding.turning.turn.pk not in still)
         beaten.stopped.extend(holding for holding in ours if still.get(holding.turning.turn.pk) is False)
     return beaten
+
+
+def interrupted(held: Sequence[Holding]) -> list[Holding]:
+    """Those whose customers went on writing, so that they should begin anew."""
+    found: list[Holding] = []
+    for tenant_id, ours in _by_tenant(held).items():
+        more = said_more(_fences(ours), actor=system_actor(tenant_id, "worker"))
+        found.extend(holding for holding in ours if holding.turning.turn.pk in more)
+    return found
+
+
+def _by_tenant(held: Sequence[Holding]) -> dict[int, list[Holding]]:
+    by_tenant: dict[int, list[Holding]] = defaultdict(list)
+    for holding in held:
+        by_tenant[holding.turning.turn.tenant_id].append(holding)
+    return by_tenant
+
+
+def _fences(held: Sequence[Holding]) -> dict[int, int]:
+    return {holding.turning.turn.pk: holding.turning.turn.fence for holding in held}

@@ -17,7 +17,7 @@ from typing import ParamSpec, TypeVar
 from django.db import DatabaseError, InterfaceError, connections
 
 from apps.llm.backend import AsyncBackend
-from apps.runtime.beating import Holding, beat_all
+from apps.runtime.beating import Holding, beat_all, interrupted
 from apps.runtime.fairness import Fair
 from apps.runtime.outside import NO_TOOLS, OutsideCall, Toolbox
 from apps.runtime.turn import AskModel, Over, Turning, begin
@@ -31,6 +31,8 @@ Result = TypeVar("Result")
 TOOL_SECONDS = 30.0
 # No two workers ask what is due in the same moment for long.
 JITTER = 0.2
+# How soon a customer who goes on writing is noticed, where no wake-up call came.
+LOOK_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Engine:
         self._held: dict[int, Holding] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._woken = asyncio.Event()
+        self._heard = asyncio.Event()
         self._stopping = asyncio.Event()
         self._is_draining = False
         self._drain_seconds = 0.0
@@ -90,6 +93,7 @@ class Engine:
     def _want(self, tenant_id: int, conversation_id: int) -> None:
         self._fair.add(tenant_id, conversation_id)
         self._woken.set()
+        self._heard.set()
 
     def _stop(self) -> None:
         self._stopping.set()
@@ -101,7 +105,7 @@ class Engine:
     async def _live(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._up.set()
-        beats = asyncio.create_task(self._beat())
+        beats = asyncio.gather(self._beat(), self._listen())
         try:
             await self._pump()
             await self._drain()
@@ -124,14 +128,7 @@ class Engine:
                 task = asyncio.create_task(self._serve(*picked))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-            await self._wait(self.limits.poll_seconds * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311  # spread, not secret
-
-    async def _wait(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._woken.wait()
-        except TimeoutError:
-            return
+            await _wait(self._woken, self.limits.poll_seconds * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311  # spread, not secret
 
     async def _poll(self) -> None:
         try:
@@ -165,7 +162,7 @@ class Engine:
         holding = self._held[turning.turn.pk] = Holding(turning, task)
         try:
             while not isinstance(move := turning.move, Over):
-                await self._in_thread(turning.go, await self._made(turning, move))
+                await self._in_thread(turning.go, await self._reported(holding, move))
             return move.more_waits
         except asyncio.CancelledError:
             if holding.is_stopped:
@@ -181,6 +178,19 @@ class Engine:
         if self._backend is None:
             self._backend = self._make_backend()
         return self._backend
+
+    async def _reported(self, holding: Holding, move: AskModel | OutsideCall) -> Callable[[], None]:
+        """What came of the move; or that it is not waited for any more, because the customer went on writing."""
+        holding.is_thinking = isinstance(move, AskModel)
+        try:
+            return await self._made(holding.turning, move)
+        except asyncio.CancelledError:
+            if not holding.has_said_more or holding.is_stopped or self._is_draining:
+                raise
+            holding.task.uncancel()
+            return holding.turning.said_more
+        finally:
+            holding.is_thinking = holding.has_said_more = False
 
     async def _made(self, turning: Turning, move: AskModel | OutsideCall) -> Callable[[], None]:
         """Make the call; what came back, as the turn wants it told."""
@@ -216,6 +226,24 @@ class Engine:
             for holding in (*beaten.lost, *beaten.stopped):
                 holding.task.cancel()
 
+    async def _listen(self) -> None:
+        """Have turns begin anew whose customers went on writing, where their agents do that."""
+        while True:
+            await _wait(self._heard, LOOK_SECONDS)
+            self._heard.clear()
+            thinking = [holding for holding in self._held.values() if holding.may_begin_anew]
+            if not thinking:
+                continue
+            try:
+                found = await self._in_thread(interrupted, thinking)
+            except (DatabaseError, InterfaceError) as error:
+                logger.warning("what arrived meanwhile cannot be read", extra={"error": type(error).__name__})
+                continue
+            for holding in found:
+                if holding.is_thinking:
+                    holding.has_said_more = True
+                    holding.task.cancel()
+
     async def _drain(self) -> None:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self._drain_seconds)
@@ -223,6 +251,14 @@ class Engine:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return
 
 
 def _with_connection(call: Callable[[], Result]) -> Result:

@@ -2,28 +2,26 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, connection
 
-from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.conversations.rules import ToolCall
+from apps.conversations.models import Conversation, Message
 from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
-from apps.llm.backend import Json, JsonObject, Reply
-from apps.llm.prices import cost_micro_usd
+from apps.llm.backend import Json, JsonObject
 from apps.prompt.segments import Assembled, Part, encode_segments
 from apps.runtime.claims import Claim
+from apps.runtime.entries import message_rows
 from apps.runtime.models import Session, SessionPart, SnapshotPart, ToolStep, Turn
 from apps.runtime.outside import LOST, Outcome
-from apps.runtime.statements import BEAT, CLOSE, END_CALL, ENTER, HOLD, KEEP, POSTPONE
-from apps.runtime.steps import Said, Step, canonical_object, storable_text
+from apps.runtime.rules import RESTARTS_PER_TURN
+from apps.runtime.statements import BEAT, CLOSE, END_CALL, ENTER, HOLD, KEEP, POSTPONE, RESTART, SAID_MORE
+from apps.runtime.steps import Step, canonical_object, storable_text
 from apps.runtime.stops import ANSWERING, SENDING, Stopped
-
-SENDERS = {InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER, InboundEvent.Kind.OPERATOR: Message.Sender.OPERATOR}
 
 
 class FenceLost(Exception):
@@ -64,6 +62,20 @@ class Ending:
     outcome: Turn.Outcome
     code: str = ""
     sentence: str = ""
+
+
+class SaidMore(Exception):
+    """The customer went on writing, and the turn should begin anew before anything leaves."""
+
+    code = "said_more"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a write found: whether the turn may go on, and whether the customer has said more."""
+
+    may_go_on: bool
+    said_more: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +132,6 @@ def enter_session(turn: Turn, session: Session, *, actor: Actor) -> None:
     turn.session = session
 
 
-@dataclass(frozen=True, slots=True)
-class CallNotes:
-    """What is known of a model call beside its usage: when it began, what it should have read, what it left cached."""
-
-    requested_at: datetime
-    prefix_sha256: str
-    shared_sha256: str
-    workspace_sha256: str
-    expected_read_tokens: int
-    has_unexpected_miss: bool
-    entries: JsonObject
-    ledger: JsonObject
-
-
 def history_of(conversation: Conversation, *, actor: Actor) -> list[JsonObject]:
     """The API messages of earlier turns, as they were sent."""
     with acting(actor):
@@ -141,38 +139,32 @@ def history_of(conversation: Conversation, *, actor: Actor) -> list[JsonObject]:
         return [canonical_object(wire) for wire in rows.values_list("wire", flat=True) if wire is not None]
 
 
-def call_row(said: Said, reply: Reply, notes: CallNotes, asked: Asked | None) -> JsonObject:
-    """A model's answer as the journal keeps it; the first of a turn keeps what was asked too."""
-    row: dict[str, Any] = {
-        "step": said.number,
-        "asked": asked.stored if asked else None,
-        "said": said.wire,
-        "text": said.text,
-        "model": reply.model,
-        "stand_in": reply.stand_in,
-        "stop_reason": said.stop_reason,
-        "cost_micro_usd": None if reply.stand_in else cost_micro_usd(reply.model, reply.usage),
-        **asdict(reply.usage),
-        **asdict(notes),
-        "requested_at": notes.requested_at.isoformat(),
-    }
-    return canonical_object(row)
-
-
-def tool_row(step: int, place: int, call: ToolCall, repeats: ToolStep.Repeats, state: ToolStep.State) -> JsonObject:
-    """A tool call as the journal keeps it."""
-    return canonical_object(
-        {**asdict(call), "step": step, "place": place, "repeats": repeats.value, "state": state.value}
-    )
-
-
-def keep(turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject], asking: int, *, actor: Actor) -> bool:
-    """Write steps and extend the lease; `asking` is the model call that comes next. Says whether the turn may go on."""
-    given = {**_leased(turn), **_written(calls, tools), "asking": asking}
+def keep(
+    turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject], asking: int, *, actor: Actor
+) -> Standing:
+    """Write steps and extend the lease; `asking` is the model call that comes next."""
+    given = {**_leased(turn), **_written(calls, tools), "asking": asking, "restarts": _restarts(turn)}
     rows = one_shot(actor, KEEP, given)
     if not rows:
         raise FenceLost(turn)
-    return bool(rows[0][0])
+    [(may_go_on, said_more)] = rows
+    return Standing(may_go_on, said_more)
+
+
+def restart(turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject], *, actor: Actor) -> Standing:
+    """Begin a new round with what arrived meanwhile, in one statement with what is known of the round before, or not at all."""
+    given = {**_leased(turn), **_written(calls, tools), "restarts": _restarts(turn)}
+    rows = one_shot(actor, RESTART, given)
+    if not rows:
+        raise FenceLost(turn)
+    [(has_begun, may_go_on)] = rows
+    return Standing(may_go_on, has_begun)
+
+
+def said_more(turns: Mapping[int, int], *, actor: Actor) -> set[int]:
+    """Which of the turns, given with their fences, should begin anew."""
+    given = {"turns": list(turns), "fences": list(turns.values()), "restarts": RESTARTS_PER_TURN}
+    return {int(turn_id) for (turn_id,) in one_shot(actor, SAID_MORE, given)}
 
 
 def end_call(turn: Turn, step: int, place: int, outcome: Outcome, *, actor: Actor) -> None:
@@ -202,19 +194,30 @@ def close(
 ) -> Closed:
     """Let the reply leave the house: last step, transcript, reply and end of the turn in one statement, or nothing of it.
 
-    Raises `Stopped` where one of the `stops` is on or a colleague has the conversation in hand; without any, nothing holds the
-    end. A person may be writing into the transcript at the same time; then its
-    next place is looked up once more.
+    Raises `Stopped` where one of the `stops` is on or a colleague has the conversation in hand, and `SaidMore` where the turn
+    should begin anew; without stops, nothing holds a turn that is given up. A person may be writing into the transcript at the
+    same time; then its next place is looked up once more.
     """
     given = _closing(claimed, asked, steps, ending) | _written(calls, ()) | {"stops": list(stops)}
     try:
         [ended] = one_shot(actor, CLOSE, given)
     except IntegrityError:
         [ended] = one_shot(actor, CLOSE, given)
-    reply_id, has_ended, is_held, more_waits = ended
+    reply_id, has_ended, is_held, more_waits, has_said_more = ended
     if not has_ended:
-        raise Stopped if is_held else FenceLost(claimed.turn)
+        raise _held_back(is_held, has_said_more) or FenceLost(claimed.turn)
     return Closed(reply_id, more_waits)
+
+
+def _held_back(is_held: bool, has_said_more: bool) -> Exception | None:
+    if not is_held:
+        return None
+    return SaidMore() if has_said_more else Stopped()
+
+
+def _restarts(turn: Turn) -> int:
+    agent = turn.conversation.agent
+    return RESTARTS_PER_TURN if agent.while_thinking == agent.WhileThinking.RESTART else 0
 
 
 def _closing(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending: Ending) -> dict[str, Any]:
@@ -228,6 +231,7 @@ def _closing(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending:
         "failure": ending.sentence,
         "lost": LOST.text,
         "segments": _json(asked.segments if asked else None),
+        "restarts": _restarts(claimed.turn) if ending.status is Turn.Status.DONE else 0,
     }
 
 
@@ -266,28 +270,6 @@ def _json(value: object) -> str:
 
 
 def _messages(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending: Ending) -> list[Json]:
-    rows = [*_asked_rows(claimed, asked), *_answered_rows(claimed, steps)]
-    if ending.outcome is Turn.Outcome.REPLIED:
-        rows[-1]["is_reply"] = True
-    return [{**row, "position": position} for position, row in enumerate(rows)]
-
-
-def _asked_rows(claimed: Claim, asked: Asked | None) -> list[JsonObject]:
-    rows = [_row(SENDERS[InboundEvent.Kind(event.kind)], event.text) for event in claimed.events]
-    # Several events are one user turn for the model; the last of them carries it.
-    rows[-1]["wire"] = asked.wire if asked else None
-    return rows
-
-
-def _answered_rows(claimed: Claim, steps: Sequence[Step]) -> list[JsonObject]:
-    rows: list[JsonObject] = []
-    for step in steps:
-        calls: list[Json] = [canonical_object(asdict(call)) for call in step.calls]
-        rows.append({**_row(Message.Sender.AGENT, step.text), "tool_calls": calls, "wire": step.said})
-        if step.results is not None:
-            rows.append({**_row(Message.Sender.TOOL, ""), "wire": step.results})
-    return [{**row, "turn_id": claimed.turn.pk} for row in rows]
-
-
-def _row(sender: Message.Sender, text: str) -> JsonObject:
-    return {"sender": sender.value, "text": text, "tool_calls": [], "wire": None, "turn_id": None, "is_reply": False}
+    has_replied = ending.outcome is Turn.Outcome.REPLIED
+    wire = asked.wire if asked else None
+    return message_rows(claimed.events, wire, claimed.turn.pk, steps, has_replied=has_replied)

@@ -13,7 +13,8 @@ from apps.prompt.ledger import Charged, Parting, Sent, by_slot, parting
 from apps.prompt.values import SEPARATOR, Slot
 from apps.runtime.accounts import Account, Planned
 from apps.runtime.earlier import Before, Earlier
-from apps.runtime.journal import CallNotes, history_of
+from apps.runtime.entries import CallNotes
+from apps.runtime.journal import history_of
 from apps.runtime.models import Session
 from apps.runtime.requests import Placed, placed
 from apps.runtime.sessions import Frozen, PrefixChanged, thawed

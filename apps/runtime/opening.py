@@ -43,10 +43,10 @@ def opened(claimed: Claim, asked: Asked, toolbox: Toolbox, *, system: Actor) -> 
 
 
 def _session(claimed: Claim, toolbox: Toolbox, identity: Actor, system: Actor) -> Frozen:
-    """The session of the steps behind, else the running one, else a new one, in one commit with the turn that enters it."""
+    """The session of what is behind, else the running one, else a new one, in one commit with the turn that enters it."""
     with acting(system):
         hold(claimed.turn)
-        if claimed.kept and claimed.turn.session:
+        if claimed.turn.session and (claimed.kept or claimed.turn.round > 1):
             return thawed(claimed.turn.session)
         frozen = session_of(
             claimed.conversation,

@@ -9,6 +9,8 @@ HISTORY_STEP = 50
 TOOL_CALLS_PER_TURN = 40
 # A turn whose worker dies again and again is given up; one whose model is away waits, for a day at most.
 CRASHES_PER_TURN = 5
+# A customer who writes on and on is answered all the same.
+RESTARTS_PER_TURN = 3
 PATIENCE = timedelta(days=1)
 
 Wire = TypeVar("Wire", bound=Mapping[str, Any])

@@ -97,11 +97,24 @@ WITH held AS (
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
     RETURNING id, tenant_id, fence, round, conversation_id"""
 
-_MAY_GO_ON: Final = """
-SELECT NOT is_stopped(%(stops)s, held.tenant_id, held.conversation_id) FROM held
-"""
 
-# A step, or tool calls of one, and the lease anew; says whether the turn may go on, or an operator has stopped it meanwhile.
+def _said_more(turn: str) -> str:
+    """Whether something arrived that the turn may begin anew for: it did nothing that cannot be done again."""
+    return f"""{turn}.round <= %(restarts)s AND EXISTS (
+           SELECT 1 FROM conversations_inboundevent AS event
+            WHERE event.tenant_id = {turn}.tenant_id AND event.conversation_id = {turn}.conversation_id AND event.turn_id IS NULL)
+       AND NOT EXISTS (
+           SELECT 1 FROM runtime_toolstep AS tool
+            WHERE tool.tenant_id = {turn}.tenant_id AND tool.turn_id = {turn}.id AND tool.round = {turn}.round
+              AND tool.repeats <> 'reads')"""  # noqa: S608  # of constants
+
+
+_MAY_GO_ON: Final = f"""
+SELECT NOT is_stopped(%(stops)s, held.tenant_id, held.conversation_id), {_said_more("held")} FROM held
+"""  # noqa: S608  # of constants
+
+# A step, or tool calls of one, and the lease anew; says whether the turn may go on, or an operator has stopped it meanwhile;
+# and whether the customer has said more.
 KEEP: Final = _HELD_ON + _STEPS + _MAY_GO_ON
 
 # What came of a call that was begun: its row ends, if the turn is still held.
@@ -119,15 +132,53 @@ UPDATE runtime_toolstep AS tool SET state = %(state)s, result = %(result)s, is_e
 RETURNING tool.id
 """
 
-_HELD_TO_THE_END: Final = """
+# A new round of the same turn, with what arrived meanwhile; the steps of the round before stay. It looks once more itself, so
+# that nothing is asked twice that was done once.
+RESTART: Final = (
+    f"""
+WITH mine AS (
+    SELECT id, tenant_id, conversation_id FROM runtime_turn
+     WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
+       FOR NO KEY UPDATE
+), waiting AS (
+    SELECT event.id FROM conversations_inboundevent AS event JOIN mine
+        ON event.tenant_id = mine.tenant_id AND event.conversation_id = mine.conversation_id
+     WHERE event.turn_id IS NULL ORDER BY event.id FOR UPDATE OF event
+), held AS (
+    UPDATE runtime_turn SET round = runtime_turn.round + 1, lease_until = statement_timestamp() + %(lease)s, asking_step = 1,
+           asked_at = statement_timestamp(), tries = 0, failure_code = '', failure = ''
+      FROM mine
+     WHERE runtime_turn.id = mine.id AND EXISTS (SELECT 1 FROM waiting) AND {_said_more("runtime_turn")}
+    RETURNING runtime_turn.id, runtime_turn.tenant_id, runtime_turn.fence, runtime_turn.round - 1 AS round,
+              runtime_turn.conversation_id"""  # noqa: S608  # of constants
+    + _STEPS
+    + """, taken AS (
+    UPDATE conversations_inboundevent AS event SET turn_id = held.id FROM held, waiting WHERE event.id = waiting.id
+)
+SELECT EXISTS (SELECT 1 FROM held), NOT is_stopped(%(stops)s, mine.tenant_id, mine.conversation_id) FROM mine
+"""
+)
+
+# Which of the turns, whose model thinks, should begin anew by now. Nothing is written.
+SAID_MORE: Final = f"""
+SELECT runtime_turn.id FROM runtime_turn JOIN unnest(%(turns)s::bigint[], %(fences)s::integer[]) AS mine(id, fence)
+    ON runtime_turn.id = mine.id AND runtime_turn.fence = mine.fence
+ WHERE runtime_turn.tenant_id = app_tenant() AND runtime_turn.status = 'running' AND {_said_more("runtime_turn")} AND EXISTS (
+           SELECT 1 FROM conversations_inboundevent AS event
+            WHERE event.tenant_id = runtime_turn.tenant_id AND event.conversation_id = runtime_turn.conversation_id
+              AND event.turn_id IS NULL AND event.due_at <= statement_timestamp())
+"""  # noqa: S608  # of constants
+
+_HELD_TO_THE_END: Final = f"""
 WITH held AS (
     SELECT id, tenant_id, fence, round, conversation_id FROM runtime_turn
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
        AND NOT is_stopped(%(stops)s, tenant_id, conversation_id)
-       FOR NO KEY UPDATE"""
+       AND NOT ({_said_more("runtime_turn")})
+       FOR NO KEY UPDATE"""  # noqa: S608  # of constants
 
 # The conversation is locked as people lock it who write into its transcript, so nobody else takes the same place.
-_LEAVE: Final = """, thread AS (
+_LEAVE: Final = f""", thread AS (
     SELECT thread.id FROM held JOIN conversations_conversation AS thread
         ON thread.tenant_id = held.tenant_id AND thread.id = held.conversation_id
        FOR NO KEY UPDATE OF thread
@@ -157,11 +208,13 @@ SELECT (SELECT reply_id FROM ended), EXISTS (SELECT 1 FROM ended), EXISTS (
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released), EXISTS (
     SELECT 1 FROM conversations_inboundevent
      WHERE tenant_id = app_tenant() AND conversation_id = %(conversation)s AND turn_id IS NULL
-       AND due_at <= statement_timestamp())
-"""
+       AND due_at <= statement_timestamp()), EXISTS (
+    SELECT 1 FROM runtime_turn WHERE tenant_id = app_tenant() AND id = %(turn)s AND {_said_more("runtime_turn")})
+"""  # noqa: S608  # of constants
 
 # The end: transcript, reply, last step and state in one statement, or nothing of it. Where nothing was written, the third
-# column tells whether the turn is held at all; if it is, an operator stopped it. The fourth says whether more is due by now.
+# column tells whether the turn is held at all; if it is, an operator stopped it, or by the fifth the customer said more. The
+# fourth says whether more is due by now.
 CLOSE: Final = _HELD_TO_THE_END + _STEPS + _LEAVE
 
 # One statement per tenant and beat; a turn that is not returned is no longer ours.

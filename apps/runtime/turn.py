@@ -20,12 +20,14 @@ from apps.runtime.asking import asked_of
 from apps.runtime.calling import Caller
 from apps.runtime.claims import Claim, claim
 from apps.runtime.endings import Written, cancel, escalate, fail, leave, mode_now, pause_for_money
-from apps.runtime.journal import Asked, FenceLost, call_row, end_call, hold, keep, postpone, tool_row
+from apps.runtime.entries import call_row, tool_row
+from apps.runtime.journal import Asked, FenceLost, SaidMore, Standing, end_call, hold, keep, postpone
 from apps.runtime.ledger import notes_of
 from apps.runtime.loop import Loop, TurnFailed, refuse_unfit
 from apps.runtime.models import ToolStep, Turn
 from apps.runtime.opening import opened
 from apps.runtime.outside import LOST, NO_TOOLS, Outcome, OutsideCall, Toolbox
+from apps.runtime.restarting import begun_anew
 from apps.runtime.resuming import KeptCall, resumed
 from apps.runtime.retrying import retry_delay
 from apps.runtime.sessions import PrefixChanged
@@ -149,7 +151,7 @@ class Turning:
         said = self.loop.heard(reply)
         notes = notes_of(planned, reply, account)
         account.keep(planned, reply)
-        self.new_calls = [call_row(said, reply, notes, self.asked if said.number == 1 else None)]
+        self.new_calls = [call_row(said, reply, notes, self.asked.stored if self.asked and said.number == 1 else None)]
         self.said, self.answers = said, {}
         self._go_on()
 
@@ -157,6 +159,10 @@ class Turning:
         """An outside call came back, or nobody knows what became of it."""
         self._end_call(call.step, call.place, LOST if outcome.is_unknown else outcome, call.begun)
         self._go_on()
+
+    def said_more(self) -> None:
+        """The customer went on writing while it waited for the model, whose answer is not waited for any more."""
+        self._begin_anew()
 
     def stopped(self) -> None:
         """A person stopped it while it waited."""
@@ -171,9 +177,11 @@ class Turning:
             self._reply(said)
         elif self._have_called(said):
             self.loop.add(said.with_calls(tuple(self.answers[place].call for place in sorted(self.answers))))
-            if not self._keep(self.loop.asking):
+            standing = self._keep(self.loop.asking)
+            if not standing.may_go_on:
                 raise Stopped
-            self.move = AskModel(self.loop.request())
+            if not (standing.said_more and self._begin_anew()):
+                self.move = AskModel(self.loop.request())
 
     def _reply(self, said: Said) -> None:
         if self.asked is None:
@@ -181,7 +189,22 @@ class Turning:
         steps = [*self.loop.steps, said.with_calls(())]
         assembled = self.loop.account.frozen.assembled
         written = Written(self.claimed, self.asked, steps, assembled, self.new_calls)
-        self.move = Over(leave(written, actor=self.system).more_waits)
+        try:
+            self.move = Over(leave(written, actor=self.system).more_waits)
+        except SaidMore:
+            self._begin_anew()
+
+    def _begin_anew(self) -> bool:
+        """Ask again with all that has arrived; false where the turn goes on as it is."""
+        anew = begun_anew(self.claimed, self.new_calls, self.new_tools, actor=self.system)
+        if anew is None:
+            return False
+        self.claimed, self.said, self.answers = anew.claimed, None, {}
+        self.new_calls, self.new_tools = [], []
+        self.start()
+        if not anew.may_go_on:
+            raise Stopped
+        return True
 
     def _have_called(self, said: Said) -> bool:
         """Call what the answer wants called, in its order; false where the turn waits for an outside call."""
@@ -236,10 +259,10 @@ class Turning:
         self.new_tools.append(tool_row(step, place, call, repeats, ToolStep.State.DONE))
         self.answers[place] = KeptCall(call)
 
-    def _keep(self, asking: int) -> bool:
-        may_go_on = keep(self.turn, self.new_calls, self.new_tools, asking, actor=self.system)
+    def _keep(self, asking: int) -> Standing:
+        standing = keep(self.turn, self.new_calls, self.new_tools, asking, actor=self.system)
         self.new_calls, self.new_tools, self.turn.tries = [], [], 0
-        return may_go_on
+        return standing
 
     def _key(self, step: int, place: int) -> str:
         return f"{self.turn.pk}:{self.turn.round}:{step}:{place}"

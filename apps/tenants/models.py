@@ -78,6 +78,12 @@ BURST_SECONDS: Final = 60
 class Agent(Governed):
     """A model-driven worker that talks to customers under a key of its own (R008, R010)."""
 
+    class WhileThinking(models.TextChoices):
+        """What becomes of a message that arrives while the model thinks about an earlier one (R126)."""
+
+        NEXT = "next", "Next: it is answered after the reply"
+        RESTART = "restart", "Restart: the turn begins anew with both"
+
     key = models.CharField(max_length=40, validators=[slug_rule])
     title = models.CharField(max_length=120)
     service_user = models.OneToOneField(User, on_delete=models.PROTECT, related_name="agent")
@@ -141,6 +147,13 @@ class Agent(Governed):
         validators=[MaxValueValidator(BURST_SECONDS)],
         help_text="What a customer writes within so many seconds of a first message is answered with it. 0: at once.",
     )
+    while_thinking = models.CharField(
+        "a message while it thinks",
+        max_length=10,
+        default=WhileThinking.NEXT,
+        choices=WhileThinking.choices,
+        help_text="A turn begins anew three times at most, and only while nothing was sent, written or called elsewhere.",
+    )
 
     noun = "agent"
     objects = GovernedQuerySet["Agent"].as_manager()
@@ -167,6 +180,10 @@ class Agent(Governed):
                 condition=models.Q(max_session_age_seconds__isnull=True) | models.Q(max_session_age_seconds__gt=0),
                 name="longest_session_lasts_at_least_a_second",
                 violation_error_message="A session that may last 0 seconds could never be used.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(while_thinking__in=["next", "restart"]),
+                name="agent_knows_what_to_do_with_a_message_while_it_thinks",
             ),
             models.CheckConstraint(
                 condition=models.Q(burst_seconds__lte=BURST_SECONDS),

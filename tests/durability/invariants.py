@@ -50,7 +50,7 @@ def counted(raw: psycopg.Connection[Any], *, effects: Effects, bill: Bill | None
     found["a keyed effect happens once for its call"] = sorted(_keyed(steps, effects.keyed))
     found["an unsafe effect happens at most once, and an unknown one is told"] = sorted(_unsafe(steps, effects.unsafe))
     if bill is not None:
-        found["the ledger is the bill, but for one call a crash"] = list(_owed(raw, bill))
+        found["the ledger is the bill, but for one call a crash or a restart"] = list(_owed(raw, bill))
     raw.rollback()
     return found
 
@@ -108,9 +108,11 @@ def _owed(raw: psycopg.Connection[Any], bill: Bill) -> Iterator[str]:
     cursor = raw.execute(LEDGER)
     row = cursor.fetchone() or ()
     ledger = {column.name: int(value) for column, value in zip(cursor.description or (), row, strict=True)}
-    calls, crashes = ledger.pop("calls"), ledger.pop("crashes")
-    if not calls <= bill.calls <= calls + crashes + bill.forgiven:
-        yield f"{bill.calls} calls were billed, {calls} stand in the ledger, and there were {crashes} crashes"
+    calls, crashes, restarts = (ledger.pop(name) for name in ("calls", "crashes", "restarts"))
+    # A call that is broken off may have been answered by then.
+    if not calls <= bill.calls <= calls + crashes + restarts + bill.forgiven:
+        known = f"{calls} stand in the ledger, and there were {crashes} crashes and {restarts} restarts"
+        yield f"{bill.calls} calls were billed, {known}"
     for name, tokens in ledger.items():
         billed = bill.tokens.get(name, 0)
         if tokens > billed or (calls == bill.calls and tokens != billed):

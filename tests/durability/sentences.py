@@ -60,6 +60,12 @@ AFTER_THE_END: Final = {
         SELECT 'turn', turn_id, 'round', round FROM runtime_modelcall WHERE round > 0 GROUP BY turn_id, round
         HAVING min(step) <> 1 OR max(step) <> count(*)
     """,
+    "a turn begins anew three times at most, and only where it did nothing that is not done again": """
+        SELECT 'turn', id FROM runtime_turn WHERE round > 4
+         UNION ALL
+        SELECT 'tool step', tool.id FROM runtime_toolstep AS tool JOIN runtime_turn AS turn ON turn.id = tool.turn_id
+         WHERE tool.round < turn.round AND tool.repeats <> 'reads'
+    """,
     "every tool an answer called has its step": f"""
         WITH {_USES}
         SELECT 'turn', uses.turn_id, 'step', uses.step, 'place', uses.place FROM uses
@@ -179,6 +185,7 @@ SELECT format('%s:%s:%s', tool.turn_id, tool.step, tool.place),
 
 LEDGER: Final = """
 SELECT count(*) AS calls, (SELECT coalesce(sum(crashes), 0) FROM runtime_turn) AS crashes,
+       (SELECT coalesce(sum(round - 1), 0) FROM runtime_turn) AS restarts,
        coalesce(sum(input_tokens), 0) AS input_tokens, coalesce(sum(output_tokens), 0) AS output_tokens,
        coalesce(sum(cache_read_tokens), 0) AS cache_read_tokens,
        coalesce(sum(cache_write_5m_tokens), 0) AS cache_write_5m_tokens,

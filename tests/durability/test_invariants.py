@@ -27,6 +27,9 @@ BREAKING = {
         "UPDATE conversations_message SET is_reply = false WHERE turn_id = %(turn)s"
     ),
     "steps count from 1 without a gap": "UPDATE runtime_modelcall SET step = step + 1 WHERE turn_id = %(turn)s",
+    "a turn begins anew three times at most, and only where it did nothing that is not done again": (
+        "UPDATE runtime_turn SET round = 2 WHERE id = %(turn)s"
+    ),
     "every tool an answer called has its step": "DELETE FROM runtime_toolstep WHERE turn_id = %(turn)s",
     "every tool step was asked for by an answer": "UPDATE runtime_toolstep SET call_id = 'another'",
     "no tool call of an ended turn is still open": (

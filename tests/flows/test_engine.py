@@ -1,7 +1,9 @@
 """How one worker shares itself among those who wait."""
 
+import json
 import time
 from collections.abc import Iterator
+from urllib.request import Request, urlopen
 
 import psycopg
 import pytest
@@ -14,6 +16,7 @@ from apps.llm.anthropic.async_client import async_backend_at
 from apps.llm.standin.running import running_standin
 from apps.runtime.engine import Engine, Limits
 from apps.runtime.models import Turn
+from apps.tenants.actions import amend_agent
 from tests.factories import World, make_event, make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
@@ -95,3 +98,38 @@ def test_a_wake_up_call_comes_when_it_is_due(engine: Engine) -> None:
     time.sleep(SETTLED_SECONDS)
     assert turn_of(world, event) is None
     assert wait_until(lambda: turn_of(world, event) is not None, FINISHED_SECONDS, 0.2)
+
+
+def test_a_call_is_broken_off_when_the_customer_goes_on_writing(database: str) -> None:
+    # R126
+    world = make_world()
+    make_persona(world)
+    amend_agent(world.agent, actor=world.admin, while_thinking="restart")
+    limits = Limits(in_flight=5, threads=2, poll_seconds=FINISHED_SECONDS, lease_seconds=30)
+    with running_standin() as url:
+        slow_down(url, FINISHED_SECONDS)
+        engine = Engine(lambda: async_backend_at("stand-in", url, connections=5), limits)
+        first = make_customer(world, 1)
+        engine.start()
+        try:
+            assert wait_until(lambda: asked(url) == 1, FINISHED_SECONDS, 0.1)
+            second = make_event(world, conversation_key="thread-1", idempotency_key="more", text="One more thing")
+            assert wait_until(lambda: asked(url) == 2, FINISHED_SECONDS / 2, 0.1)
+            slow_down(url, 0)
+            assert wait_until(lambda: turn_of(world, first) is not None, FINISHED_SECONDS, 0.1)
+        finally:
+            engine.stop(drain_seconds=1)
+    turn = turn_of(world, second)
+    assert turn is not None
+    assert turn == turn_of(world, first)
+    assert turn.round == 2
+
+
+def slow_down(url: str, seconds: float) -> None:
+    body = json.dumps({"seconds": seconds}).encode()
+    urlopen(Request(f"{url}/standin/delay", data=body, method="POST")).close()  # noqa: S310  # loopback
+
+
+def asked(url: str) -> int:
+    with urlopen(f"{url}/standin/requests") as shown:  # noqa: S310  # loopback
+        return len(json.loads(shown.read()))

@@ -21,7 +21,7 @@ Form = tuple[str, dict[str, Any]]  # Any: whatever a form field takes
 TEXTS = ("name", "title", "description", "category", "body")
 HOW_IT_RUNS = (
     *("model", "contract", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
-    *("flavour", "context_tier", "skill_index", "send_mode", "burst_seconds"),
+    *("flavour", "context_tier", "skill_index", "send_mode", "burst_seconds", "while_thinking"),
 )
 CHOICES = (
     *("timezone", "ai_disclosure", "slot_order", "memory_review"),

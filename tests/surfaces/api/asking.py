@@ -13,7 +13,8 @@ from apps.llm.backend import JsonObject, Reply, StopReason, Usage
 from apps.prompt.segments import Part, Segment, encode_segments
 from apps.prompt.values import Slot
 from apps.runtime.claims import claim
-from apps.runtime.journal import Asked, CallNotes, Ending, call_row, close, enter_session, keep
+from apps.runtime.entries import CallNotes, call_row
+from apps.runtime.journal import Asked, Ending, close, enter_session, keep
 from apps.runtime.models import Session, Turn
 from apps.runtime.sessions import session_of
 from apps.runtime.steps import Said, Step

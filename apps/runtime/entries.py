@@ -1,0 +1,85 @@
+"""What the journal and the transcript are told of a turn, as the rows that are written. Nothing is written from here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from apps.conversations.models import InboundEvent, Message
+from apps.conversations.rules import ToolCall
+from apps.llm.backend import Json, JsonObject, Reply
+from apps.llm.prices import cost_micro_usd
+from apps.runtime.models import ToolStep
+from apps.runtime.steps import Said, Step, canonical_object
+
+SENDERS = {InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER, InboundEvent.Kind.OPERATOR: Message.Sender.OPERATOR}
+
+
+@dataclass(frozen=True, slots=True)
+class CallNotes:
+    """What is known of a model call beside its usage: when it began, what it should have read, what it left cached."""
+
+    requested_at: datetime
+    prefix_sha256: str
+    shared_sha256: str
+    workspace_sha256: str
+    expected_read_tokens: int
+    has_unexpected_miss: bool
+    entries: JsonObject
+    ledger: JsonObject
+
+
+def call_row(said: Said, reply: Reply, notes: CallNotes, asked: Mapping[str, object] | None) -> JsonObject:
+    """A model's answer as the journal keeps it; the first of a turn keeps what was asked too."""
+    row: dict[str, Any] = {
+        "step": said.number,
+        "asked": asked,
+        "said": said.wire,
+        "text": said.text,
+        "model": reply.model,
+        "stand_in": reply.stand_in,
+        "stop_reason": said.stop_reason,
+        "cost_micro_usd": None if reply.stand_in else cost_micro_usd(reply.model, reply.usage),
+        **asdict(reply.usage),
+        **asdict(notes),
+        "requested_at": notes.requested_at.isoformat(),
+    }
+    return canonical_object(row)
+
+
+def tool_row(step: int, place: int, call: ToolCall, repeats: ToolStep.Repeats, state: ToolStep.State) -> JsonObject:
+    """A tool call as the journal keeps it."""
+    return canonical_object(
+        {**asdict(call), "step": step, "place": place, "repeats": repeats.value, "state": state.value}
+    )
+
+
+def message_rows(
+    events: Sequence[InboundEvent], wire: JsonObject | None, turn_id: int, steps: Sequence[Step], *, has_replied: bool
+) -> list[Json]:
+    """What a turn leaves in the transcript: what arrived, and what was said and called since; its last line is the reply."""
+    rows = [*_asked_rows(events, wire), *_answered_rows(turn_id, steps)]
+    if has_replied:
+        rows[-1]["is_reply"] = True
+    return [{**row, "position": position} for position, row in enumerate(rows)]
+
+
+def _asked_rows(events: Sequence[InboundEvent], wire: JsonObject | None) -> list[JsonObject]:
+    rows = [_row(SENDERS[InboundEvent.Kind(event.kind)], event.text) for event in events]
+    # Several events are one user turn for the model; the last of them carries it.
+    rows[-1]["wire"] = wire
+    return rows
+
+
+def _answered_rows(turn_id: int, steps: Sequence[Step]) -> list[JsonObject]:
+    rows: list[JsonObject] = []
+    for step in steps:
+        calls: list[Json] = [canonical_object(asdict(call)) for call in step.calls]
+        rows.append({**_row(Message.Sender.AGENT, step.text), "tool_calls": calls, "wire": step.said})
+        if step.results is not None:
+            rows.append({**_row(Message.Sender.TOOL, ""), "wire": step.results})
+    return [{**row, "turn_id": turn_id} for row in rows]
+
+
+def _row(sender: Message.Sender, text: str) -> JsonObject:
+    return {"sender": sender.value, "text": text, "tool_calls": [], "wire": None, "turn_id": None, "is_reply": False}

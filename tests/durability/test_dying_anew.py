@@ -1,0 +1,103 @@
+"""A worker dies around the statement that begins a turn anew; the turn ends once, with all that the customer wrote."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+import pytest
+from django.db.backends.utils import CursorWrapper
+
+from apps.llm.backend import Reply, Request
+from apps.runtime.driving import answer
+from apps.tenants.actions import amend_agent
+from tests.actions.conversing import lease_runs_out, lines, reply, tell, turn_of
+from tests.durability.invariants import Bill, Effects, broken
+from tests.factories import World, make_world
+from tests.standing_in import StandIn
+
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
+
+RESTART = "round = runtime_turn.round + 1"
+FIRST, SECOND = "Where is my order?", "It is number 12."
+NEAR = 3
+
+
+class PowerCutError(BaseException):
+    """The process is gone; nobody has the time to tidy up."""
+
+
+@dataclass
+class Statements:
+    """Every statement of a worker in its order, and the one at which it dies."""
+
+    at: int = 0
+    side: str = "before"
+    seen: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Wrap what the library sends everything through."""
+        statements, execute = self, CursorWrapper.execute
+
+        def executed(cursor: CursorWrapper, sql: Any, params: Any = None) -> Any:  # Any: the library's own
+            statements.seen.append(str(sql))
+            if len(statements.seen) == statements.at and statements.side == "before":
+                raise PowerCutError
+            result = execute(cursor, sql, params)
+            if len(statements.seen) == statements.at:
+                raise PowerCutError
+            return result
+
+        CursorWrapper.execute = executed  # type: ignore[assignment, method-assign]  # a seam of the library
+        try:
+            yield
+        finally:
+            CursorWrapper.execute = execute  # type: ignore[method-assign]
+
+
+@dataclass
+class Interrupted:
+    """A model whose customer goes on writing while it thinks for the first time."""
+
+    world: World
+    standin: StandIn
+    thread: str
+    has_thought: bool = False
+
+    def complete(self, request: Request) -> Reply:
+        if not self.has_thought:
+            self.has_thought = True
+            tell(self.world, SECOND, thread=self.thread, key=f"{self.thread}-2")
+        return self.standin.backend.complete(request)
+
+
+def test_a_worker_may_die_where_a_turn_begins_anew(raw: psycopg.Connection[Any], standin: StandIn) -> None:
+    # R126, R127
+    standin.open_bill()
+    world = make_world()
+    amend_agent(world.agent, actor=world.admin, while_thinking="restart")
+    dry = Statements()
+    dies_at(world, standin, dry)
+    [here] = [place for place, sql in enumerate(dry.seen, 1) if RESTART in sql]
+    for place in range(here - NEAR, here + NEAR + 1):
+        for side in ("before", "after"):
+            dies_at(world, standin, Statements(place, side))
+    assert broken(raw, effects=Effects({}, {}), bill=Bill.shown(standin.bill())) == []
+
+
+def dies_at(world: World, standin: StandIn, statements: Statements) -> None:
+    thread = f"thread-{statements.at}-{statements.side}"
+    model = Interrupted(world, standin, thread)
+    event = tell(world, FIRST, thread=thread, key=f"{thread}-1")
+    standin.play(*[reply("Number 12 is on its way.")] * 5)
+    try:
+        with statements.watched():
+            answer(world.tenant.pk, event.conversation_id, backend=model)
+    except PowerCutError:
+        lease_runs_out(world, turn_of(world, event))
+        answer(world.tenant.pk, event.conversation_id, backend=model)
+    said = [("customer", FIRST), ("customer", SECOND), ("agent", "Number 12 is on its way.")]
+    assert lines(world, event.conversation_id) == said, f"{statements.side} {statements.at}"
+    assert turn_of(world, event).round == 2
