@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -142,11 +141,10 @@ def send_message(
         # Locked, so that no other message takes the same place.
         stored = _locked(conversation, actor)
         _refuse_ended(stored)
-        last = stored.messages.aggregate(last=Max("position"))["last"]
         return Message.objects.create(
             tenant_id=stored.tenant_id,
             conversation=stored,
-            position=0 if last is None else last + 1,
+            position=stored.next_position,
             sender=sender,
             text=text,
             wire=wire,

@@ -99,6 +99,12 @@ class Conversation(Governed):
         """Whether a person has it in hand, so that the agent stays out of it."""
         return self.held_at is not None
 
+    @property
+    def next_position(self) -> int:
+        """The place of the next message; whoever writes one has the row locked."""
+        last: int | None = self.messages.aggregate(last=models.Max("position"))["last"]
+        return 0 if last is None else last + 1
+
     @transition(field=status, source=Status.OPEN, target=Status.RESOLVED)
     def resolve(self) -> None:
         """The matter is settled; learning may look at it."""

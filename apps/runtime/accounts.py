@@ -12,6 +12,7 @@ from apps.llm.backend import CacheLifetime, JsonObject, Reply
 from apps.llm.caching import LIFETIME_SECONDS, Bill, Prefix, Settled, prefixes, settle_prefixes
 from apps.llm.prices import Rates, cache_rules, price_of
 from apps.prompt.breakpoints import Expectation, Piece, Plan, Reach, Reuse, plan_marks, reuse_at
+from apps.runtime.brought import Told
 from apps.runtime.earlier import Before, Earlier, earlier_calls
 from apps.runtime.requests import Placed, placed
 from apps.runtime.sessions import Frozen
@@ -78,6 +79,7 @@ class Account:
     model: str
     conversation_id: int
     actor: Actor
+    brought: Told
     window_start: int = 0
     earlier: Earlier | None = None
 
@@ -86,7 +88,7 @@ class Account:
         frozen, now = self.frozen.verified(), timezone.now()
         blocks, rules = placed(frozen, messages), cache_rules(self.model)
         along = tuple(prefixes((each.block for each in blocks), self.model, rules))
-        earlier = self.earlier = self.earlier or self._look_up(blocks, along, now)
+        earlier = self.earlier = self.earlier or self._look_up(blocks, along)
         price = price_of(self.model)
         plan = plan_marks(
             [_piece(block, prefix, earlier, now) for block, prefix in zip(blocks, along, strict=True)],
@@ -115,10 +117,10 @@ class Account:
         )
         self.earlier = earlier
 
-    def _look_up(self, blocks: Sequence[Placed], along: Sequence[Prefix], now: datetime) -> Earlier:
+    def _look_up(self, blocks: Sequence[Placed], along: Sequence[Prefix]) -> Earlier:
         shared = _prefix_of(Reach.AGENT, blocks, along)
         workspace = _prefix_of(Reach.WORKSPACE, blocks, along)
-        return earlier_calls(self.conversation_id, shared, workspace, now, actor=self.actor)
+        return earlier_calls(self.brought, self.conversation_id, shared, workspace, actor=self.actor)
 
 
 def _piece(placed_block: Placed, prefix: Prefix, earlier: Earlier, now: datetime) -> Piece:

@@ -2,25 +2,23 @@
 
 from dataclasses import replace
 
-from django.utils import timezone
-
 from apps.conversations.models import Conversation, InboundEvent
-from apps.desk.waiting import open_escalations
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.history import stamps
 from apps.governance.models import Taint
+from apps.llm.backend import JsonObject
 from apps.personas.models import IdentityCard
 from apps.prompt.framing import date_line
-from apps.prompt.segments import encode_segments
+from apps.prompt.segments import Part, encode_segments
 from apps.prompt.turns import user_turn
 from apps.prompt.values import Event, EventKind, LineCard, SendMode, Source, TurnInput
 from apps.runtime.claims import Claim
 from apps.runtime.gather import line_card
 from apps.runtime.journal import Asked
 from apps.runtime.looking_up import omitted_if_unreadable
-from apps.runtime.rows import zone_now
 from apps.runtime.steps import canonical_object
+from apps.tenants.models import Agent
 
 SMS = "sms"
 KINDS = {InboundEvent.Kind.MESSAGE: EventKind.MESSAGE, InboundEvent.Kind.OPERATOR: EventKind.OPERATOR}
@@ -28,46 +26,49 @@ KINDS = {InboundEvent.Kind.MESSAGE: EventKind.MESSAGE, InboundEvent.Kind.OPERATO
 
 def asked_of(claimed: Claim, mode: SendMode, *, actor: Actor) -> Asked:
     """The claimed events as the model is told them."""
-    agent, conversation = claimed.agent, claimed.conversation
-    with acting(actor):
-        zone = zone_now(actor)
-        line_cards: tuple[LineCard, ...] = omitted_if_unreadable("line cards", lambda: _line_cards(claimed, actor), ())
-    now = timezone.localtime(timezone=zone)
+    agent, conversation, brought = claimed.agent, claimed.conversation, claimed.brought
     turned = user_turn(
         TurnInput(
-            events=tuple(_event(event, conversation) for event in claimed.events),
-            now_line=date_line(now) if agent.tells_time else None,
+            events=tuple(event_of(event, conversation) for event in claimed.events),
+            now_line=date_line(brought.now.astimezone(brought.zone)) if agent.tells_time else None,
             off_the_record=conversation.off_the_record,
             send_mode=mode if agent.learns else None,
-            open_escalations=open_escalations(conversation.pk, actor),
-            line_cards=line_cards,
+            open_escalations=brought.open_escalations,
+            line_cards=_line_cards(claimed, actor),
         )
     )
-    wire = canonical_object({"role": "user", "content": [{"type": "text", "text": turned.text}]})
-    return Asked(wire, encode_segments(turned.part))
+    return Asked(wire_of(turned.part), encode_segments(turned.part))
+
+
+def wire_of(turned: Part) -> JsonObject:
+    """A user turn in the form of the Messages API."""
+    return canonical_object({"role": "user", "content": [{"type": "text", "text": turned.text}]})
 
 
 def _line_cards(claimed: Claim, actor: Actor) -> tuple[LineCard, ...]:
     """Who is in charge of the lines that these events came in on, where that is not the agent's default (R187)."""
     keys = sorted({event.line_key for event in claimed.events if event.line_key})
-    agent = claimed.agent
-    if not keys or not agent.learns:
+    if not keys or not claimed.agent.learns:
         return ()
+    with acting(actor):
+        return omitted_if_unreadable("line cards", lambda: _cards(claimed.agent, keys, actor), ())
+
+
+def _cards(agent: Agent, keys: list[str], actor: Actor) -> tuple[LineCard, ...]:
     cards = tuple(IdentityCard.objects.visible_to(actor).filter(agent_id=agent.pk, line_key__in=keys))
     known = stamps(cards, agent.tenant_id)
     return tuple(card for row in cards if (card := line_card(row, known)))
 
 
-def _event(event: InboundEvent, conversation: Conversation) -> Event:
-    kind = KINDS[InboundEvent.Kind(event.kind)]
+def event_of(event: InboundEvent, conversation: Conversation) -> Event:
+    """What arrived, with whose words it is."""
+    kind, at = KINDS[InboundEvent.Kind(event.kind)], event.received_at
     source = Source(InboundEvent._meta.label_lower, event.pk, 1, "text", taint=Taint.CUSTOMER_DERIVED)
     if kind is EventKind.OPERATOR:
         sender = event.sent_by or "operator"
         source = replace(source, author=sender, approver=sender, taint=Taint.OPERATOR)
-        return Event(kind, event.text, event.received_at, line=event.line_key, source=source)
+        return Event(kind, event.text, at, line=event.line_key, source=source)
     if conversation.channel == SMS:
         kind = EventKind.SMS
     source = replace(source, author=conversation.end_user_key)
-    return Event(
-        kind, event.text, event.received_at, event.sender_name, conversation.end_user_key, event.line_key, source
-    )
+    return Event(kind, event.text, at, event.sender_name, conversation.end_user_key, event.line_key, source)

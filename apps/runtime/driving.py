@@ -4,10 +4,8 @@ import asyncio
 from functools import partial
 
 from apps.llm.backend import Backend
-from apps.runtime.outside import NO_TOOLS, OutsideCall, Toolbox
+from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
 from apps.runtime.turn import AskModel, Over, Turning, begin
-
-TOOL_SECONDS = 30.0
 
 
 def answer(tenant_id: int, conversation_id: int, *, backend: Backend, toolbox: Toolbox = NO_TOOLS) -> None:

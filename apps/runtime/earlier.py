@@ -1,31 +1,27 @@
 """What earlier calls left in the prompt cache, as the journal tells. What it forgets makes a plan dearer, never wrong."""
 
+import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import datetime
 
 from django.db import DatabaseError
-from django.db.models import QuerySet
 
-from apps.governance.acting import acting
+from apps.governance.acting import one_shot
 from apps.governance.actors import Actor
 from apps.llm.backend import JsonObject
 from apps.llm.caching import Entry
-from apps.runtime.models import ModelCall, Turn
+from apps.runtime.brought import Told
+from apps.runtime.claim_statement import EARLIER
+from apps.runtime.models import Turn
 
 logger = logging.getLogger(__name__)
 
-HOUR = timedelta(hours=1)
 OWN_TURNS = 10
 OTHERS_CALLS = 40
 # An answer takes a while to begin, and a clock is never quite another's.
 GRACE_SECONDS = 5.0
-LEFT = (
-    *("requested_at", "entries", "stand_in", "turn__conversation"),
-    *("cache_read_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,54 +64,54 @@ class Earlier:
             self.measured[max(entries, key=lambda key: entries[key][1])] = cached_tokens
 
 
-def earlier_calls(conversation_id: int, shared: str, workspace: str, now: datetime, *, actor: Actor) -> Earlier:
-    """What this conversation, and others that begin with the same bytes, left within the hour. Unreadable is nothing (R044)."""
+def earlier_calls(brought: Told, conversation_id: int, shared: str, workspace: str, *, actor: Actor) -> Earlier:
+    """What this conversation, and others that begin with the same bytes, left within the hour. Unreadable is nothing (R044).
+
+    What was brought of others is of prompts like that of the call before; where this one begins otherwise, it is asked anew.
+    """
     try:
-        with acting(actor):
-            return _read(conversation_id, shared, workspace, now - HOUR, actor.tenant_id)
+        is_as_before = (brought["shared_sha256"], brought["workspace_sha256"]) == (shared, workspace)
+        others = brought if is_as_before else _asked(shared, workspace, actor)
+        return _read(brought, others, conversation_id)
     except (DatabaseError, KeyError, TypeError, ValueError) as error:
         logger.warning("earlier calls could not be read", extra={"error": type(error).__name__})
         return Earlier()
 
 
-def _read(conversation_id: int, shared: str, workspace: str, since: datetime, tenant_id: int) -> Earlier:
-    recent = ModelCall.objects.filter(tenant_id=tenant_id, requested_at__gt=since).order_by("-requested_at")
-    turns = list(Turn.objects.filter(conversation=conversation_id).values_list("pk", flat=True)[:OWN_TURNS])
-    mine = recent.filter(turn_id__in=turns)
-    agents, everybodys = (
-        list(recent.filter(**where).values(*LEFT)[:OTHERS_CALLS])
-        for where in ({"shared_sha256": shared}, {"workspace_sha256": workspace})
-    )
+def _asked(shared: str, workspace: str, actor: Actor) -> Told:
+    given = {"shared": shared, "workspace": workspace, "tenant": actor.tenant_id, "others_calls": OTHERS_CALLS}
+    [(told,)] = one_shot(actor, EARLIER, given)
+    found: Told = json.loads(told)
+    return found
+
+
+def _read(brought: Told, others: Told, conversation_id: int) -> Earlier:
+    mine, agents, everybodys = brought["own"] or (), others["shared"] or (), others["workspace"] or ()
     earlier = Earlier(
-        before=_before(mine),
+        before=_before(brought["before"]) if brought["before"] else None,
         agents_talks=_others(agents, conversation_id),
         everybodys_talks=_others(everybodys, conversation_id),
     )
-    for left in sorted([*mine.values(*LEFT), *agents, *everybodys], key=lambda call: call["requested_at"]):
-        cached_tokens = left["cache_read_tokens"] + left["cache_write_5m_tokens"] + left["cache_write_1h_tokens"]
-        earlier.keep(left["entries"], left["requested_at"], cached_tokens)
+    for left in sorted([*mine, *agents, *everybodys], key=lambda call: datetime.fromisoformat(call["requested_at"])):
+        earlier.keep(left["entries"], datetime.fromisoformat(left["requested_at"]), left["cached_tokens"])
     return earlier
 
 
-def _others(calls: Iterable[Mapping[str, Any]], conversation_id: int) -> int:  # Any: a row's values
-    return len({call["turn__conversation"] for call in calls} - {conversation_id})
+def _others(calls: Iterable[Told], conversation_id: int) -> int:
+    return len({call["conversation"] for call in calls} - {conversation_id})
 
 
-def _before(mine: QuerySet[ModelCall]) -> Before | None:
-    values = ("turn__session", "turn__status", "stand_in", "requested_at", "entries", "ledger")
-    call = mine.exclude(turn__session=None).values(*values).first()
-    if call is None:
-        return None
+def _before(call: Told) -> Before:
     ledger = call["ledger"]
     start, count = ledger["window"]
     return Before(
-        session_id=call["turn__session"],
+        session_id=call["session"],
         model=ledger["model"],
         stand_in=call["stand_in"],
         window_start=start,
         message_count=count,
-        requested_at=call["requested_at"],
+        requested_at=datetime.fromisoformat(call["requested_at"]),
         entries=call["entries"],
         block_hashes=tuple(ledger["blocks"].split()),
-        is_kept=call["turn__status"] == Turn.Status.DONE,
+        is_kept=call["status"] == Turn.Status.DONE,
     )

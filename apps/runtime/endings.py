@@ -1,6 +1,6 @@
 """How a turn ends: its reply leaves, waits for a person or is only noted; or a person is asked, or takes over."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -8,23 +8,24 @@ from typing import Final
 from apps.conversations.rules import ToolCall
 from apps.desk.actions import make_draft, open_escalation
 from apps.desk.models import Escalation, SendRule
-from apps.desk.rules import Fact, Grounding, grounding_of, mode_of
+from apps.desk.rules import Fact, Grounding, Sending, grounding_of, mode_of
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting
-from apps.llm.backend import JsonObject
+from apps.llm.backend import Json, JsonObject
 from apps.prompt.derived import Heard, derived
 from apps.prompt.lines import lines_of
 from apps.prompt.segments import Assembled
-from apps.prompt.tool_names import GET_SKILL, HOUSE
+from apps.prompt.tool_names import HOUSE
 from apps.prompt.values import SendMode, Slot
 from apps.runtime.claims import Claim
 from apps.runtime.journal import REPLIED, Asked, Closed, Ending, close, hold
 from apps.runtime.models import Turn
-from apps.runtime.steps import Step
-from apps.runtime.stops import ANSWERING, SENDING, Stopped, is_answering_paused, is_taken_over
+from apps.runtime.steps import Step, skills_read
+from apps.runtime.stops import ANSWERING, SENDING, Stopped, is_answering_paused, is_sending_paused, is_taken_over
 from apps.switches.actions import throw_switch
 from apps.switches.models import Switch
+from apps.tenants.models import Agent
 
 DRAFTED: Final = Ending(Turn.Status.DONE, Turn.Outcome.DRAFTED)
 OBSERVED: Final = Ending(Turn.Status.DONE, Turn.Outcome.OBSERVED)
@@ -59,28 +60,46 @@ class Written:
         return (call for step in self.steps for call in step.calls if not call.is_error)
 
 
-def mode_now(claimed: Claim, fetched: Iterable[int] = (), *, actor: Actor) -> SendMode:
-    """What becomes of the reply, by what people have set and the skills read for it (R134)."""
-    agent, channel = claimed.agent, claimed.conversation.channel
-    with acting(actor):
-        rules = SendRule.objects.visible_to(actor).sendings(agent.pk)
-    return mode_of(SendMode(agent.send_mode), rules, channel, set(fetched))
+def mode_at_first(claimed: Claim) -> SendMode:
+    """What becomes of the reply, as people had set it when the turn was claimed (R134)."""
+    return _mode(claimed, claimed.brought.rules, claimed.agent.send_mode, ())
 
 
 def leave(written: Written, *, actor: Actor) -> Closed:
-    """End a turn with its answer. Raises `Stopped` where an operator or a colleague holds it."""
-    claimed = written.claimed
-    mode = mode_now(claimed, (fact.record_id for fact in _skills(written) if fact.record_id), actor=actor)
-    if mode is SendMode.AUTONOMOUS:
+    """End a turn with its answer. Raises `Stopped` where an operator or a colleague holds it.
+
+    It leaves by the rules as they were when the turn was claimed only if they are so still, which the statement that lets it
+    out looks at; else by those that stand now.
+    """
+    claimed, fetched = written.claimed, frozenset(skills_read(written.tool_calls))
+    agent, rules, is_paused = claimed.agent, claimed.brought.rules, False
+    while (mode := _mode(claimed, rules, agent.send_mode, fetched)) is SendMode.AUTONOMOUS and not is_paused:
         try:
-            return close(claimed, written.asked, written.steps, REPLIED, written.new_calls, SENDING, actor=actor)
+            stated, calls = _stated(agent, rules), written.new_calls
+            return close(claimed, written.asked, written.steps, REPLIED, calls, SENDING, actor=actor, rules=stated)
         except Stopped:
-            conversation = claimed.conversation
-            if is_answering_paused(conversation, actor=actor) or is_taken_over(conversation, actor=actor):
-                raise
-            # Only sending is paused.
-            mode = SendMode.SUGGEST
-    return _draft(written, actor) if mode is SendMode.SUGGEST else _note(written, OBSERVED, actor)
+            agent, rules, is_paused = _looked_again(claimed, actor)
+    return _note(written, OBSERVED, actor) if mode is SendMode.OBSERVE else _draft(written, actor)
+
+
+def _looked_again(claimed: Claim, actor: Actor) -> tuple[Agent, tuple[Sending, ...], bool]:
+    """How replies are sent now, and whether sending is paused; raises `Stopped` where nothing is answered at all."""
+    conversation = claimed.conversation
+    if is_answering_paused(conversation, actor=actor) or is_taken_over(conversation, actor=actor):
+        raise Stopped
+    with acting(actor):
+        agent = Agent.objects.visible_to(actor).get(pk=claimed.agent.pk)
+        rules = SendRule.objects.visible_to(actor).sendings(agent.pk)
+    return agent, rules, is_sending_paused(conversation, actor=actor)
+
+
+def _mode(claimed: Claim, rules: Iterable[Sending], send_mode: str, fetched: Collection[int]) -> SendMode:
+    return mode_of(SendMode(send_mode), rules, claimed.conversation.channel, set(fetched))
+
+
+def _stated(agent: Agent, rules: Sequence[Sending]) -> Json:
+    """The rules as the statement that lets a reply out compares them."""
+    return [agent.send_mode, [[rule.mode.value, rule.channel, rule.skill_id] for rule in rules]]
 
 
 def _draft(written: Written, actor: Actor) -> Closed:
@@ -156,7 +175,4 @@ def _facts(written: Written) -> Iterator[Fact]:
 
 
 def _skills(written: Written) -> Iterator[Fact]:
-    for call in written.tool_calls:
-        if call.name == GET_SKILL:
-            skill_id = int(str(call.arguments["skill_id"]).removesuffix(".0"))
-            yield Fact(Grounding.SKILL, f"skill {skill_id}", skill_id)
+    return (Fact(Grounding.SKILL, f"skill {pk}", pk) for pk in skills_read(written.tool_calls))

@@ -19,7 +19,7 @@ from django.db import DatabaseError, InterfaceError, connections
 from apps.llm.backend import AsyncBackend
 from apps.runtime.beating import Holding, beat_all, interrupted
 from apps.runtime.fairness import Fair
-from apps.runtime.outside import NO_TOOLS, OutsideCall, Toolbox
+from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
 from apps.runtime.turn import AskModel, Over, Turning, begin
 from apps.tenants.due import due_work
 
@@ -28,7 +28,6 @@ logger = logging.getLogger(__name__)
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
-TOOL_SECONDS = 30.0
 # No two workers ask what is due in the same moment for long.
 JITTER = 0.2
 # How soon a customer who goes on writing is noticed, where no wake-up call came.

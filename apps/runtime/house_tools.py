@@ -4,7 +4,9 @@ None takes a customer argument: whom the agent serves stands in its actor, and P
 """
 
 from apps.governance.acting import acting
+from apps.governance.door import authorize
 from apps.governance.errors import NotVisible, Stale
+from apps.governance.policy import Act
 from apps.governance.proposals import rejected_before, why
 from apps.llm.backend import Json, JsonObject
 from apps.memory.actions import amend_memory, amend_profile, create_memory, create_profile
@@ -30,8 +32,9 @@ from apps.prompt.tool_names import (
 from apps.prompt.values import Rule
 from apps.runtime.handing_over import HANDING_OVER
 from apps.runtime.hearing import heard_in, whose_words
+from apps.runtime.steps import whole_number
 from apps.runtime.tooling import Context, HouseTool
-from apps.skills.actions import count_use, draft_skill
+from apps.skills.actions import draft_skill
 from apps.skills.files import content_of, refuse_fetch
 from apps.skills.models import Skill
 from apps.skills.rules import BODY_CHARACTERS, FILE_CHARACTERS, Attached, mentions
@@ -44,11 +47,12 @@ SAVED = "Saved. It is read from the next session on."
 def _get_skill(context: Context, arguments: JsonObject) -> str:
     with acting(context.actor):
         # Only what a person approved reaches a customer, whatever id the model names.
-        skill = Skill.objects.visible_to(context.actor).approved().filter(pk=_number(arguments["skill_id"])).first()
+        skill = (
+            Skill.objects.visible_to(context.actor).approved().filter(pk=whole_number(arguments["skill_id"])).first()
+        )
         if skill is None:
             raise NotVisible("There is no approved skill with this id. The index in your prompt lists those there are.")
-        if not context.conversation.off_the_record:
-            count_use(skill, actor=context.actor)
+        authorize(context.actor, Act.SKILL_FETCH, skill.tenant_id, agent_id=skill.agent_id)
     answer: JsonObject = {
         "name": skill.name,
         "title": _clean(skill.title),
@@ -67,7 +71,7 @@ def _described(file: Attached) -> JsonObject:
 
 def _get_skill_attachment(context: Context, arguments: JsonObject) -> str:
     with acting(context.actor):
-        pk, name = _number(arguments["skill_id"]), str(arguments["file_name"])
+        pk, name = whole_number(arguments["skill_id"]), str(arguments["file_name"])
         skill = Skill.objects.visible_to(context.actor).approved().filter(pk=pk).first()
         file = skill.file_named(name) if skill and mentions(skill.body, name) else None
         if skill is None or file is None:
@@ -126,11 +130,6 @@ def _refuse_old_memory(memory: AgentMemory, context: Context) -> None:
         )
 
 
-def _number(value: Json) -> int:
-    # The schema takes 12.0 for a whole number; the database does not.
-    return int(str(value).removesuffix(".0"))
-
-
 def _update_customer_profile(context: Context, arguments: JsonObject) -> str:
     given = {name: str(text) for name, text in arguments.items()}
     evidence = {"conversation_id": context.conversation.pk}
@@ -181,6 +180,7 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         ("skill_id",),
         _get_skill,
         keeps=False,
+        reads=True,
     ),
     HouseTool(
         LIST_SKILLS,

@@ -1,6 +1,7 @@
 """The turn's rows: written only by whoever still holds the fence, each write one statement or one commit."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,14 +14,13 @@ from apps.conversations.models import Conversation, Message
 from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
 from apps.llm.backend import Json, JsonObject
-from apps.prompt.segments import Assembled, Part, encode_segments
 from apps.runtime.claims import Claim
 from apps.runtime.entries import message_rows
-from apps.runtime.models import Session, SessionPart, SnapshotPart, ToolStep, Turn
+from apps.runtime.models import Session, ToolStep, Turn
 from apps.runtime.outside import LOST, Outcome
 from apps.runtime.rules import RESTARTS_PER_TURN
 from apps.runtime.statements import BEAT, CLOSE, END_CALL, ENTER, HOLD, KEEP, POSTPONE, RESTART, SAID_MORE
-from apps.runtime.steps import Step, canonical_object, storable_text
+from apps.runtime.steps import Step, canonical_object, skills_read, storable_text
 from apps.runtime.stops import ANSWERING, SENDING, Stopped
 
 
@@ -80,41 +80,12 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """What an ended turn leaves: its reply, if it has one, and whether the conversation waits for another turn."""
+    """What an ended turn leaves: whether the conversation waits for another one."""
 
-    reply_id: int | None
     more_waits: bool
 
 
 REPLIED = Ending(Turn.Status.DONE, Turn.Outcome.REPLIED)
-
-
-def freeze(conversation: Conversation, assembled: Assembled, tools: Part, *, actor: Actor) -> Session:
-    """Store a prefix: its parts once per content, its session as the list of them (R062)."""
-    with acting(actor):
-        session = Session.objects.create(
-            tenant_id=conversation.tenant_id,
-            conversation=conversation,
-            agent_id=conversation.agent_id,
-            prefix_sha256=assembled.sha256,
-            tool_names=[definition["name"] for definition in json.loads(tools.text)],
-            tools=_stored(tools, conversation.tenant_id),
-            tools_sha256=tools.text_sha256,
-        )
-        for position, part in enumerate(assembled.parts):
-            stored = _stored(part, session.tenant_id)
-            SessionPart.objects.create(tenant_id=session.tenant_id, session=session, position=position, part=stored)
-    return session
-
-
-def _stored(part: Part, tenant_id: int) -> SnapshotPart:
-    stored, _ = SnapshotPart.objects.get_or_create(
-        tenant_id=tenant_id,
-        slot=part.slot,
-        sha256=part.sha256,
-        defaults={"text": part.text, "segments": encode_segments(part)},
-    )
-    return stored
 
 
 def hold(turn: Turn) -> None:
@@ -191,22 +162,24 @@ def close(
     stops: Sequence[str] = SENDING,
     *,
     actor: Actor,
+    rules: Json = None,
 ) -> Closed:
     """Let the reply leave the house: last step, transcript, reply and end of the turn in one statement, or nothing of it.
 
-    Raises `Stopped` where one of the `stops` is on or a colleague has the conversation in hand, and `SaidMore` where the turn
-    should begin anew; without stops, nothing holds a turn that is given up. A person may be writing into the transcript at the
-    same time; then its next place is looked up once more.
+    Raises `Stopped` where one of the `stops` is on, a colleague has the conversation in hand, or the rules for sending are no
+    longer `rules`, and `SaidMore` where the turn should begin anew; a turn that is given up is held by nothing. A person may be
+    writing into the transcript at the same time; then its next place is looked up once more.
     """
     given = _closing(claimed, asked, steps, ending) | _written(calls, ()) | {"stops": list(stops)}
+    given["rules"] = None if rules is None else _json(rules)
     try:
         [ended] = one_shot(actor, CLOSE, given)
     except IntegrityError:
         [ended] = one_shot(actor, CLOSE, given)
-    reply_id, has_ended, is_held, more_waits, has_said_more = ended
+    has_ended, is_held, more_waits, has_said_more = ended
     if not has_ended:
         raise _held_back(is_held, has_said_more) or FenceLost(claimed.turn)
-    return Closed(reply_id, more_waits)
+    return Closed(more_waits)
 
 
 def _held_back(is_held: bool, has_said_more: bool) -> Exception | None:
@@ -224,6 +197,8 @@ def _closing(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending:
     return {
         **_leased(claimed.turn),
         "conversation": claimed.conversation.pk,
+        "agent": claimed.agent.pk,
+        "fetched": _json(_fetched(claimed, steps)),
         "messages": _json(_messages(claimed, asked, steps, ending)),
         "status": ending.status.value,
         "outcome": ending.outcome.value,
@@ -258,7 +233,8 @@ def _fenced(turn: Turn) -> dict[str, Any]:
 
 
 def _leased(turn: Turn) -> dict[str, Any]:
-    return {**_fenced(turn), "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS), "stops": list(ANSWERING)}
+    lease = timedelta(seconds=settings.TURN_LEASE_SECONDS)
+    return {**_fenced(turn), "lease": lease, "stops": list(ANSWERING), "session": turn.session_id}
 
 
 def _written(calls: Sequence[JsonObject], tools: Sequence[JsonObject]) -> dict[str, Any]:
@@ -273,3 +249,11 @@ def _messages(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending
     has_replied = ending.outcome is Turn.Outcome.REPLIED
     wire = asked.wire if asked else None
     return message_rows(claimed.events, wire, claimed.turn.pk, steps, has_replied=has_replied)
+
+
+def _fetched(claimed: Claim, steps: Sequence[Step]) -> list[Json]:
+    """How often each skill was read for the answer (R096); off the record nothing is counted."""
+    if claimed.conversation.off_the_record:
+        return []
+    times = Counter(skill_id for step in steps for skill_id in skills_read(step.calls))
+    return [{"id": skill_id, "times": count} for skill_id, count in sorted(times.items())]

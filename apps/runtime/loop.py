@@ -1,13 +1,13 @@
 """What a turn has said and heard so far, and the request that follows from it. Nothing is sent from here."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
 from apps.llm.backend import Json, JsonObject, Reply, Request, StopReason, SystemBlock, TimedOut
 from apps.llm.blocks import with_marks
 from apps.runtime.accounts import Account, Planned
-from apps.runtime.rules import history_window
+from apps.runtime.brought import History
+from apps.runtime.rules import opening_turn
 from apps.runtime.steps import Said, Step, canonical_object, storable_text
 
 MAX_REPLY_TOKENS = 2048
@@ -34,11 +34,11 @@ class Loop:
     planned: Planned | None = None
     started: float = field(default_factory=monotonic)
 
-    def open(self, history: Sequence[JsonObject], asked: JsonObject) -> None:
+    def open(self, history: History, asked: JsonObject) -> None:
         """Begin behind the history. Its window moves before a turn, never inside it, so that its calls share one prefix."""
-        window = history_window(history)
-        self.account.window_start = len(history) - len(window)
-        self.messages = [*window, asked]
+        begins = opening_turn(history.messages)
+        self.account.window_start = history.skipped + begins
+        self.messages = [*history.messages[begins:], asked]
 
     @property
     def asking(self) -> int:

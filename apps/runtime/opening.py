@@ -3,7 +3,6 @@
 from functools import partial
 
 from django.conf import settings
-from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -12,25 +11,26 @@ from apps.runtime.budgets import TurnKind, steps_allowed
 from apps.runtime.calling import Caller
 from apps.runtime.claims import Claim
 from apps.runtime.house_tools import HOUSE_TOOLS
-from apps.runtime.journal import Asked, enter_session, history_of, hold
+from apps.runtime.journal import Asked, enter_session, hold
 from apps.runtime.loop import Loop
 from apps.runtime.outside import Toolbox
-from apps.runtime.sessions import Frozen, session_of, thawed
+from apps.runtime.sessions import Frozen, is_over, open_session, running_on
 from apps.runtime.stops import refuse_if_frozen
 from apps.runtime.tooling import Context
-from apps.tenants.identity import agent_actor
+from apps.tenants.identity import agent_holding
 
 
 def opened(claimed: Claim, asked: Asked, toolbox: Toolbox, *, system: Actor) -> tuple[Loop, Caller]:
     """The loop and the tools of a claimed turn, behind the history and before any of its steps."""
     conversation, agent = claimed.conversation, claimed.agent
-    identity = agent_actor(agent.tenant_id, agent.pk, agent.service_user_id, agent.key)
+    identity = agent_holding(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
     identity = identity.serving(conversation.end_user_key)
     frozen = _session(claimed, toolbox, identity, system)
-    account = Account(frozen, agent.model or settings.DEFAULT_MODEL, conversation.pk, system)
+    model = agent.model or settings.DEFAULT_MODEL
+    account = Account(frozen, model, conversation.pk, system, claimed.brought.earlier)
     steps = steps_allowed(TurnKind.MESSAGE, conversation.channel, agent.max_steps, None)
     loop = Loop(account, steps, settings.TURN_DEADLINE_SECONDS)
-    loop.open(history_of(conversation, actor=system), asked.wire)
+    loop.open(claimed.brought.history, asked.wire)
     names = frozen.session.tool_names
     caller = Caller(
         house={tool.name: tool for tool in HOUSE_TOOLS if tool.name in names},
@@ -43,18 +43,19 @@ def opened(claimed: Claim, asked: Asked, toolbox: Toolbox, *, system: Actor) -> 
 
 
 def _session(claimed: Claim, toolbox: Toolbox, identity: Actor, system: Actor) -> Frozen:
-    """The session of what is behind, else the running one, else a new one, in one commit with the turn that enters it."""
+    """The session of what is behind, else the running one, which the turn enters with its next write.
+
+    Else a new one, in one commit with the turn that enters it.
+    """
+    running, turn = claimed.brought.running, claimed.turn
+    is_begun = claimed.kept or turn.round > 1
+    if running and (is_begun or not is_over(running, claimed.agent, claimed.brought.now)):
+        turn.session = running.session
+        return running_on(running, claimed.known)
     with acting(system):
-        hold(claimed.turn)
-        if claimed.turn.session and (claimed.kept or claimed.turn.round > 1):
-            return thawed(claimed.turn.session)
-        frozen = session_of(
-            claimed.conversation,
-            claimed.agent,
-            system=system,
-            agent_actor=identity,
-            now=timezone.now(),
-            outside=toolbox.definitions,
+        hold(turn)
+        frozen = open_session(
+            claimed.conversation, claimed.agent, system=system, agent_actor=identity, outside=toolbox.definitions
         )
         enter_session(claimed.turn, frozen.session, actor=system)
         return frozen

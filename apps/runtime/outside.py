@@ -23,6 +23,9 @@ class Outcome:
         return ToolCall(call.call_id, call.name, call.arguments, storable_text(self.text), self.is_error)
 
 
+# How long an outside call may take.
+TOOL_SECONDS = 30.0
+
 # What the model is told of a call that may have happened.
 LOST = Outcome(
     "It is not known whether this happened: the connection was lost after the call was made. Do not call it again. "

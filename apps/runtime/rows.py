@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
-from zoneinfo import ZoneInfo
 
 from django.db.models import Model, QuerySet
 
@@ -80,11 +79,6 @@ def rows_now(agent: Agent, end_user_key: str, *, actor: Actor, system: Actor) ->
 def settings_now(system: Actor) -> tuple[TenantSettings, ...]:
     """The tenant's one row of settings; whoever asks acts as the system."""
     return _rows("settings", TenantSettings.objects.visible_to(system))
-
-
-def zone_now(system: Actor) -> ZoneInfo:
-    """By which clock the tenant lives; UTC where that cannot be read."""
-    return ZoneInfo(next(iter(settings_now(system)), TenantSettings()).timezone)
 
 
 def rows_then(agent: Agent, end_user_key: str, moment: datetime, *, system: Actor) -> Rows:

@@ -34,14 +34,20 @@ def is_stale(
     return now - last_turn_at > timedelta(seconds=idle_seconds)
 
 
+def history_skipped(messages: int) -> int:
+    """How many of so many messages are left out: in steps, so that the prefix stays cached between two of them (R143)."""
+    return max(0, -(-(messages - HISTORY_MESSAGES) // HISTORY_STEP)) * HISTORY_STEP
+
+
+def opening_turn(messages: Sequence[Wire]) -> int:
+    """Where the first user turn begins: what is replayed begins nowhere else."""
+    return next((place for place, message in enumerate(messages) if _opens_turn(message)), len(messages))
+
+
 def history_window(messages: Sequence[Wire]) -> tuple[Wire, ...]:
-    """The replayed tail. It is cut in steps, so that the prefix stays cached, and begins where a user turn does (R143)."""
-    start = 0
-    while len(messages) - start > HISTORY_MESSAGES:
-        start += HISTORY_STEP
-    while start < len(messages) and not _opens_turn(messages[start]):
-        start += 1
-    return tuple(messages[start:])
+    """The replayed tail of all that was said (R143)."""
+    recent = messages[history_skipped(len(messages)) :]
+    return tuple(recent[opening_turn(recent) :])
 
 
 def _opens_turn(message: Mapping[str, Any]) -> bool:

@@ -5,11 +5,10 @@ the user turn they belong to: it did not say them, and a marker within its own w
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -21,14 +20,13 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize
 from apps.governance.errors import Conflicting, NotVisible, Stale
-from apps.governance.models import Taint
 from apps.governance.policy import Act
-from apps.llm.backend import JsonObject
 from apps.prompt.segments import Part, encode_segments
 from apps.prompt.turns import user_turn
 from apps.prompt.values import Event, EventKind, Source, TurnInput
 from apps.prompt.wording import COLLEAGUE_WROTE, ESCALATION_ANSWERED
-from apps.runtime.asking import KINDS, SMS
+from apps.runtime.asking import event_of, wire_of
+from apps.runtime.entries import SENDERS
 from apps.runtime.kick import kick_turn
 from apps.runtime.models import Turn
 from apps.runtime.steps import canonical_object
@@ -37,7 +35,6 @@ from apps.tenants.identity import system_actor
 # No message has this number.
 NO_MESSAGE: Final = 0
 
-SENDERS = {InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER, InboundEvent.Kind.OPERATOR: Message.Sender.OPERATOR}
 MOMENT = timedelta(microseconds=1)
 
 
@@ -62,7 +59,7 @@ def write_to_customer(conversation: Conversation, *, actor: Actor, text: str, se
             actor=actor,
             sender=Message.Sender.OPERATOR,
             text=text,
-            wire=_said_to_agent(turned),
+            wire=wire_of(turned),
             turn_id=turn.pk if turn else None,
         )
         if turn is not None:
@@ -104,7 +101,7 @@ def answer_question(
         conversation = escalation.conversation
         answer_escalation(escalation, actor=actor, answer=answer, read_at=read_at)
         if word_for_word:
-            wire = _said_to_agent(_told(conversation, (), answer, actor))
+            wire = wire_of(_told(conversation, (), answer, actor))
             send_message(conversation, actor=actor, sender=Message.Sender.OPERATOR, text=answer, wire=wire)
             return escalation
         event = receive_message(
@@ -180,7 +177,6 @@ def _begin(conversation: Conversation) -> tuple[Turn | None, list[InboundEvent]]
         # A worker began one between our look and our write.
         return None, []
     events.filter(pk__in=[event.pk for event in waiting]).update(turn_id=turn.pk)
-    last = conversation.messages.aggregate(last=Max("position"))["last"]
     Message.objects.bulk_create(
         Message(
             tenant_id=conversation.tenant_id,
@@ -189,7 +185,7 @@ def _begin(conversation: Conversation) -> tuple[Turn | None, list[InboundEvent]]
             sender=SENDERS[InboundEvent.Kind(event.kind)],
             text=event.text,
         )
-        for position, event in enumerate(waiting, start=0 if last is None else last + 1)
+        for position, event in enumerate(waiting, start=conversation.next_position)
     )
     return turn, waiting
 
@@ -209,19 +205,5 @@ def _told(conversation: Conversation, waiting: Sequence[InboundEvent], text: str
     own = Source(conversation._meta.label_lower, conversation.pk, conversation.version, "", actor.label, actor.label)
     at = max([timezone.now(), *(event.received_at for event in waiting)]) + MOMENT
     answered = Event(EventKind.OPERATOR, f"{COLLEAGUE_WROTE}\n\n{text}", at, source=own)
-    events = (*(_event(event, conversation, event.received_at) for event in waiting), answered)
+    events = (*(event_of(event, conversation) for event in waiting), answered)
     return user_turn(TurnInput(events=events, now_line=None, off_the_record=conversation.off_the_record)).part
-
-
-def _event(event: InboundEvent, conversation: Conversation, at: datetime) -> Event:
-    kind = KINDS[InboundEvent.Kind(event.kind)]
-    if kind is EventKind.OPERATOR:
-        source = Source(event._meta.label_lower, event.pk, 1, "text", event.sent_by, event.sent_by, Taint.OPERATOR)
-        return Event(kind, event.text, at, line=event.line_key, source=source)
-    source = Source(event._meta.label_lower, event.pk, 1, "text", conversation.end_user_key, "", Taint.CUSTOMER_DERIVED)
-    kind = EventKind.SMS if conversation.channel == SMS else kind
-    return Event(kind, event.text, at, event.sender_name, conversation.end_user_key, event.line_key, source)
-
-
-def _said_to_agent(turned: Part) -> JsonObject:
-    return canonical_object({"role": "user", "content": [{"type": "text", "text": turned.text}]})

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -10,16 +11,17 @@ from functools import lru_cache
 from django.conf import settings
 
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.llm.backend import Tool
 from apps.prompt.assembly import assemble
 from apps.prompt.framing import canonical_json
-from apps.prompt.segments import Assembled, NotSegments, Part, Segment, decode_segments
+from apps.prompt.segments import Assembled, NotSegments, Part, Segment, SegmentTable, decode_segments
 from apps.prompt.values import Slot
+from apps.runtime.brought import Running
+from apps.runtime.freezing import freeze
 from apps.runtime.gather import gather
 from apps.runtime.house_tools import house_tools
-from apps.runtime.journal import freeze
+from apps.runtime.kept_parts import KEPT, StoredPart
 from apps.runtime.models import Session, SnapshotPart
 from apps.runtime.rules import is_stale
 from apps.tenants.models import Agent
@@ -27,6 +29,8 @@ from apps.tenants.models import Agent
 logger = logging.getLogger(__name__)
 
 TOOLS = "tools"
+# Before the slots of the system prompt, in what a claim brings.
+TOOLS_POSITION = -1
 DEFINITIONS_KEPT = 256
 
 
@@ -58,28 +62,13 @@ class Frozen:
         return self
 
 
-def session_of(
-    conversation: Conversation,
-    agent: Agent,
-    *,
-    system: Actor,
-    agent_actor: Actor,
-    now: datetime,
-    outside: tuple[Tool, ...] = (),
-) -> Frozen:
-    """The running session, or a new one if the conversation was silent too long or the session is too old."""
+def is_over(running: Running, agent: Agent, now: datetime) -> bool:
+    """Whether a new session begins: the conversation was silent too long, or the session is too old (R064, Z-5)."""
     idle = agent.session_idle_seconds
     idle_seconds = settings.AGENT_SESSION_IDLE_SECONDS if idle is None else idle
-    with acting(system):
-        latest = Session.objects.filter(conversation=conversation).select_related("tools").first()
-        # A session of a release that did not freeze tools is over: what it was told cannot be sent again whole.
-        if (
-            latest
-            and latest.tools
-            and not is_stale(last_turn_at(latest), now, idle_seconds, latest.snapshot_at, agent.max_session_age_seconds)
-        ):
-            return thawed(latest)
-    return open_session(conversation, agent, system=system, agent_actor=agent_actor, outside=outside)
+    session, oldest = running.session, agent.max_session_age_seconds
+    # A session of a release that did not freeze tools is over: what it was told cannot be sent again whole.
+    return session.tools_id is None or is_stale(running.used_at, now, idle_seconds, session.snapshot_at, oldest)
 
 
 def open_session(
@@ -113,14 +102,6 @@ def tools_part(agent: Agent, outside: tuple[Tool, ...] = (), *, off_the_record: 
     return Part(Slot.TOOLS, (Segment(f"[{lines}]", None, TOOLS),))
 
 
-def last_turn_at(session: Session) -> datetime:
-    """When the session was last used: its latest finished turn, or its beginning."""
-    latest = (
-        session.turns.exclude(finished_at=None).order_by("-finished_at").values_list("finished_at", flat=True).first()
-    )
-    return latest or session.snapshot_at
-
-
 def thawed(session: Session) -> Frozen:
     """The session with its prefix, read back from the parts it refers to."""
     places = session.parts.select_related("part")
@@ -129,17 +110,35 @@ def thawed(session: Session) -> Frozen:
     return Frozen(session, assembled, tools).verified()
 
 
+def running_on(running: Running, known: Mapping[str, Part]) -> Frozen:
+    """The same of a session that came with a claim, whose parts may be known already."""
+    tenant_id = running.session.tenant_id
+    parts = {stored.position: known.get(stored.mark) or _kept(stored, tenant_id) for stored in running.parts}
+    assembled = Assembled(tuple(part for position, part in parts.items() if position != TOOLS_POSITION))
+    return Frozen(running.session, assembled, parts[TOOLS_POSITION]).verified()
+
+
+def _kept(stored: StoredPart, tenant_id: int) -> Part:
+    return KEPT.keep(
+        tenant_id, stored.mark, _read(stored.id, stored.slot, stored.text or "", stored.segments, stored.sha256)
+    )
+
+
 def _part(stored: SnapshotPart) -> Part:
-    slot = Slot(stored.slot)
-    if stored.segments is None:
+    return _read(stored.pk, stored.slot, stored.text, stored.segments, stored.sha256)
+
+
+def _read(number: int, slot_number: int, text: str, segments: SegmentTable | None, sha256: str) -> Part:
+    slot = Slot(slot_number)
+    if segments is None:
         # Frozen before owners were kept.
-        return Part(slot, (Segment(stored.text, None, "unrecorded"),))
+        return Part(slot, (Segment(text, None, "unrecorded"),))
     try:
-        part = decode_segments(slot, stored.text, stored.segments)
+        part = decode_segments(slot, text, segments)
     except NotSegments as flaw:
-        raise PrefixChanged(f"Part {stored.pk} of slot {slot.value} cannot be read: {flaw}") from flaw
-    if part.sha256 != stored.sha256:
-        raise PrefixChanged(f"Part {stored.pk} of slot {slot.value} is not what it was stored as.")
+        raise PrefixChanged(f"Part {number} of slot {slot.value} cannot be read: {flaw}") from flaw
+    if part.sha256 != sha256:
+        raise PrefixChanged(f"Part {number} of slot {slot.value} is not what it was stored as.")
     return part
 
 

@@ -6,50 +6,6 @@ statement's, by the database's clock; `now()` would be the transaction's.
 
 from typing import Final
 
-# A turn whose lease ran out goes on, if only to its end where a colleague answers by now; otherwise what waits and is due
-# begins one. Events are taken only while locked, so no turn can begin for events that another worker answers meanwhile.
-CLAIM: Final = """
-WITH thread AS (
-    SELECT thread.id, thread.tenant_id, thread.held_at FROM conversations_conversation AS thread
-      JOIN tenants_agent AS agent ON agent.id = thread.agent_id AND agent.tenant_id = thread.tenant_id
-      JOIN tenants_tenant AS tenant ON tenant.id = thread.tenant_id
-     WHERE thread.id = %(conversation)s AND %(only)s IN ('', tenant.key || '/' || agent.key)
-       AND NOT is_switched_off(%(stops)s, thread.tenant_id, thread.id)
-), over AS (
-    UPDATE runtime_turn AS turn SET fence = turn.fence + 1, attempts = turn.attempts + 1,
-           crashes = turn.crashes + CASE WHEN turn.is_released THEN 0 ELSE 1 END, is_released = false,
-           lease_until = statement_timestamp() + %(lease)s, asked_at = statement_timestamp(),
-           -- A turn that an operator held has not grown old by itself.
-           deadline_at = turn.deadline_at
-               + CASE WHEN turn.failure_code = %(stopped)s THEN statement_timestamp() - turn.lease_until ELSE interval '0' END
-      FROM thread
-     WHERE turn.tenant_id = thread.tenant_id AND turn.conversation_id = thread.id AND turn.status = 'running'
-       AND turn.lease_until <= statement_timestamp() AND turn.run_at <= statement_timestamp()
-    RETURNING turn.id, turn.session_id
-), waiting AS (
-    SELECT event.id, event.due_at FROM conversations_inboundevent AS event JOIN thread
-        ON event.tenant_id = thread.tenant_id AND event.conversation_id = thread.id
-     WHERE event.turn_id IS NULL ORDER BY event.id FOR UPDATE OF event SKIP LOCKED
-), begun AS (
-    INSERT INTO runtime_turn (tenant_id, conversation_id, status, outcome, round, fence, attempts, crashes, tries, is_released,
-                              lease_until, run_at, deadline_at, asking_step, asked_at, started_at, failure_code, failure)
-    SELECT thread.tenant_id, thread.id, 'running', '', 1, 1, 1, 0, 0, false, statement_timestamp() + %(lease)s,
-           statement_timestamp(), statement_timestamp() + %(patience)s, 1, statement_timestamp(), statement_timestamp(), '', ''
-      FROM thread
-     WHERE thread.held_at IS NULL AND NOT EXISTS (SELECT 1 FROM over)
-       AND (SELECT min(due_at) FROM waiting) <= statement_timestamp()
-    ON CONFLICT (tenant_id, conversation_id) WHERE status = 'running' DO NOTHING
-    RETURNING id, session_id
-), claimed AS (
-    SELECT id, session_id FROM over UNION ALL SELECT id, session_id FROM begun
-), taken AS (
-    UPDATE conversations_inboundevent AS event SET turn_id = claimed.id FROM claimed, waiting
-     WHERE event.id = waiting.id AND claimed.session_id IS NULL
-    RETURNING event.id
-)
-SELECT claimed.id, (SELECT count(*) FROM taken) FROM claimed
-"""
-
 # What a transaction of several statements begins with.
 HOLD: Final = """
 SELECT id FROM runtime_turn
@@ -93,7 +49,8 @@ _STEPS: Final = """
 _HELD_ON: Final = """
 WITH held AS (
     UPDATE runtime_turn SET lease_until = statement_timestamp() + %(lease)s, asking_step = %(asking)s,
-           asked_at = statement_timestamp(), tries = 0, failure_code = '', failure = ''
+           session_id = coalesce(%(session)s, session_id), asked_at = statement_timestamp(), tries = 0, failure_code = '',
+           failure = ''
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
     RETURNING id, tenant_id, fence, round, conversation_id"""
 
@@ -146,7 +103,8 @@ WITH mine AS (
      WHERE event.turn_id IS NULL ORDER BY event.id FOR UPDATE OF event
 ), held AS (
     UPDATE runtime_turn SET round = runtime_turn.round + 1, lease_until = statement_timestamp() + %(lease)s, asking_step = 1,
-           asked_at = statement_timestamp(), tries = 0, failure_code = '', failure = ''
+           session_id = coalesce(%(session)s, runtime_turn.session_id), asked_at = statement_timestamp(), tries = 0,
+           failure_code = '', failure = ''
       FROM mine
      WHERE runtime_turn.id = mine.id AND EXISTS (SELECT 1 FROM waiting) AND {_said_more("runtime_turn")}
     RETURNING runtime_turn.id, runtime_turn.tenant_id, runtime_turn.fence, runtime_turn.round - 1 AS round,
@@ -175,6 +133,13 @@ WITH held AS (
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
        AND NOT is_stopped(%(stops)s, tenant_id, conversation_id)
        AND NOT ({_said_more("runtime_turn")})
+       AND (%(rules)s::jsonb IS NULL OR %(rules)s::jsonb = (
+           SELECT jsonb_build_array(agent.send_mode, coalesce(jsonb_agg(
+                      jsonb_build_array(rule.send_mode, rule.channel, rule.skill_id) ORDER BY rule.id)
+                      FILTER (WHERE rule.id IS NOT NULL), '[]'))
+             FROM tenants_agent AS agent
+             LEFT JOIN desk_sendrule AS rule ON rule.tenant_id = agent.tenant_id AND rule.agent_id = agent.id
+            WHERE agent.tenant_id = app_tenant() AND agent.id = %(agent)s GROUP BY agent.id))
        FOR NO KEY UPDATE"""  # noqa: S608  # of constants
 
 # The conversation is locked as people lock it who write into its transcript, so nobody else takes the same place.
@@ -183,7 +148,7 @@ _LEAVE: Final = f""", thread AS (
         ON thread.tenant_id = held.tenant_id AND thread.id = held.conversation_id
        FOR NO KEY UPDATE OF thread
 ), lost AS (
-    -- A turn may be given up with an outside call under way; nobody will learn what it did.
+    -- A turn may be given up with an outside call under way, and nobody will learn what it did.
     UPDATE runtime_toolstep AS tool SET state = 'unknown', result = %(lost)s, is_error = true, ended_at = statement_timestamp()
       FROM held WHERE tool.tenant_id = held.tenant_id AND tool.turn_id = held.id AND tool.state = 'begun'
 ), messages AS (
@@ -199,11 +164,19 @@ _LEAVE: Final = f""", thread AS (
 ), ended AS (
     UPDATE runtime_turn AS turn SET status = %(status)s, outcome = %(outcome)s, finished_at = statement_timestamp(),
            reply_id = (SELECT messages.id FROM messages WHERE messages.is_reply), failure_code = %(code)s,
-           failure = %(failure)s, asked_segments = %(segments)s::jsonb
+           failure = %(failure)s, session_id = coalesce(%(session)s, turn.session_id), asked_segments = %(segments)s::jsonb
       FROM held WHERE turn.id = held.id AND turn.tenant_id = held.tenant_id
-    RETURNING turn.id, turn.reply_id
+    RETURNING turn.id
+), fetched AS (
+    -- In the order of the skills, so that two turns never wait for each other.
+    INSERT INTO skills_skilluse (tenant_id, skill_id, use_count, last_used_at)
+    SELECT held.tenant_id, skill.id, had.times, statement_timestamp()
+      FROM held, skills_skill AS skill, jsonb_to_recordset(%(fetched)s::jsonb) AS had (id bigint, times integer)
+     WHERE skill.tenant_id = held.tenant_id AND skill.id = had.id ORDER BY skill.id
+    ON CONFLICT (tenant_id, skill_id) DO UPDATE
+       SET use_count = skills_skilluse.use_count + excluded.use_count, last_used_at = excluded.last_used_at
 )
-SELECT (SELECT reply_id FROM ended), EXISTS (SELECT 1 FROM ended), EXISTS (
+SELECT EXISTS (SELECT 1 FROM ended), EXISTS (
     SELECT 1 FROM runtime_turn
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released), EXISTS (
     SELECT 1 FROM conversations_inboundevent
@@ -212,9 +185,9 @@ SELECT (SELECT reply_id FROM ended), EXISTS (SELECT 1 FROM ended), EXISTS (
     SELECT 1 FROM runtime_turn WHERE tenant_id = app_tenant() AND id = %(turn)s AND {_said_more("runtime_turn")})
 """  # noqa: S608  # of constants
 
-# The end: transcript, reply, last step and state in one statement, or nothing of it. Where nothing was written, the third
-# column tells whether the turn is held at all; if it is, an operator stopped it, or by the fifth the customer said more. The
-# fourth says whether more is due by now.
+# The end: transcript, reply, last step, what was fetched, and state in one statement, or nothing of it. Where nothing was
+# written, the second column tells whether the turn is held at all; if it is, a person stopped it or changed how replies are
+# sent, or by the fourth the customer said more. The third says whether more is due by now.
 CLOSE: Final = _HELD_TO_THE_END + _STEPS + _LEAVE
 
 # One statement per tenant and beat; a turn that is not returned is no longer ours.

@@ -1,12 +1,13 @@
 """What a turn says and hears, in the form in which the database gives it back unchanged."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.conversations.rules import ToolCall
 from apps.llm.backend import Json, JsonObject, StopReason, ToolUse
 from apps.prompt.framing import canonical_json
+from apps.prompt.tool_names import GET_SKILL
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,16 @@ class Said:
 def _use(block: Mapping[str, Json]) -> ToolUse:
     arguments = block.get("input")
     return ToolUse(str(block["id"]), str(block["name"]), dict(arguments) if isinstance(arguments, Mapping) else {})
+
+
+def whole_number(value: object) -> int:
+    """A number as a tool's schema lets it pass: 12.0 is a whole one there, and none in the database."""
+    return int(str(value).removesuffix(".0"))
+
+
+def skills_read(calls: Iterable[ToolCall]) -> Iterator[int]:
+    """The skills whose runbooks these calls gave, once for each call."""
+    return (whole_number(call.arguments["skill_id"]) for call in calls if call.name == GET_SKILL and not call.is_error)
 
 
 def results_of(calls: tuple[ToolCall, ...]) -> JsonObject:

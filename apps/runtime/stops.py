@@ -44,6 +44,11 @@ def is_answering_paused(conversation: Conversation, *, actor: Actor) -> bool:
     return stop_of(conversation, Switch.Kind.PAUSE_AGENT, actor=actor) is not None
 
 
+def is_sending_paused(conversation: Conversation, *, actor: Actor) -> bool:
+    """Whether replies wait for a person here."""
+    return stop_of(conversation, Switch.Kind.PAUSE_SENDING, actor=actor) is not None
+
+
 def refuse_if_frozen(conversation: Conversation, *, actor: Actor) -> None:
     """Raise `Frozen` while nothing may be learned here. PostgreSQL refuses too, but knows no channel."""
     if switch := stop_of(conversation, Switch.Kind.FREEZE_LEARNING, actor=actor):

@@ -19,7 +19,7 @@ from apps.llm.backend import BackendError, JsonObject, Reply, Request, SpendLimi
 from apps.runtime.asking import asked_of
 from apps.runtime.calling import Caller
 from apps.runtime.claims import Claim, claim
-from apps.runtime.endings import Written, cancel, escalate, fail, leave, mode_now, pause_for_money
+from apps.runtime.endings import Written, cancel, escalate, fail, leave, mode_at_first, pause_for_money
 from apps.runtime.entries import call_row, tool_row
 from apps.runtime.journal import Asked, FenceLost, SaidMore, Standing, end_call, hold, keep, postpone
 from apps.runtime.ledger import notes_of
@@ -141,7 +141,7 @@ class Turning:
             self._go_on()
 
     def _told(self) -> Asked:
-        return asked_of(self.claimed, mode_now(self.claimed, actor=self.system), actor=self.system)
+        return asked_of(self.claimed, mode_at_first(self.claimed), actor=self.system)
 
     def took_reply(self, reply: Reply) -> None:
         """The model has answered: its tools are called, or its words leave the house."""

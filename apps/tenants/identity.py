@@ -1,6 +1,7 @@
 """How a token or a login becomes an Actor. Before a tenant is known, only the definer functions cross the wall."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -20,6 +21,9 @@ LIMIT: Final = "limit"
 PLACES: Final = {"at_template": TEMPLATE, "at_tenant": TENANT, "at_agent": AGENT, "at_limit": LIMIT}
 # No agent has this id.
 EVERYWHERE: Final = 0
+
+# A row of the statement below: where it is said, of which agent, what.
+Said = tuple[str, int | None, list[str]]
 
 # (where it is said, of which agent, what), a row for each place: asked at every request, so it is not composed anew.
 # Agents' grants go by way of the rows they were written from: one that grants nothing replaces the template all the same.
@@ -71,8 +75,16 @@ def agent_of_token(token: str) -> Actor | None:
 
 def agent_actor(tenant_id: int, agent_id: int, user_id: int, agent_key: str) -> Actor:
     """The actor of an agent, with its grants."""
-    bare = Actor(tenant_id, Role.AGENT, frozenset(), f"agent:{agent_key}", user_id=user_id, agent_id=agent_id)
-    return _with_grants(bare)
+    return _with_grants(_bare_agent(tenant_id, agent_id, user_id, agent_key))
+
+
+def agent_holding(tenant_id: int, agent_id: int, user_id: int, agent_key: str, said: Iterable[Said]) -> Actor:
+    """The same of grants that were read already, by `SAID`."""
+    return _holding(_bare_agent(tenant_id, agent_id, user_id, agent_key), said)
+
+
+def _bare_agent(tenant_id: int, agent_id: int, user_id: int, agent_key: str) -> Actor:
+    return Actor(tenant_id, Role.AGENT, frozenset(), f"agent:{agent_key}", user_id=user_id, agent_id=agent_id)
 
 
 def memberships_of(user_id: int) -> list[tuple[int, Role]]:
@@ -133,13 +145,17 @@ def _with_grants(bare: Actor) -> Actor:
         who = {"role": bare.role.value, "tenant": bare.tenant_id, "user": bare.user_id}
         cursor.execute(statement, {**PLACES, **who})
         rows = cursor.fetchall()
+    return _holding(bare, rows)
+
+
+def _holding(bare: Actor, said: Iterable[Said]) -> Actor:
     names: dict[str, dict[int, frozenset[str]]] = {origin: {} for origin in (TEMPLATE, TENANT, AGENT)}
     limits: dict[str, set[int]] = {}
-    for origin, agent_id, said in rows:
+    for origin, agent_id, granted in said:
         if origin == LIMIT:
-            limits.setdefault(said[0], set()).update(() if agent_id is None else (agent_id,))
+            limits.setdefault(granted[0], set()).update(() if agent_id is None else (agent_id,))
         else:
-            names[origin][agent_id or EVERYWHERE] = frozenset(said)
+            names[origin][agent_id or EVERYWHERE] = frozenset(granted)
     general = names[TENANT] or names[TEMPLATE]
     if bare.agent_id in names[AGENT]:
         # Whatever the agent writes, customers' profiles of the whole tenant included, it writes with its own grants.

@@ -99,6 +99,35 @@ def test_a_skill_that_was_read_makes_the_reply_wait_and_grounds_it(world: World,
     assert (draft.grounding, [fact["record_id"] for fact in draft.facts]) == ("skill", [skill.pk])
 
 
+def test_a_rule_that_is_written_while_the_model_thinks_holds_its_reply(world: World, standin: StandIn) -> None:
+    # R134
+    rule = SendRule(tenant_id=world.tenant.pk, agent=world.agent)
+
+    class Thinking:
+        """Meanwhile an administrator becomes careful."""
+
+        def complete(self, request: Request) -> Reply:
+            values = {"channel": "http", "send_mode": "suggest", "skill": None}
+            write_send_rule(rule, actor=world.admin, values=values, reason="Not before I have read it.")
+            return standin.backend.complete(request)
+
+    assert take(world, tell(world, "Hello"), Thinking()).outcome == Outcome.DRAFTED
+    assert len(drafts(world)) == 1
+
+
+def test_a_reply_leaves_by_the_mode_that_stands_at_last(world: World, standin: StandIn) -> None:
+    # R134
+    class Thinking:
+        """Meanwhile an administrator changes what makes no difference to this reply."""
+
+        def complete(self, request: Request) -> Reply:
+            rule = SendRule(tenant_id=world.tenant.pk, agent=world.agent)
+            write_send_rule(rule, actor=world.admin, values={"channel": "sms", "send_mode": "suggest", "skill": None})
+            return standin.backend.complete(request)
+
+    assert take(world, tell(world, "Hello"), Thinking()).outcome == Outcome.REPLIED
+
+
 def test_a_reply_that_repeats_the_profile_stands_on_it(world: World, standin: StandIn) -> None:
     # R136
     make_profile(world, preferences="Prefers to be called in the afternoon.")

@@ -3,16 +3,18 @@
 from datetime import timedelta
 
 import pytest
-from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.memory.actions import amend_memory
 from apps.personas.actions import amend_persona, archive_persona
 from apps.prompt.derived import NOTHING_HEARD
 from apps.prompt.wording import DEFAULT_PROMPT
-from apps.runtime.models import Session, Turn
+from apps.runtime.brought import Running
+from apps.runtime.claims import claim
+from apps.runtime.journal import postpone
+from apps.runtime.models import Turn
 from apps.runtime.requests import placed
-from apps.runtime.sessions import last_turn_at, session_of, thawed
+from apps.runtime.sessions import is_over, open_session, thawed
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent, create_agent
 from apps.tenants.identity import agent_actor
@@ -26,6 +28,15 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def world() -> World:
     return make_world()
+
+
+def ran_in(world: World, standin: StandIn) -> Running:
+    """The session of a turn that has ended, as the claim of the next one brings it."""
+    say(world, "Hello", standin)
+    claimed = claim(tell(world, "And again").conversation_id, actor=world.system)
+    assert claimed is not None
+    assert claimed.brought.running is not None
+    return claimed.brought.running
 
 
 def forget_at_once(world: World) -> None:
@@ -204,14 +215,9 @@ def test_session_ends_when_the_silence_is_longer_than_the_idle_time(
 ) -> None:
     # R064
     amend_agent(world.agent, actor=world.admin, session_idle_seconds=idle)
-    turn = say(world, "Hello", standin)
-    with acting(world.system):
-        conversation = turn.conversation
-        session = Session.objects.get(conversation=conversation)
-        now = last_turn_at(session) + timedelta(seconds=silence)
-    frozen = session_of(conversation, world.agent, system=world.system, agent_actor=world.bot, now=now)
-    assert (frozen.session != session) == anew
-    assert len(sessions(world, conversation)) == (2 if anew else 1)
+    running = ran_in(world, standin)
+    assert running.used_at > running.session.snapshot_at
+    assert is_over(running, world.agent, running.used_at + timedelta(seconds=silence)) == anew
 
 
 @pytest.mark.parametrize(("oldest", "age", "anew"), [(None, 90_000, False), (600, 600, False), (600, 601, True)])
@@ -220,28 +226,30 @@ def test_a_session_ends_when_it_is_older_than_the_agent_allows(
 ) -> None:
     # R064, Z-5
     amend_agent(world.agent, actor=world.admin, max_session_age_seconds=oldest, session_idle_seconds=100_000)
-    turn = say(world, "Hello", standin)
-    [session] = sessions(world, turn.conversation_id)
-    with acting(world.system):
-        conversation = turn.conversation
-    frozen = session_of(
-        conversation,
-        world.agent,
-        system=world.system,
-        agent_actor=world.bot,
-        now=session.snapshot_at + timedelta(seconds=age),
-    )
-    assert (frozen.session != session) == anew
+    running = ran_in(world, standin)
+    assert is_over(running, world.agent, running.session.snapshot_at + timedelta(seconds=age)) == anew
+
+
+def test_a_silent_conversation_goes_on_in_another_session(world: World, standin: StandIn) -> None:
+    # R064
+    amend_agent(world.agent, actor=world.admin, session_idle_seconds=0)
+    turns = [say(world, words, standin) for words in ("Hello", "And again")]
+    assert len({turn.session_id for turn in turns}) == 2
+    assert len(sessions(world, turns[0].conversation_id)) == 2
 
 
 def test_a_session_that_no_turn_finished_in_ages_from_its_beginning(world: World, standin: StandIn) -> None:
     # R064
     event = tell(world, "Hello")
-    frozen = session_of(event.conversation, world.agent, system=world.system, agent_actor=world.bot, now=timezone.now())
-    with acting(world.system):
-        assert last_turn_at(frozen.session) == frozen.session.snapshot_at
+    open_session(event.conversation, world.agent, system=world.system, agent_actor=world.bot)
+    claimed = claim(event.conversation_id, actor=world.system)
+    assert claimed is not None
+    running = claimed.brought.running
+    assert running is not None
+    assert running.used_at == running.session.snapshot_at
+    postpone(claimed.turn, "", "", 0, actor=world.system)
     turn = take(world, event, standin.backend)
-    assert turn.session == frozen.session
+    assert turn.session == running.session
     assert turn.status == Turn.Status.DONE
 
 

@@ -5,7 +5,7 @@ WRITERS = {
     "apps/*/actions.py": "the governed writes, each passing the door",
     "apps/governance/*.py": "the door itself, its records and its proposals",
     "apps/*/migrations/*.py": "the schema's own steps",
-    "apps/runtime/journal.py": "the journal's one writer: append-only tables without a change record",
+    "apps/runtime/freezing.py": "the journal's one writer: append-only tables without a change record",
     "apps/runtime/sending.py": "what a person answers closes the events it answers: the same journal, as the system",
     "apps/learning/journal.py": "the verdicts' one writer: one row per conversation, never changed",
     "apps/skills/store.py": "bytes of files, which are no rows; the skill that names them is the governed write",

@@ -16,7 +16,7 @@ from apps.runtime.claims import claim
 from apps.runtime.entries import CallNotes, call_row
 from apps.runtime.journal import Asked, Ending, close, enter_session, keep
 from apps.runtime.models import Session, Turn
-from apps.runtime.sessions import session_of
+from apps.runtime.sessions import open_session
 from apps.runtime.steps import Said, Step
 from apps.tenants.models import User
 from tests.factories import World
@@ -89,9 +89,7 @@ def answer_event(world: World, event: InboundEvent, text: str = "Done.") -> Turn
     """Take the turn of an event the way a worker does, with a model that says this."""
     claimed = claim(event.conversation_id, actor=world.system)
     assert claimed is not None
-    frozen = session_of(
-        claimed.conversation, world.agent, system=world.system, agent_actor=world.bot, now=timezone.now()
-    )
+    frozen = open_session(claimed.conversation, world.agent, system=world.system, agent_actor=world.bot)
     enter_session(claimed.turn, frozen.session, actor=world.system)
     said: JsonObject = {"role": "assistant", "content": text}
     keep(claimed.turn, [_call(1, text, said, frozen.session)], [], 2, actor=world.system)

@@ -1,0 +1,98 @@
+"""What a claim brings beside the turn: the state of the tenant and the conversation at one moment, read back from JSON."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self, TypeVar
+from zoneinfo import ZoneInfo
+
+from django.db.models import Model
+
+from apps.desk.rules import Sending
+from apps.llm.backend import JsonObject
+from apps.prompt.values import SendMode
+from apps.runtime.kept_parts import StoredPart
+from apps.runtime.models import Session
+from apps.runtime.rules import history_skipped
+from apps.runtime.steps import canonical_object
+from apps.tenants.identity import Said
+
+UTC = "UTC"
+
+Row = TypeVar("Row", bound=Model)
+# Any: JSON as PostgreSQL made it of rows.
+Told = Mapping[str, Any]
+
+
+def row_of(kind: type[Row], told: Told) -> Row:
+    """A row that was read as JSON, as Django would have read it."""
+    fields = kind._meta.concrete_fields
+    return kind.from_db("default", [f.attname for f in fields], [f.to_python(told[str(f.column)]) for f in fields])
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The conversation's latest session, when it was last used, and the parts of its prefix, the tools first."""
+
+    session: Session
+    used_at: datetime
+    parts: tuple[StoredPart, ...]
+
+    @classmethod
+    def of(cls, told: Told) -> "Running | None":
+        if told["session"] is None:
+            return None
+        session = row_of(Session, told["session"])
+        used_at = told["last_turn_at"]
+        return cls(
+            session,
+            datetime.fromisoformat(used_at) if used_at else session.snapshot_at,
+            tuple(StoredPart(**part) for part in told["parts"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The end of what was said, and how many messages of the model's form stand before it."""
+
+    skipped: int
+    messages: tuple[JsonObject, ...]
+
+    @classmethod
+    def of(cls, told: Told) -> Self:
+        skipped = history_skipped(told["messages"])
+        kept = told["messages"] - skipped
+        recent = (told["history"] or [])[-kept:] if kept else []
+        return cls(skipped, tuple(canonical_object(wire) for wire in recent))
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """Everything a turn needs before its first call, as it stood when the turn was claimed."""
+
+    now: datetime
+    running: Running | None
+    history: History
+    grants: tuple[Said, ...]
+    zone: ZoneInfo
+    rules: tuple[Sending, ...]
+    open_escalations: int
+    earlier: Told
+
+    @classmethod
+    def of(cls, told: Told) -> Self:
+        return cls(
+            now=datetime.fromisoformat(told["now"]),
+            running=Running.of(told),
+            history=History.of(told),
+            grants=tuple((place, agent_id, names) for place, agent_id, names in told["grants"] or ()),
+            zone=ZoneInfo(told["timezone"] or UTC),
+            rules=sendings(told["rules"] or ()),
+            open_escalations=told["escalations"],
+            earlier=told["earlier"],
+        )
+
+
+def sendings(rows: Sequence[Sequence[Any]]) -> tuple[Sending, ...]:
+    """Send rules as `mode_of` takes them."""
+    return tuple(Sending(SendMode(mode), channel, skill_id) for mode, channel, skill_id in rows)

@@ -1,0 +1,167 @@
+"""The statement that takes a turn, and brings all that the turn needs before its first call: one look, at one moment.
+
+Each answer is one line of JSON. What is read beside the claim is what stood when the statement began; nobody but the claimer
+writes the conversation's own rows from then on.
+"""
+
+from typing import Final
+
+from apps.tenants.identity import SAID
+
+# A turn whose lease ran out goes on, if only to its end where a colleague answers by now; otherwise what waits and is due
+# begins one. Events are taken only while locked, so no turn can begin for events that another worker answers meanwhile.
+_TAKE: Final = """
+WITH thread AS (
+    SELECT thread.id, thread.tenant_id, thread.held_at FROM conversations_conversation AS thread
+      JOIN tenants_agent AS agent ON agent.id = thread.agent_id AND agent.tenant_id = thread.tenant_id
+      JOIN tenants_tenant AS tenant ON tenant.id = thread.tenant_id
+     WHERE thread.id = %(conversation)s AND %(only)s IN ('', tenant.key || '/' || agent.key)
+       AND NOT is_switched_off(%(stops)s, thread.tenant_id, thread.id)
+), over AS (
+    UPDATE runtime_turn AS turn SET fence = turn.fence + 1, attempts = turn.attempts + 1,
+           crashes = turn.crashes + CASE WHEN turn.is_released THEN 0 ELSE 1 END, is_released = false,
+           lease_until = statement_timestamp() + %(lease)s, asked_at = statement_timestamp(),
+           -- A turn that an operator held has not grown old by itself.
+           deadline_at = turn.deadline_at
+               + CASE WHEN turn.failure_code = %(stopped)s THEN statement_timestamp() - turn.lease_until ELSE interval '0' END
+      FROM thread
+     WHERE turn.tenant_id = thread.tenant_id AND turn.conversation_id = thread.id AND turn.status = 'running'
+       AND turn.lease_until <= statement_timestamp() AND turn.run_at <= statement_timestamp()
+    RETURNING turn.*
+), waiting AS (
+    SELECT event.id, event.due_at FROM conversations_inboundevent AS event JOIN thread
+        ON event.tenant_id = thread.tenant_id AND event.conversation_id = thread.id
+     WHERE event.turn_id IS NULL ORDER BY event.id FOR UPDATE OF event SKIP LOCKED
+), begun AS (
+    INSERT INTO runtime_turn (tenant_id, conversation_id, status, outcome, round, fence, attempts, crashes, tries, is_released,
+                              lease_until, run_at, deadline_at, asking_step, asked_at, started_at, failure_code, failure)
+    SELECT thread.tenant_id, thread.id, 'running', '', 1, 1, 1, 0, 0, false, statement_timestamp() + %(lease)s,
+           statement_timestamp(), statement_timestamp() + %(patience)s, 1, statement_timestamp(), statement_timestamp(), '', ''
+      FROM thread
+     WHERE thread.held_at IS NULL AND NOT EXISTS (SELECT 1 FROM over)
+       AND (SELECT min(due_at) FROM waiting) <= statement_timestamp()
+    ON CONFLICT (tenant_id, conversation_id) WHERE status = 'running' DO NOTHING
+    RETURNING *
+), claimed AS (
+    SELECT * FROM over UNION ALL SELECT * FROM begun
+), taken AS (
+    UPDATE conversations_inboundevent AS event SET turn_id = claimed.id FROM claimed, waiting
+     WHERE event.id = waiting.id AND claimed.session_id IS NULL
+    RETURNING event.*
+"""
+
+# The session of the steps behind, else the conversation's latest, which may be over.
+_SESSION: Final = """
+), session AS (
+    SELECT session.* FROM claimed JOIN runtime_session AS session
+        ON session.tenant_id = claimed.tenant_id AND session.conversation_id = claimed.conversation_id
+     ORDER BY session.id = claimed.session_id DESC NULLS LAST, session.id DESC LIMIT 1
+), parts AS (
+    SELECT place.position, part.*, part.id || ':' || md5(concat(part.slot, part.sha256, part.text, part.segments)) AS mark
+      FROM (SELECT tenant_id, position, part_id FROM runtime_sessionpart
+             WHERE (tenant_id, session_id) = (SELECT tenant_id, id FROM session)
+            UNION ALL SELECT tenant_id, -1, tools_id FROM session) AS place
+      JOIN runtime_snapshotpart AS part ON part.tenant_id = place.tenant_id AND part.id = place.part_id
+"""
+
+# What a call left in the prompt cache, and what it was billed for; by whom.
+_LEFT: Final = """
+    json_build_object('requested_at', call.requested_at, 'entries', call.entries, 'conversation', turn.conversation_id,
+                      'cached_tokens', call.cache_read_tokens + call.cache_write_5m_tokens + call.cache_write_1h_tokens)"""
+
+_OWN: Final = f"""
+), own AS MATERIALIZED (
+    SELECT call.requested_at, call.shared_sha256, call.workspace_sha256, {_LEFT} AS told, turn.session_id IS NOT NULL AS is_kept,
+           json_build_object('session', turn.session_id, 'status', turn.status, 'stand_in', call.stand_in,
+                             'requested_at', call.requested_at, 'entries', call.entries, 'ledger', call.ledger) AS before
+      FROM (SELECT turn.* FROM claimed JOIN runtime_turn AS turn
+                ON turn.tenant_id = claimed.tenant_id AND turn.conversation_id = claimed.conversation_id
+             ORDER BY turn.id DESC LIMIT %(own_turns)s) AS turn
+      JOIN runtime_modelcall AS call ON call.tenant_id = turn.tenant_id AND call.turn_id = turn.id
+     WHERE call.requested_at > statement_timestamp() - interval '1 hour'
+), last AS (
+    SELECT shared_sha256, workspace_sha256 FROM own ORDER BY requested_at DESC LIMIT 1
+)"""
+
+
+def _left_by(column: str, sha256: str) -> str:
+    """What the latest calls of the hour left whose prompts begin with the same bytes."""
+    return f"""(
+        SELECT json_agg(told) FROM (
+            SELECT {_LEFT} AS told FROM runtime_modelcall AS call
+              JOIN runtime_turn AS turn ON turn.tenant_id = call.tenant_id AND turn.id = call.turn_id
+             WHERE call.tenant_id = %(tenant)s AND call.{column} = {sha256}
+               AND call.requested_at > statement_timestamp() - interval '1 hour'
+             ORDER BY call.requested_at DESC LIMIT %(others_calls)s) AS lately)"""
+
+
+_EARLIER: Final = f"""
+    'earlier', json_build_object(
+        'own', (SELECT json_agg(told) FROM own),
+        'before', (SELECT before FROM own WHERE is_kept ORDER BY requested_at DESC LIMIT 1),
+        'shared_sha256', (SELECT shared_sha256 FROM last),
+        'workspace_sha256', (SELECT workspace_sha256 FROM last),
+        'shared', {_left_by("shared_sha256", "(SELECT shared_sha256 FROM last)")},
+        'workspace', {_left_by("workspace_sha256", "(SELECT workspace_sha256 FROM last)")})"""
+
+_KEPT: Final = """
+    'calls', CASE WHEN claimed.attempts > 1 THEN (
+        SELECT json_agg(json_build_object('step', call.step, 'asked', call.asked, 'said', call.said, 'text', call.text,
+                                          'stop_reason', call.stop_reason) ORDER BY call.step)
+          FROM runtime_modelcall AS call
+         WHERE call.tenant_id = claimed.tenant_id AND call.turn_id = claimed.id AND call.round = claimed.round) END,
+    'tools', CASE WHEN claimed.attempts > 1 THEN (
+        SELECT json_agg(json_build_object('step', tool.step, 'place', tool.place, 'call_id', tool.call_id, 'name', tool.name,
+                                          'arguments', tool.arguments, 'repeats', tool.repeats, 'state', tool.state,
+                                          'result', tool.result, 'is_error', tool.is_error))
+          FROM runtime_toolstep AS tool
+         WHERE tool.tenant_id = claimed.tenant_id AND tool.turn_id = claimed.id AND tool.round = claimed.round) END"""
+
+_STANDING: Final = f"""
+    'session', (SELECT to_json(session) FROM session),
+    'last_turn_at', (SELECT turn.finished_at FROM session JOIN runtime_turn AS turn
+                         ON turn.tenant_id = session.tenant_id AND turn.session_id = session.id
+                      WHERE turn.finished_at IS NOT NULL ORDER BY turn.id DESC LIMIT 1),
+    'parts', (SELECT json_agg(json_build_object(
+                  'position', position, 'id', id, 'mark', mark, 'slot', slot, 'sha256', sha256,
+                  'text', CASE WHEN mark <> ALL (%(known)s) THEN text END,
+                  'segments', CASE WHEN mark <> ALL (%(known)s) THEN segments END) ORDER BY position) FROM parts),
+    'grants', (SELECT json_agg(json_build_array(said.place, said.agent_id, said.names))
+                 FROM ({SAID}) AS said (place, agent_id, names)),
+    'timezone', (SELECT timezone FROM tenants_tenantsettings WHERE tenant_id = %(tenant)s),
+    'rules', (SELECT json_agg(json_build_array(rule.send_mode, rule.channel, rule.skill_id) ORDER BY rule.id)
+                FROM desk_sendrule AS rule WHERE rule.tenant_id = %(tenant)s AND rule.agent_id = agent.id),
+    'escalations', (SELECT count(*) FROM desk_escalation AS escalation
+                     WHERE escalation.tenant_id = %(tenant)s AND escalation.conversation_id = thread.id
+                       AND escalation.status = 'open')"""
+
+# Of a long conversation only the end is replayed, and only that much is read.
+_HISTORY: Final = """
+    'messages', (SELECT count(*) FROM conversations_message AS message
+                  WHERE message.tenant_id = %(tenant)s AND message.conversation_id = thread.id AND message.wire IS NOT NULL),
+    'history', (SELECT json_agg(recent.wire ORDER BY recent.position) FROM (
+                    SELECT message.wire, message.position FROM conversations_message AS message
+                     WHERE message.tenant_id = %(tenant)s AND message.conversation_id = thread.id AND message.wire IS NOT NULL
+                     ORDER BY message.position DESC LIMIT %(history)s) AS recent)"""
+
+CLAIM: Final = f"""{_TAKE}{_SESSION}{_OWN}
+SELECT json_build_object(
+    'now', statement_timestamp(),
+    'turn', to_json(claimed),
+    'conversation', to_json(thread),
+    'agent', to_json(agent),
+    'events', (SELECT json_agg(to_json(event) ORDER BY event.id) FROM (
+                   SELECT * FROM taken UNION ALL
+                   SELECT * FROM conversations_inboundevent AS earlier
+                    WHERE earlier.tenant_id = claimed.tenant_id AND earlier.turn_id = claimed.id) AS event),
+    {_KEPT},{_STANDING},{_HISTORY},{_EARLIER})::text
+  FROM claimed
+  JOIN conversations_conversation AS thread ON thread.tenant_id = claimed.tenant_id AND thread.id = claimed.conversation_id
+  JOIN tenants_agent AS agent ON agent.tenant_id = thread.tenant_id AND agent.id = thread.agent_id
+"""
+
+# The same of others' calls where the prompt is not the one of the call before.
+EARLIER: Final = f"""
+SELECT json_build_object('shared', {_left_by("shared_sha256", "%(shared)s")},
+                         'workspace', {_left_by("workspace_sha256", "%(workspace)s")})::text
+"""

@@ -1,0 +1,37 @@
+"""Storing a prefix for as long as its session lasts, and after it for the record."""
+
+import json
+
+from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.prompt.segments import Assembled, Part, encode_segments
+from apps.runtime.models import Session, SessionPart, SnapshotPart
+
+
+def freeze(conversation: Conversation, assembled: Assembled, tools: Part, *, actor: Actor) -> Session:
+    """Store a prefix: its parts once per content, its session as the list of them (R062)."""
+    with acting(actor):
+        session = Session.objects.create(
+            tenant_id=conversation.tenant_id,
+            conversation=conversation,
+            agent_id=conversation.agent_id,
+            prefix_sha256=assembled.sha256,
+            tool_names=[definition["name"] for definition in json.loads(tools.text)],
+            tools=_stored(tools, conversation.tenant_id),
+            tools_sha256=tools.text_sha256,
+        )
+        for position, part in enumerate(assembled.parts):
+            stored = _stored(part, session.tenant_id)
+            SessionPart.objects.create(tenant_id=session.tenant_id, session=session, position=position, part=stored)
+    return session
+
+
+def _stored(part: Part, tenant_id: int) -> SnapshotPart:
+    stored, _ = SnapshotPart.objects.get_or_create(
+        tenant_id=tenant_id,
+        slot=part.slot,
+        sha256=part.sha256,
+        defaults={"text": part.text, "segments": encode_segments(part)},
+    )
+    return stored

@@ -1,0 +1,61 @@
+"""What a turn asks of the database: so many statements, however long the conversation is."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connection
+
+from benchmarks.turn_ground import is_transaction_word, statements_in
+from tests.actions.conversing import reply, say, take, tell, tool
+from tests.factories import World, make_memory, make_persona, make_profile, make_skill, make_world
+from tests.standing_in import StandIn
+
+# Who acts, and what is done, each for the claim, the answer that calls a tool, and the end.
+CLAIM_KEEP_CLOSE, CLAIM_CLOSE = 6, 4
+# The tool looks as the agent, in the one transaction of more than one statement.
+READ = 2
+
+
+@contextmanager
+def counted() -> Iterator[list[str]]:
+    """Every statement that is sent, two of one message as two."""
+    sent: list[str] = []
+
+    # Any: Django's own cursor, whatever it was given and whatever it brings.
+    def count(execute: Callable[..., Any], text: str, values: Any, many: bool, context: dict[str, Any]) -> Any:
+        sent.extend(statements_in(text))
+        return execute(text, values, many, context)
+
+    with connection.execute_wrapper(count):
+        yield sent
+
+
+def asked(world: World, standin: StandIn, text: str) -> list[str]:
+    """The statements of one turn, from its claim to its end."""
+    event = tell(world, text)
+    with counted() as sent:
+        take(world, event, standin.backend)
+    # The worker looks once more whether anything waits, and a test at what became of the turn.
+    ended = next(place for place, statement in enumerate(sent) if "EXISTS (SELECT 1 FROM ended)" in statement)
+    return sent[: ended + 1]
+
+
+def test_a_turn_costs_the_same_few_statements_whether_its_conversation_is_short_or_long(
+    committing: str, standin: StandIn
+) -> None:
+    # MEASUREMENTS A1
+    world = make_world()
+    make_persona(world)
+    make_memory(world)
+    make_profile(world)
+    skill = make_skill(world, "approved")
+    say(world, "Hello", standin)
+    for number in range(2):
+        standin.play(tool("get_skill", skill_id=skill.pk), reply("You get it back."))
+        sent = asked(world, standin, f"Refund me, {number}")
+        of_transactions = [statement for statement in sent if is_transaction_word(statement)]
+        assert len(sent) - len(of_transactions) == CLAIM_KEEP_CLOSE + READ, sent
+        assert len(asked(world, standin, f"Thanks, {number}")) == CLAIM_CLOSE
+        for more in range(30):
+            say(world, f"And {number} {more}", standin)
