@@ -28,6 +28,8 @@ class Environment(BaseSettings):
     anthropic_api_key: str = ""
     anthropic_base_url: str = ""
     default_model: str = "claude-sonnet-5-5"
+    sealing_keys: str = ""
+    reachable_networks: str = ""
     agent_key: str = ""
     agent_session_idle_seconds: int = Field(default=1800, ge=0)
     turn_lease_seconds: int = Field(default=30, ge=2)

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from apps.llm.reaching import networks
 from config.env import ROOT, Environment
 from config.unfold import UNFOLD  # noqa: F401  # unfold reads it from the settings
 
@@ -259,6 +260,11 @@ CELERY_BEAT_SCHEDULE = {
 ANTHROPIC_API_KEY = ENV.anthropic_api_key
 ANTHROPIC_BASE_URL = ENV.anthropic_base_url
 DEFAULT_MODEL = ENV.default_model
+SEALING_KEYS = [key.strip() for key in ENV.sealing_keys.split(",") if key.strip()]
+try:
+    REACHABLE_NETWORKS = networks(ENV.reachable_networks)
+except ValueError as refusal:
+    raise ImproperlyConfigured(f"REACHABLE_NETWORKS holds what is no network: {refusal}.") from refusal
 AGENT_KEY = ENV.agent_key
 AGENT_SESSION_IDLE_SECONDS = ENV.agent_session_idle_seconds
 TURN_LEASE_SECONDS = ENV.turn_lease_seconds

@@ -7,6 +7,7 @@ from tests.folders import own_folder, sweep_folders
 PREFIX = "preceptor_test"
 
 os.environ["SECRET_KEY"] = "only for tests, and long enough for Django to accept it: 0123456789"
+os.environ["SEALING_KEYS"] = "b25seSBmb3IgdGVzdHMsIGFuZCAzMiBieXRlcyBsb24="
 os.environ["DATABASE_ROLE_PREFIX"] = PREFIX
 os.environ["DATABASE_URL"] = f"postgresql://{PREFIX}_login@/{PREFIX}?host=/nowhere"
 os.environ["DATABASE_OWNER_URL"] = f"postgresql://postgres@/{PREFIX}?host=/nowhere"

@@ -2,7 +2,7 @@
 
 from django.db.models import QuerySet
 from rest_framework.exceptions import ValidationError
-from rest_framework.serializers import CharField
+from rest_framework.serializers import CharField, IntegerField
 
 from apps.api.filters import CharFilter, FilterSet
 from apps.api.rows import STAMPS, Shown
@@ -15,6 +15,7 @@ class AgentRow(Shown[Agent]):
     """One agent of the tenant."""
 
     agent_key = CharField(source="key", read_only=True)
+    endpoint_id = IntegerField(read_only=True, allow_null=True, help_text="Null: the installation's endpoint.")
 
     class Meta:
         model = Agent
@@ -23,6 +24,8 @@ class AgentRow(Shown[Agent]):
             "agent_key",
             "title",
             "model",
+            "fallback_model",
+            "endpoint_id",
             "contract",
             "learns",
             "session_idle_seconds",

@@ -12,6 +12,7 @@ from apps.api.blocks import BlockView
 from apps.api.books import ChangeView, RefusalView
 from apps.api.conversations import ConversationView
 from apps.api.drafts import DraftView
+from apps.api.endpoints import EndpointTestView, EndpointView
 from apps.api.escalations import EscalationView
 from apps.api.extractions import ExtractionView
 from apps.api.identity_cards import IdentityCardView
@@ -20,6 +21,7 @@ from apps.api.memories import MemoryView
 from apps.api.messages import EventView, MessageView
 from apps.api.overlays import OverlayView
 from apps.api.personas import PersonaView
+from apps.api.prices import PriceView
 from apps.api.profiles import ProfileView
 from apps.api.prompts import PromptView
 from apps.api.proposals import ProposalView
@@ -48,6 +50,8 @@ router.register("messages", MessageView, "message")
 router.register("drafts", DraftView, "draft")
 router.register("escalations", EscalationView, "escalation")
 router.register("send-rules", SendRuleView, "send-rule")
+router.register("endpoints", EndpointView, "endpoint")
+router.register("prices", PriceView, "price")
 router.register("sessions", SessionView, "session")
 router.register("proposals", ProposalView, "proposal")
 router.register("switches", SwitchView, "switch")
@@ -74,6 +78,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *router.urls,
     *RESTORING,
     re_path(r"^agents/(?P<pk>[0-9]{1,18})/prompt/?$", PromptView.as_view(), name="agent-prompt"),
+    re_path(r"^endpoints/(?P<pk>[0-9]{1,18})/test/?$", EndpointTestView.as_view(), name="endpoint-test"),
     re_path(r"^events/(?P<pk>[0-9]{1,18})/?$", EventView.as_view(), name="event-detail"),
     re_path(r"^skills/(?P<skill_id>[0-9]{1,18})/attachments/?$", AttachmentsView.as_view(), name="attachment-list"),
     re_path(

@@ -103,6 +103,8 @@ class AgentAdmin(GovernedAdmin):
         "title",
         "flavour",
         "model",
+        "fallback_model",
+        "endpoint",
         "contract",
         "learns",
         "tells_time",

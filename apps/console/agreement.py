@@ -28,6 +28,8 @@ def offers() -> dict[Act, list[str]]:
     found[Act.TENANT_ENTER].append("tenants: Enter")
     found[Act.TENANT_LEAVE].append("banner: Leave")
     found[Act.MEMBER_ACCEPT].append("invitation: Join")
+    # It waits for a model, so it is no button of the request's transaction.
+    found[Act.ENDPOINT_TEST].append("endpoints: Test connection")
     return found
 
 

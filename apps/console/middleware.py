@@ -24,7 +24,7 @@ from apps.tenants.identity import memberships_of, person_actor
 from apps.tenants.models import User
 from apps.tenants.staff import is_staff, visit_of
 
-# These write people and sessions, which only the login role may, or show nothing of a tenant, or store a file first.
+# These write people and sessions, which only the login role may, or show nothing of a tenant, or wait for a store or a model.
 OUTSIDE = frozenset(
     {
         *(
@@ -38,7 +38,7 @@ OUTSIDE = frozenset(
             "switch_tenant",
             "leave_tenant",
         ),
-        "upload_file",
+        *("upload_file", "try_endpoint"),
     }
 )
 # Unfold's Alpine evaluates expressions and sets styles; nothing is ever loaded from elsewhere.

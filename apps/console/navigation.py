@@ -77,6 +77,8 @@ GROUPS = (
             Place("Limits of members", "lock", "tenants_memberlimit_changelist"),
             Place("Grants on agents", "rule", "tenants_agentgrants_changelist"),
             Place("Tokens", "key", "tenants_agenttoken_changelist"),
+            Place("Endpoints", "dns", "tenants_endpoint_changelist"),
+            Place("Prices", "payments", "tenants_modelprice_changelist"),
             Place("Send rules", "call_split", "desk_sendrule_changelist"),
             Place("Switches", "toggle_off", "switches_switch_changelist"),
             Place("Settings", "settings", "tenants_tenantsettings_changelist"),

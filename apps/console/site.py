@@ -23,6 +23,7 @@ from apps.console.checkpoints import CheckpointAdmin
 from apps.console.conversations import ConversationAdmin
 from apps.console.dashboard import overview
 from apps.console.drafts import DraftAdmin
+from apps.console.endpoints import EndpointAdmin, PriceAdmin, try_page
 from apps.console.escalations import EscalationAdmin
 from apps.console.extractions import ExtractionAdmin
 from apps.console.identity_cards import IdentityCardAdmin
@@ -59,7 +60,17 @@ from apps.skills.models import Skill
 from apps.switches.models import Switch
 from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.identity import memberships_of, people_named
-from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, StaffVisit, TenantSettings, User
+from apps.tenants.models import (
+    Agent,
+    AgentToken,
+    Endpoint,
+    InvokableAgent,
+    Membership,
+    ModelPrice,
+    StaffVisit,
+    TenantSettings,
+    User,
+)
 from apps.tenants.staff import is_staff
 
 PAGES = {
@@ -73,12 +84,14 @@ PAGES = {
     Conversation: ConversationAdmin,
     CustomerProfile: ProfileAdmin,
     Draft: DraftAdmin,
+    Endpoint: EndpointAdmin,
     Escalation: EscalationAdmin,
     Extraction: ExtractionAdmin,
     InvokableAgent: InvokableAdmin,
     MemberLimit: LimitAdmin,
     Membership: MemberAdmin,
     MemoryBlock: BlockAdmin,
+    ModelPrice: PriceAdmin,
     IdentityCard: IdentityCardAdmin,
     Persona: PersonaAdmin,
     PersonaOverlay: OverlayAdmin,
@@ -139,6 +152,12 @@ class ConsoleSite(UnfoldAdminSite):
                 name="download_file",
             ),
             path("prompt/<int:agent_id>/", self.admin_view(prompt_page), {"site": self}, name="prompt_at"),
+            path(
+                "tenants/endpoint/<int:endpoint_id>/test/",
+                self.admin_view(try_page),
+                {"site": self},
+                name="try_endpoint",
+            ),
             path("restore/", self.admin_view(partial(restore_page, self)), name="restore"),
             path("invitation/<str:token>/", invitation, {"site": self}, name="invitation"),
             path("tenant/", self.admin_view(partial(switch_tenant, self)), name="switch_tenant"),

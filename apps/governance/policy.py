@@ -44,6 +44,11 @@ _BLOCK = ("agent", "label", "body", "read_only", "pinned")
 _AGENT_RUNS = (
     *("title", "model", "contract", "learns", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
     *("flavour", "context_tier", "skill_index", "tells_time", "send_mode", "burst_seconds", "while_thinking"),
+    *("endpoint", "fallback_model"),
+)
+_PRICES = (
+    *("input_micro_usd", "output_micro_usd"),
+    *("cache_read_micro_usd", "cache_write_5m_micro_usd", "cache_write_1h_micro_usd"),
 )
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
 _SIGNED = ("updated_by", "taint")
@@ -167,6 +172,14 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         ),
         Act.AGENT_CREATE: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
         Act.AGENT_AMEND: Rule(_ADMIN, _AGENT_RUNS),
+        Act.ENDPOINT_CREATE: Rule(
+            _ADMIN, ("key", "title", "base_url"), risk=Risk.HIGH, does=Does.MAKES, stamps=("secret",)
+        ),
+        Act.ENDPOINT_AMEND: Rule(_ADMIN, ("title", "base_url"), risk=Risk.HIGH, stamps=("secret",)),
+        Act.ENDPOINT_ROTATE_KEY: Rule(_ADMIN, risk=Risk.HIGH, stamps=("secret",)),
+        Act.ENDPOINT_TEST: Rule(_ADMIN, does=Does.NOTHING),
+        Act.PRICE_SET: Rule(_ADMIN, ("model", "valid_from", *_PRICES), risk=Risk.HIGH, does=Does.MAKES),
+        Act.PRICE_WITHDRAW: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
         Act.INVOKABLE_ALLOW: Rule(PEOPLE, ("agent", "callee", "role_hint"), risk=Risk.HIGH, does=Does.MAKES),
         Act.INVOKABLE_AMEND: Rule(PEOPLE, ("role_hint",), risk=Risk.HIGH),
         Act.INVOKABLE_WITHDRAW: Rule(PEOPLE, does=Does.REMOVES),

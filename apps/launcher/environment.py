@@ -1,5 +1,6 @@
 """What the processes are told about each other: the user's own environment first, then the embedded parts."""
 
+import base64
 import os
 import secrets
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,8 @@ DATABASE = "preceptor"
 LOGIN_ROLE = "preceptor_login"
 OWNER = "DATABASE_OWNER_URL"
 STANDIN_KEY = "stand-in"
+# Made once and kept, whatever the environment says for now.
+OURS = ("SECRET_KEY", "SEALING_KEYS")
 HEADER = (
     "# Written by the launcher for plain manage.py commands. Variables of your own environment win over this file.\n"
 )
@@ -97,14 +100,20 @@ def write_environment(
         "DATABASE_URL": parts.database_url,
         "REDIS_URL": parts.redis_url,
         "SECRET_KEY": read_environment(home).get("SECRET_KEY") or secrets.token_urlsafe(48),
+        "SEALING_KEYS": read_environment(home).get("SEALING_KEYS") or _sealing_key(),
         "CONSOLE_URL": console_url,
     }
     if standin_url:
         chosen |= {"ANTHROPIC_BASE_URL": standin_url, "ANTHROPIC_API_KEY": STANDIN_KEY}
-    kept = {name: value for name, value in chosen.items() if name == "SECRET_KEY" or not environ.get(name)}
+    kept = {name: value for name, value in chosen.items() if name in OURS or not environ.get(name)}
     _write_private(make_home(home) / "env", HEADER + "".join(f"{name}='{value}'\n" for name, value in kept.items()))
     given = {name: value for name, value in environ.items() if value and name != OWNER}
     return {**kept, **given, "PRECEPTOR_HOME": str(home), "NO_PROXY": _beside_loopback(environ)}
+
+
+def _sealing_key() -> str:
+    """Thirty-two random bytes, as `cryptography` wants a Fernet key written."""
+    return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
 
 
 def as_owner(parts: Parts) -> dict[str, str]:

@@ -236,6 +236,13 @@ class NotAuthorised(BackendError):
     who_acts = WhoActs.OPERATOR
 
 
+class EndpointRefused(BackendError):
+    """The endpoint's address leads where it may not, or sends us elsewhere."""
+
+    code = "endpoint_refused"
+    who_acts = WhoActs.OPERATOR
+
+
 class BadRequest(BackendError):
     """We sent something the API refuses; the same bytes will be refused again."""
 

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import ROUND_CEILING, Decimal
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from apps.llm.caching import CacheRules
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from apps.llm.backend import Usage
 
 _AUGUST = date(2026, 8, 21)
@@ -26,6 +29,16 @@ class Rates:
     cache_read: Decimal
     cache_write_5m: Decimal
     cache_write_1h: Decimal
+
+    @classmethod
+    def of_micro_usd(cls, *per_million: int) -> Rates:
+        """Rates given in micro-dollars for a million tokens, class by class."""
+        return cls(*(Decimal(price) / 1_000_000 for price in per_million))
+
+
+# What somebody else than the price list says, by a model's name or the beginning of some before a star.
+OwnRates: TypeAlias = "Mapping[str, Rates]"
+NO_RATES: Final[OwnRates] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +103,29 @@ PRICES: tuple[Price, ...] = (
 _BY_MODEL = {price.model: price for price in PRICES}
 
 
-def price_of(model: str) -> Price | None:
-    """The row of a model, or of the model whose dated snapshot this is."""
+def price_of(model: str, own: OwnRates = NO_RATES) -> Price | None:
+    """The row of a model, or of the model whose dated snapshot this is, with whoever's own rates stand above the list."""
+    undated = _undated(model)
+    listed, rates = _BY_MODEL.get(undated), _own_rates((model, undated), own)
+    if rates is None:
+        return listed
+    if listed is None:
+        return Price(model, DEFAULT_CACHE_RULES.as_of, rates, DEFAULT_CACHE_RULES.minimum_prefix_tokens)
+    return replace(listed, rates=rates, long_prompt=None)
+
+
+def _undated(model: str) -> str:
     undated, _, suffix = model.rpartition("-")
     is_snapshot = len(suffix) == 8 and suffix.isdigit()
-    return _BY_MODEL.get(undated if is_snapshot else model)
+    return undated if is_snapshot else model
+
+
+def _own_rates(names: tuple[str, ...], own: OwnRates) -> Rates | None:
+    exact = next((own[name] for name in names if name in own), None)
+    if exact is not None:
+        return exact
+    beginnings = [said for said in own if said.endswith("*") and names[0].startswith(said[:-1])]
+    return own[max(beginnings, key=len)] if beginnings else None
 
 
 def cache_rules(model: str) -> CacheRules:
@@ -102,9 +133,9 @@ def cache_rules(model: str) -> CacheRules:
     return price.cache_rules if price else DEFAULT_CACHE_RULES
 
 
-def cost_micro_usd(model: str, usage: Usage) -> int | None:
+def cost_micro_usd(model: str, usage: Usage, own: OwnRates = NO_RATES) -> int | None:
     """Rounded up to a whole micro-dollar; `None` says that no price is known, which is not the same as free."""
-    price = price_of(model)
+    price = price_of(model, own)
     if price is None:
         return None
     rates = price.rates_for(usage.prompt_tokens)

@@ -1,7 +1,7 @@
 """The prompt cache from one turn's side: where the marks go, and what the published rules let each call expect (R181-R185)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 
@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.llm.backend import CacheLifetime, JsonObject, Reply
 from apps.llm.caching import LIFETIME_SECONDS, Bill, Prefix, Settled, prefixes, settle_prefixes
-from apps.llm.prices import Rates, cache_rules, price_of
+from apps.llm.prices import OwnRates, Rates, cache_rules, price_of
 from apps.prompt.breakpoints import Expectation, Piece, Plan, Reach, Reuse, plan_marks, reuse_at
 from apps.runtime.brought import Told
 from apps.runtime.earlier import Before, Earlier, earlier_calls
@@ -81,6 +81,7 @@ class Account:
     actor: Actor
     brought: Told
     window_start: int = 0
+    rates: OwnRates = field(default_factory=dict)
     earlier: Earlier | None = None
 
     def plan(self, messages: Sequence[JsonObject]) -> Planned:
@@ -89,7 +90,7 @@ class Account:
         blocks, rules = placed(frozen, messages), cache_rules(self.model)
         along = tuple(prefixes((each.block for each in blocks), self.model, rules))
         earlier = self.earlier = self.earlier or self._look_up(blocks, along)
-        price = price_of(self.model)
+        price = price_of(self.model, self.rates)
         plan = plan_marks(
             [_piece(block, prefix, earlier, now) for block, prefix in zip(blocks, along, strict=True)],
             rules=rules,

@@ -3,12 +3,16 @@
 Only workers load this module before they need it: the vendor's SDK takes a second and a half.
 """
 
+import asyncio
+
 from django.conf import settings
+from django.db import connection
 
 from apps.governance.acting import acting_actor
-from apps.llm.anthropic.async_client import async_backend_at
+from apps.llm.anthropic.async_client import async_backend_at, guarded_backend_at
 from apps.llm.anthropic.client import backend_at
 from apps.llm.backend import AsyncBackend, Backend, Listener, Reply, Request
+from apps.runtime.reach import Reached
 
 
 class WithoutTransaction:
@@ -52,6 +56,41 @@ def engine_backend() -> AsyncBackend:
     )
 
 
+def engine_backend_at(place: Reached) -> AsyncBackend:
+    """A tenant's own endpoint, for the event loop it is called in."""
+    connections = settings.TURNS_IN_FLIGHT or 1
+    backend = guarded_backend_at(
+        place.api_key, place.base_url, connections=connections, allowed=settings.REACHABLE_NETWORKS
+    )
+    return AsyncWithoutTransaction(backend)
+
+
+class Waiting:
+    """A tenant's own endpoint for a thread that waits; each call opens a connection of its own."""
+
+    def __init__(self, place: Reached) -> None:
+        self.place = place
+
+    def complete(self, request: Request) -> Reply:
+        """As the loop's client does."""
+        _refuse_within_transaction()
+        return asyncio.run(self._asked(request))
+
+    async def _asked(self, request: Request) -> Reply:
+        backend = engine_backend_at(self.place)
+        try:
+            return await backend.complete(request)
+        finally:
+            await backend.aclose()
+
+
+def turn_backend_at(place: Reached) -> Backend:
+    """The same for a thread that waits."""
+    return Waiting(place)
+
+
 def _refuse_within_transaction() -> None:
-    if acting_actor() is not None:
+    # A test that is rolled back runs in a transaction of its own, which Django marks; it is nobody's.
+    is_open = any(not block._from_testcase for block in connection.atomic_blocks)  # type: ignore[attr-defined]  # private
+    if acting_actor() is not None or is_open:
         raise RuntimeError("A model was about to be asked while a transaction is open.")

@@ -6,6 +6,7 @@ writes the conversation's own rows from then on.
 
 from typing import Final
 
+from apps.runtime.reach import TERMS
 from apps.tenants.identity import SAID
 
 # A turn whose lease ran out goes on, if only to its end where a colleague answers by now; otherwise what waits and is due
@@ -154,7 +155,7 @@ SELECT json_build_object(
                    SELECT * FROM taken UNION ALL
                    SELECT * FROM conversations_inboundevent AS earlier
                     WHERE earlier.tenant_id = claimed.tenant_id AND earlier.turn_id = claimed.id) AS event),
-    {_KEPT},{_STANDING},{_HISTORY},{_EARLIER})::text
+    {_KEPT},{_STANDING},{_HISTORY},{TERMS},{_EARLIER})::text
   FROM claimed
   JOIN conversations_conversation AS thread ON thread.tenant_id = claimed.tenant_id AND thread.id = claimed.conversation_id
   JOIN tenants_agent AS agent ON agent.tenant_id = thread.tenant_id AND agent.id = thread.agent_id

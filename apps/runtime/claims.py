@@ -19,6 +19,7 @@ from apps.runtime.claim_statement import CLAIM
 from apps.runtime.earlier import OTHERS_CALLS, OWN_TURNS
 from apps.runtime.kept_parts import KEPT
 from apps.runtime.models import ToolStep, Turn
+from apps.runtime.reach import NO_TERMS, Terms
 from apps.runtime.resuming import KeptCall, KeptStep
 from apps.runtime.rules import CRASHES_PER_TURN, HISTORY_MESSAGES, PATIENCE
 from apps.runtime.steps import Said
@@ -41,6 +42,7 @@ class Claim:
     known: dict[str, Part]
     kept: tuple[KeptStep, ...] = ()
     asked: JsonObject | None = None
+    terms: Terms = NO_TERMS
 
     @property
     def agent(self) -> Agent:
@@ -93,6 +95,7 @@ def _claimed(told: Told, known: dict[str, Part]) -> Claim:
         known,
         _kept(calls, told["tools"] or ()),
         next((call["asked"] for call in calls if call["asked"]), None),
+        Terms.of(told["terms"], conversation.tenant_id),
     )
 
 

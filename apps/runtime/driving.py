@@ -1,33 +1,50 @@
 """A turn driven to its end by one thread that waits for the model: for tests, commands and eager runs."""
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 
-from apps.llm.backend import Backend
+from apps.llm.backend import Backend, NotAuthorised
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
+from apps.runtime.reach import Reached
 from apps.runtime.turn import AskModel, Over, Turning, begin
 
+Places = Callable[[Reached], Backend]
 
-def answer(tenant_id: int, conversation_id: int, *, backend: Backend, toolbox: Toolbox = NO_TOOLS) -> None:
+
+def nowhere_else(place: Reached) -> Backend:
+    """The installation's endpoint alone."""
+    raise NotAuthorised(f"Endpoint {place.endpoint_id} is asked by workers alone.")
+
+
+def answer(
+    tenant_id: int,
+    conversation_id: int,
+    *,
+    backend: Backend,
+    toolbox: Toolbox = NO_TOOLS,
+    places: Places = nowhere_else,
+) -> None:
     """Answer what waits in a conversation, and what arrives meanwhile. A failing model postpones the turn."""
-    while (turning := begin(tenant_id, conversation_id, toolbox)) and more_waits(turning, backend):
+    while (turning := begin(tenant_id, conversation_id, toolbox)) and more_waits(turning, backend, places):
         pass
 
 
-def more_waits(turning: Turning, backend: Backend) -> bool:
+def more_waits(turning: Turning, backend: Backend, places: Places = nowhere_else) -> bool:
     """Drive one turn that was taken to its end; whether the conversation waits for another."""
     while True:
         match turning.move:
             case AskModel() as asking:
-                turning.go(partial(_ask, turning, asking, backend))
+                turning.go(partial(_ask, turning, asking, backend, places))
             case OutsideCall() as call:
                 turning.go(partial(_call, turning, call))
             case Over() as over:
                 return over.more_waits
 
 
-def _ask(turning: Turning, asking: AskModel, backend: Backend) -> None:
-    turning.took_reply(backend.complete(asking.request))
+def _ask(turning: Turning, asking: AskModel, backend: Backend, places: Places) -> None:
+    asked = places(asking.place) if asking.place else backend
+    turning.took_reply(asked.complete(asking.request))
 
 
 def _call(turning: Turning, call: OutsideCall) -> None:

@@ -18,8 +18,10 @@ from django.db import DatabaseError, InterfaceError, connections
 
 from apps.llm.backend import AsyncBackend
 from apps.runtime.beating import Holding, beat_all, interrupted
+from apps.runtime.clients import Clients, nowhere_else
 from apps.runtime.fairness import Fair
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
+from apps.runtime.reach import Reached
 from apps.runtime.turn import AskModel, Over, Turning, begin
 from apps.tenants.due import due_work
 
@@ -47,10 +49,15 @@ class Limits:
 class Engine:
     """Answers whatever is due until it is stopped."""
 
-    def __init__(self, make_backend: Callable[[], AsyncBackend], limits: Limits, toolbox: Toolbox = NO_TOOLS) -> None:
+    def __init__(
+        self,
+        make_backend: Callable[[], AsyncBackend],
+        limits: Limits,
+        toolbox: Toolbox = NO_TOOLS,
+        make_backend_at: Callable[[Reached], AsyncBackend] = nowhere_else,
+    ) -> None:
         self.limits, self.toolbox = limits, toolbox
-        self._make_backend = make_backend
-        self._backend: AsyncBackend | None = None
+        self._clients = Clients(make_backend, make_backend_at)
         self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="turns")
         # Turns that end go before turns that begin.
         self._beginning = asyncio.Semaphore(max(1, limits.threads // 2))
@@ -110,8 +117,7 @@ class Engine:
             await self._drain()
         finally:
             beats.cancel()
-            if self._backend:
-                await self._backend.aclose()
+            await self._clients.aclose()
             self._threads.shutdown()
 
     async def _pump(self) -> None:
@@ -172,12 +178,6 @@ class Engine:
         finally:
             del self._held[turning.turn.pk]
 
-    def _model(self) -> AsyncBackend:
-        """The model's client, made in this loop when the first turn needs it; why it cannot be made is that turn's to say."""
-        if self._backend is None:
-            self._backend = self._make_backend()
-        return self._backend
-
     async def _reported(self, holding: Holding, move: AskModel | OutsideCall) -> Callable[[], None]:
         """What came of the move; or that it is not waited for any more, because the customer went on writing."""
         holding.is_thinking = isinstance(move, AskModel)
@@ -195,7 +195,8 @@ class Engine:
         """Make the call; what came back, as the turn wants it told."""
         try:
             if isinstance(move, AskModel):
-                return partial(turning.took_reply, await self._model().complete(move.request))
+                async with self._clients.at(move.place) as backend:
+                    return partial(turning.took_reply, await backend.complete(move.request))
             called = move.tool.call(move.use.arguments, key=move.key, timeout_seconds=TOOL_SECONDS)
             return partial(turning.took_result, move, await called)
         except Exception as error:  # noqa: BLE001  # the turn sorts out whom it concerns

@@ -8,7 +8,7 @@ from typing import Any
 from apps.conversations.models import InboundEvent, Message
 from apps.conversations.rules import ToolCall
 from apps.llm.backend import Json, JsonObject, Reply
-from apps.llm.prices import cost_micro_usd
+from apps.llm.prices import NO_RATES, OwnRates, cost_micro_usd
 from apps.runtime.models import ToolStep
 from apps.runtime.steps import Said, Step, canonical_object
 
@@ -29,7 +29,9 @@ class CallNotes:
     ledger: JsonObject
 
 
-def call_row(said: Said, reply: Reply, notes: CallNotes, asked: Mapping[str, object] | None) -> JsonObject:
+def call_row(
+    said: Said, reply: Reply, notes: CallNotes, asked: Mapping[str, object] | None, rates: OwnRates = NO_RATES
+) -> JsonObject:
     """A model's answer as the journal keeps it; the first of a turn keeps what was asked too."""
     row: dict[str, Any] = {
         "step": said.number,
@@ -39,7 +41,7 @@ def call_row(said: Said, reply: Reply, notes: CallNotes, asked: Mapping[str, obj
         "model": reply.model,
         "stand_in": reply.stand_in,
         "stop_reason": said.stop_reason,
-        "cost_micro_usd": None if reply.stand_in else cost_micro_usd(reply.model, reply.usage),
+        "cost_micro_usd": None if reply.stand_in else cost_micro_usd(reply.model, reply.usage, rates),
         **asdict(reply.usage),
         **asdict(notes),
         "requested_at": notes.requested_at.isoformat(),

@@ -53,10 +53,11 @@ def notes_of(planned: Planned, reply: Reply, account: Account) -> CallNotes:
     expected_read = _expected_read(planned, billed, account)
     miss = _miss(planned, billed, reply, account)
     sent = tuple(_sent(account.frozen, planned.blocks))
+    # Without a price the plan reckons in shares, which are no money.
+    is_priced = price_of(account.model, account.rates) is not None
     ledger: JsonObject = {
         "expected": asdict(planned.expected),
-        # Without a price the plan reckons in shares, which are no money.
-        "expected_cost_micro_usd": round(planned.plan.expected.cost_micro_usd) if price_of(account.model) else None,
+        "expected_cost_micro_usd": round(planned.plan.expected.cost_micro_usd) if is_priced else None,
         "slots": [asdict(charge) for charge in by_slot(sent, expected_read, billed)],
         "too_short": [asdict(short) for short in planned.plan.shortfalls],
         "model": account.model,

@@ -27,7 +27,7 @@ def opened(claimed: Claim, asked: Asked, toolbox: Toolbox, *, system: Actor) -> 
     identity = identity.serving(conversation.end_user_key)
     frozen = _session(claimed, toolbox, identity, system)
     model = agent.model or settings.DEFAULT_MODEL
-    account = Account(frozen, model, conversation.pk, system, claimed.brought.earlier)
+    account = Account(frozen, model, conversation.pk, system, claimed.brought.earlier, rates=claimed.terms.rates)
     steps = steps_allowed(TurnKind.MESSAGE, conversation.channel, agent.max_steps, None)
     loop = Loop(account, steps, settings.TURN_DEADLINE_SECONDS)
     loop.open(claimed.brought.history, asked.wire)

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from apps.runtime.backends import turn_backend
+from apps.runtime.backends import turn_backend, turn_backend_at
 from apps.runtime.driving import answer
 from apps.runtime.waking import wake
 
@@ -11,4 +11,4 @@ from apps.runtime.waking import wake
 def take_turn(tenant_id: int, conversation_id: int, in_seconds: int = 0) -> None:
     """Have a conversation looked at: by this process's engine, or where none runs at once. A lost message costs one poll."""
     if not wake(tenant_id, conversation_id, in_seconds):
-        answer(tenant_id, conversation_id, backend=turn_backend())
+        answer(tenant_id, conversation_id, backend=turn_backend(), places=turn_backend_at)

@@ -27,6 +27,7 @@ from apps.runtime.loop import Loop, TurnFailed, refuse_unfit
 from apps.runtime.models import ToolStep, Turn
 from apps.runtime.opening import opened
 from apps.runtime.outside import LOST, NO_TOOLS, Outcome, OutsideCall, Toolbox
+from apps.runtime.reach import Reached
 from apps.runtime.restarting import begun_anew
 from apps.runtime.resuming import KeptCall, resumed
 from apps.runtime.retrying import retry_delay
@@ -40,9 +41,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AskModel:
-    """Send this to the model, then tell the turn what it replied."""
+    """Send this to the model, at the tenant's own place if there is one, then tell the turn what it replied."""
 
     request: Request
+    place: Reached | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ class Turning:
             self.loop.add(step)
             self.caller.recall(step.calls)
         if behind.last is None:
-            self.move = AskModel(self.loop.request())
+            self.move = self._asks()
         else:
             self.said, self.answers = behind.last, dict(behind.calls)
             self.caller.recall(kept.call for kept in self.answers.values() if not kept.is_open)
@@ -151,7 +153,8 @@ class Turning:
         said = self.loop.heard(reply)
         notes = notes_of(planned, reply, account)
         account.keep(planned, reply)
-        self.new_calls = [call_row(said, reply, notes, self.asked.stored if self.asked and said.number == 1 else None)]
+        asked = self.asked.stored if self.asked and said.number == 1 else None
+        self.new_calls = [call_row(said, reply, notes, asked, account.rates)]
         self.said, self.answers = said, {}
         self._go_on()
 
@@ -181,7 +184,10 @@ class Turning:
             if not standing.may_go_on:
                 raise Stopped
             if not (standing.said_more and self._begin_anew()):
-                self.move = AskModel(self.loop.request())
+                self.move = self._asks()
+
+    def _asks(self) -> AskModel:
+        return AskModel(self.loop.request(), self.claimed.terms.reached)
 
     def _reply(self, said: Said) -> None:
         if self.asked is None:

@@ -4,7 +4,7 @@ import logging
 
 from django.conf import settings
 
-from apps.runtime.backends import engine_backend
+from apps.runtime.backends import engine_backend, engine_backend_at
 from apps.runtime.engine import Engine, Limits
 
 logger = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ def start() -> None:
         poll_seconds=settings.SWEEP_INTERVAL_SECONDS,
         lease_seconds=settings.TURN_LEASE_SECONDS,
     )
-    engine = Engine(engine_backend, limits)
+    engine = Engine(engine_backend, limits, make_backend_at=engine_backend_at)
     engine.start()
     _engines.append(engine)
     logger.info("turn engine started")

@@ -12,6 +12,7 @@ from apps.governance.policy import permissions
 from apps.governance.text import plain_text
 from apps.prompt.values import DEFAULT_TIER, TIERS, Flavour, SendMode, SkillIndex
 from apps.tenants.agent_tokens import AgentToken
+from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
 from apps.tenants.grant_models import AgentGrants
 from apps.tenants.member_models import Membership, User
 from apps.tenants.tenant_settings import TenantSettings, known_timezone
@@ -22,9 +23,12 @@ __all__ = [
     "Agent",
     "AgentGrants",
     "AgentToken",
+    "Endpoint",
     "InvokableAgent",
     "Membership",
+    "ModelPrice",
     "RoleTemplate",
+    "SealedSecret",
     "StaffVisit",
     "Tenant",
     "TenantSettings",
@@ -88,6 +92,19 @@ class Agent(Governed):
     title = models.CharField(max_length=120)
     service_user = models.OneToOneField(User, on_delete=models.PROTECT, related_name="agent")
     model = models.CharField(max_length=80, blank=True, help_text="Empty: the installation's default model.")
+    fallback_model = models.CharField(
+        max_length=80,
+        blank=True,
+        help_text="Asked in its place while calls of the model are held back because they fail. Empty: customers wait.",
+    )
+    endpoint = models.ForeignKey(
+        Endpoint,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="agents",
+        help_text="Where the model is reached. Empty: where the installation says.",
+    )
     contract = models.TextField(
         blank=True,
         validators=[plain_text, MaxLengthValidator(20_000)],

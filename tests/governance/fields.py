@@ -20,6 +20,7 @@ STAMPED = {"id", "tenant", "version", "created_at", "updated_at"}
 # Where "Changed" is no value: what is, for a field of this name.
 SAMPLES: dict[str, Any] = {
     "timezone": "Europe/Berlin",
+    "base_url": "https://other.example",
     "locale": "de-DE",
     "name": "changed",
     "digest": "0" * 64,

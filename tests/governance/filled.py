@@ -45,6 +45,7 @@ from tests.factories import (
     make_visit,
     make_world,
 )
+from tests.thinking import make_endpoint, make_price
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
 
 
@@ -99,6 +100,8 @@ def fill(backend: Backend) -> Filled:
     make_waiting_draft(world, thread)
     make_escalation(world, thread)
     make_send_rule(world)
+    make_endpoint(world)
+    make_price(world)
     refuse_once(draft, world)
     receive_message(
         world.agent.pk,

@@ -15,6 +15,7 @@ from tests.governance.on_desk import DESK_FORMS
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
 from tests.surfaces.console.browsing import decision_of, page_of
+from tests.thinking import THINKING_FORMS
 
 Form = tuple[str, dict[str, Any]]  # Any: whatever a form field takes
 
@@ -22,6 +23,7 @@ TEXTS = ("name", "title", "description", "category", "body")
 HOW_IT_RUNS = (
     *("model", "contract", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
     *("flavour", "context_tier", "skill_index", "send_mode", "burst_seconds", "while_thinking"),
+    "fallback_model",
 )
 CHOICES = (
     *("timezone", "ai_disclosure", "slot_order", "memory_review"),
@@ -83,6 +85,7 @@ class Console:
 
     sent: ClassVar[Mapping[Act, Callable[[Scene, Any], Form]]] = {
         **DESK_FORMS,
+        **THINKING_FORMS,
         Act.PERSONA_CREATE: add("personas_persona", identity="You are Ada."),
         Act.PERSONA_AMEND: edit(*SECTIONS, style="Brief."),
         Act.PERSONA_ARCHIVE: decision("archive"),

@@ -49,6 +49,7 @@ from tests.factories import (
     member_of,
 )
 from tests.reviewing import say_yes
+from tests.thinking import THINKING_SUBJECTS
 from tests.waiting import make_escalation, make_held_conversation, make_send_rule, make_waiting_draft
 
 
@@ -235,6 +236,9 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SETTINGS_AMEND: _settings,
     Act.AGENT_CREATE: _nothing,
     Act.AGENT_AMEND: lambda world: world.agent,
+    Act.ENDPOINT_CREATE: _nothing,
+    Act.PRICE_SET: _nothing,
+    **THINKING_SUBJECTS,
     Act.INVOKABLE_ALLOW: make_neighbour,
     Act.INVOKABLE_AMEND: make_invokable,
     Act.INVOKABLE_WITHDRAW: make_invokable,

@@ -99,6 +99,7 @@ from apps.tenants.actions import (
 )
 from tests.governance.on_desk import DESK
 from tests.governance.scenes import Scene
+from tests.thinking import THINKING
 
 WHOLE = Share("", Taint.AGENT, whole="New.")
 RUNBOOK = {"title": "Greet", "description": "How to greet.", "body": "## Procedure\nSay hello."}
@@ -197,6 +198,7 @@ class Actions:
             idempotency_key="matrix",
         ),
         **DESK,
+        **THINKING,
         Act.RULE_PROPOSE: lambda _, row, actor: propose_rule_change(row, actor=actor, text="Be brief."),
         Act.SKILL_UNDO: lambda _, row, actor: unpublish_skill(row, actor=actor, proposal=Proposal()),
         Act.PROPOSAL_SUBMIT: lambda _, row, actor: submit_draft(row, actor=actor),

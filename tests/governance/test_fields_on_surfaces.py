@@ -19,6 +19,7 @@ from apps.governance.policy import POLICY, Act
 from tests.governance.fields import CHANGING, another, columns, governed_fields, is_state, records, stored
 from tests.governance.scenes import Scene, set_scene
 from tests.surfaces.console.browsing import page_of
+from tests.thinking import make_endpoint
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
@@ -115,12 +116,13 @@ def test_a_form_of_the_console_writes_a_field_for_the_roles_of_the_policy(act: A
     # R015, R017, R018
     scene = set_scene(act)
     shown = set(FORMS[act].fields or ())
+    endpoint_id = make_endpoint(scene.world).pk
     for role in (Role.OPERATOR, Role.ADMIN):
         for field in columns(CHANGING[act]):
             row = stored(scene, scene.subject)
             stood, before = recorded_values(row), len(records(scene))
             typed = {name: getattr(row, row._meta.get_field(name).attname) for name in shown} | {
-                field.name: another(field, getattr(row, field.attname))
+                field.name: endpoint_id if field.name == "endpoint" else another(field, getattr(row, field.attname))
             }
             form = {name: value for name, value in typed.items() if value is not None and value is not False}
             undo = transaction.savepoint()

@@ -32,6 +32,7 @@ KEYS = {
     "label": "PersonaBelief",
     "line_key": "",
     "name": "",
+    "key": "house",
     "category": "",
     "search": "refund",
 }
@@ -54,6 +55,7 @@ ABOUT = {
     "grounding",
     "reason",
     "send_mode",
+    "model",
     "taint",
     "tier",
     "queue",

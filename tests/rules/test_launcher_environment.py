@@ -41,6 +41,7 @@ def test_plain_commands_find_everything_in_a_private_file(home: Path) -> None:
         "DATABASE_URL",
         "REDIS_URL",
         "SECRET_KEY",
+        "SEALING_KEYS",
         "CONSOLE_URL",
         "ANTHROPIC_BASE_URL",
         "ANTHROPIC_API_KEY",

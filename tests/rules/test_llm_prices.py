@@ -1,7 +1,7 @@
 import pytest
 
 from apps.llm.backend import Usage
-from apps.llm.prices import PRICES, cache_rules, cost_micro_usd, price_of
+from apps.llm.prices import PRICES, Rates, cache_rules, cost_micro_usd, price_of
 
 
 def test_cost_adds_the_five_rates() -> None:  # R185
@@ -51,3 +51,33 @@ def test_usages_add_up() -> None:
     total = Usage(1, 2, 3, 4, 5) + Usage(10, 20, 30, 40, 50)
     assert total == Usage(11, 22, 33, 44, 55)
     assert total.prompt_tokens == 11 + 33 + 44 + 55
+
+
+OWN = {
+    "claude-opus-5-5": Rates.of_micro_usd(1_000_000, 2_000_000, 100_000, 1_250_000, 2_000_000),
+    "house-*": Rates.of_micro_usd(3_000_000, 0, 0, 0, 0),
+    "house-large-*": Rates.of_micro_usd(7_000_000, 0, 0, 0, 0),
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "micro_usd"),
+    {
+        "claude-opus-5-5": 30,
+        "claude-opus-5-5-20261101": 30,
+        "claude-sonnet-5-5": 120,
+        "house-small": 30,
+        "house-large-2": 70,
+        "household": None,
+    }.items(),
+)
+def test_a_tenants_own_price_stands_above_the_list(model: str, micro_usd: int | None) -> None:  # R131
+    assert cost_micro_usd(model, Usage(10, 10), OWN) == micro_usd
+
+
+def test_a_price_of_ones_own_holds_for_long_prompts_too() -> None:
+    own = {"claude-haiku-5-5": Rates.of_micro_usd(1_000_000, 0, 0, 0, 0)}
+    assert cost_micro_usd("claude-haiku-5-5", Usage(200_000, 0), own) == 200_000
+    priced = price_of("claude-haiku-5-5", own)
+    assert priced is not None
+    assert priced.cache_rules == cache_rules("claude-haiku-5-5")

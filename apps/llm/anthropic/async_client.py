@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import anthropic
 import httpx2
 
+from apps.llm.anthropic.guarded import guarded_client
 from apps.llm.anthropic.keys import key_for
 from apps.llm.anthropic.refusals import typed_errors
 from apps.llm.anthropic.streaming import streamed
@@ -14,6 +15,7 @@ from apps.llm.backend import TimedOut
 
 if TYPE_CHECKING:
     from apps.llm.backend import AsyncBackend, Listener, Reply, Request
+    from apps.llm.reaching import Networks
 
 # Far more than any connection needs: on a loop that begins two thousand calls at once, each waits for the others' beginnings.
 CONNECT_SECONDS = 15.0
@@ -28,16 +30,30 @@ def async_backend_at(api_key: str, base_url: str, *, connections: int) -> AsyncB
     return AsyncAnthropicBackend(api_key, base_url=base_url or None, connections=connections)
 
 
+def guarded_backend_at(api_key: str, base_url: str, *, connections: int, allowed: Networks) -> AsyncBackend:
+    """The same for an address that a tenant typed in, which may lead nowhere inside."""
+    limits = httpx2.Limits(max_connections=connections, keepalive_expiry=KEEPALIVE_SECONDS)
+    client = guarded_client(limits, allowed)
+    return AsyncAnthropicBackend(api_key, base_url=base_url, connections=connections, http_client=client)
+
+
 class AsyncAnthropicBackend:
     """A model behind the Messages API, for many calls that wait at once on one event loop."""
 
-    def __init__(self, api_key: str, *, base_url: str | None = None, connections: int) -> None:
+    def __init__(
+        self,
+        api_key: str,
+        *,
+        base_url: str | None = None,
+        connections: int,
+        http_client: httpx2.AsyncClient | None = None,
+    ) -> None:
         limits = httpx2.Limits(max_connections=connections, keepalive_expiry=KEEPALIVE_SECONDS)
         self._client = anthropic.AsyncAnthropic(
             api_key=key_for(api_key, base_url),
             base_url=base_url,
             max_retries=0,
-            http_client=anthropic.DefaultAioHttpClient(limits=limits),
+            http_client=http_client or anthropic.DefaultAioHttpClient(limits=limits),
         )
 
     async def complete(self, request: Request, listener: Listener | None = None) -> Reply:

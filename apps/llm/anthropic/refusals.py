@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 import anthropic
 import httpx2
 
+from apps.llm.anthropic.guarded import REDIRECTED, refused_address
 from apps.llm.backend import (
     BackendError,
     BadRequest,
     ConnectionLost,
+    EndpointRefused,
     MalformedReply,
     NotAuthorised,
     Overloaded,
@@ -81,8 +83,12 @@ def translated(error: anthropic.APIError) -> BackendError:
     if isinstance(error, anthropic.APITimeoutError):
         return TimedOut("The model did not answer in time.")
     if isinstance(error, anthropic.APIConnectionError):
+        if refused := refused_address(error):
+            return refused
         return ConnectionLost("The connection to the model broke.")
     if isinstance(error, anthropic.APIStatusError):
+        if 300 <= error.status_code < 400:
+            return EndpointRefused(REDIRECTED)
         kind = SpendLimitReached if _is_about_money(error) else _kind(error)
         headers = error.response.headers
         return kind(error.api_message or error.message, retry_after_seconds=asked_wait(headers, now=time.time()))

@@ -4,9 +4,10 @@ import pytest
 
 from tests.committing import committing
 from tests.factories import World, make_world
+from tests.standing_in import standin, standing_in
 from tests.surfaces.api.asking import Asker, agent_of, person_of
 
-__all__ = ["bot", "committing", "operator", "other", "world"]
+__all__ = ["admin", "bot", "committing", "operator", "other", "standin", "standing_in", "world"]
 
 
 @pytest.fixture
@@ -30,3 +31,9 @@ def bot(world: World) -> Asker:
 def operator(world: World) -> Asker:
     """The operator, by the console's session."""
     return person_of(world.operator_user)
+
+
+@pytest.fixture
+def admin(world: World) -> Asker:
+    """The admin, by the console's session."""
+    return person_of(world.admin_user)

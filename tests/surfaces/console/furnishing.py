@@ -28,6 +28,7 @@ from tests.factories import (
     make_switch,
 )
 from tests.governance.filled import refuse_once
+from tests.thinking import make_endpoint, make_price
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
 
 
@@ -54,6 +55,8 @@ def furnished(world: World) -> list[Model]:
         make_waiting_draft(world),
         make_escalation(world),
         make_send_rule(world),
+        make_endpoint(world),
+        make_price(world),
         make_profile(world),
         propose_patch(persona, actor=world.bot, text="Say sorry first."),
         propose_revision(

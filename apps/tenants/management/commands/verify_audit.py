@@ -2,24 +2,21 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connections, transaction
 
 from apps.governance.acting import acting
 from apps.governance.audit import Verified, verify
 from apps.governance.books import entries_beside, keep_check, linked_entries
-from apps.governance.database import role_name
 from apps.governance.errors import GovernanceError
 from apps.governance.receipts import mismatches, receipt_of
 from apps.tenants.identity import system_actor, tenant_named
+from apps.tenants.management.named import ALL, tenants_named
 
-ALL = "all"
 Anchors = Mapping[int, list[str]]
 
 
@@ -55,7 +52,7 @@ class Command(BaseCommand):
             return
         anchors = _anchors(options["anchor"])
         wrong = 0
-        for key, tenant_id in _tenants(options["tenant"]):
+        for key, tenant_id in tenants_named(options["tenant"]):
             verified = self._verified(key, tenant_id, anchors[key])
             wrong += len(verified.findings)
             head = json.dumps({"tenant": key, "position": verified.position, "sha256": verified.sha256})
@@ -100,22 +97,6 @@ class Command(BaseCommand):
             f" ({speed:,.0f} rows a second)."
         )
         return verified
-
-
-def _tenants(key: str) -> Iterator[tuple[str, int]]:
-    if key != ALL:
-        actor = tenant_named(key)
-        if actor is None:
-            raise CommandError(f"There is no tenant “{key}”.")
-        yield key, actor.tenant_id
-        return
-    if "owner" not in settings.DATABASES:
-        raise CommandError("Set DATABASE_OWNER_URL, or run it through `make manage`, or name one tenant by --tenant.")
-    with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:
-        cursor.execute("SELECT set_config('role', %s, true)", [role_name("crossing")])
-        cursor.execute("SELECT key, id FROM tenants_tenant ORDER BY id")
-        found = cursor.fetchall()
-    yield from found
 
 
 def _anchors(path: Path | None) -> Mapping[str, Anchors]:

@@ -1,0 +1,57 @@
+"""The model clients of one event loop: the installation's, and one for each endpoint that is in use, so many and no more."""
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from apps.llm.backend import AsyncBackend, NotAuthorised
+from apps.runtime.reach import Reached
+
+# Each keeps connections open; one that nobody asked for the longest time is let go.
+MOST = 100
+
+
+def nowhere_else(place: Reached) -> AsyncBackend:
+    """The installation's endpoint alone."""
+    raise NotAuthorised(f"Endpoint {place.endpoint_id} cannot be asked by this process.")
+
+
+@dataclass(slots=True)
+class _Lent:
+    backend: AsyncBackend
+    users: int = 0
+
+
+class Clients:
+    """Made when the first turn needs them, in the loop that uses them; why one cannot be made is that turn's to say."""
+
+    def __init__(
+        self, make: Callable[[], AsyncBackend], make_at: Callable[[Reached], AsyncBackend], most: int = MOST
+    ) -> None:
+        self._make, self._make_at, self._most = make, make_at, most
+        self._lent: OrderedDict[Reached | None, _Lent] = OrderedDict()
+
+    @asynccontextmanager
+    async def at(self, place: Reached | None) -> AsyncIterator[AsyncBackend]:
+        """The client of an endpoint, for one call. A key that was rotated is another client's."""
+        lent = self._lent.get(place)
+        if lent is None:
+            lent = self._lent[place] = _Lent(self._make_at(place) if place else self._make())
+        self._lent.move_to_end(place)
+        lent.users += 1
+        try:
+            yield lent.backend
+        finally:
+            lent.users -= 1
+            await self._let_go()
+
+    async def _let_go(self) -> None:
+        idle = [place for place, lent in self._lent.items() if place and not lent.users]
+        for place in idle[: max(0, len(self._lent) - self._most)]:
+            await self._lent.pop(place).backend.aclose()
+
+    async def aclose(self) -> None:
+        """Let go of every connection."""
+        while self._lent:
+            await self._lent.popitem()[1].backend.aclose()

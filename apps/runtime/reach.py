@@ -1,0 +1,68 @@
+"""Where a turn's model is reached, and what it costs there: as the claim brought it, with the key opened for this use alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from apps.llm.backend import NotAuthorised
+from apps.llm.prices import OwnRates, Rates
+from apps.tenants.sealing import CannotOpen, unseal
+
+# What CLAIM says of it, beside `agent`: the agent's own endpoint with its sealed key, and the tenant's prices as they hold now.
+TERMS: Final = """
+    'terms', json_build_object(
+        'endpoint', (SELECT json_build_object('id', endpoint.id, 'base_url', endpoint.base_url, 'sealed', secret.sealed)
+                       FROM tenants_endpoint AS endpoint
+                       LEFT JOIN tenants_sealedsecret AS secret
+                         ON secret.tenant_id = endpoint.tenant_id AND secret.id = endpoint.secret_id
+                      WHERE endpoint.tenant_id = agent.tenant_id AND endpoint.id = agent.endpoint_id),
+        'prices', (SELECT json_object_agg(price.model, json_build_array(
+                              price.input_micro_usd, price.output_micro_usd, price.cache_read_micro_usd,
+                              price.cache_write_5m_micro_usd, price.cache_write_1h_micro_usd))
+                     FROM (SELECT DISTINCT ON (model) * FROM tenants_modelprice
+                            WHERE tenant_id = %(tenant)s AND valid_from <= statement_timestamp()
+                            ORDER BY model, valid_from DESC) AS price))"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """An endpoint of a tenant's own. Its key is in nothing that is printed or logged."""
+
+    endpoint_id: int
+    base_url: str
+    api_key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Where and at what price a turn thinks. Without an endpoint it is the installation's."""
+
+    tenant_id: int = 0
+    endpoint: Mapping[str, Any] | None = field(default=None, repr=False)  # Any: a JSON object
+    rates: OwnRates = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any], tenant_id: int) -> "Terms":
+        """What the claim says."""
+        prices = told["prices"] or {}
+        return cls(tenant_id, told["endpoint"], {model: Rates.of_micro_usd(*rates) for model, rates in prices.items()})
+
+    @property
+    def reached(self) -> Reached | None:
+        """The tenant's own endpoint; raises NotAuthorised where its key cannot be opened."""
+        if self.endpoint is None:
+            return None
+        return reached(self.endpoint, self.tenant_id)
+
+
+NO_TERMS: Final = Terms()
+
+
+def reached(endpoint: Mapping[str, Any], tenant_id: int) -> Reached:
+    """An endpoint with its key open."""
+    sealed = endpoint["sealed"]
+    try:
+        api_key = unseal(sealed, tenant_id) if sealed else ""
+    except CannotOpen as refusal:
+        raise NotAuthorised(str(refusal)) from refusal
+    return Reached(int(endpoint["id"]), str(endpoint["base_url"]), api_key)

@@ -1,0 +1,74 @@
+"""One tiny call of an endpoint, to see whether it answers; asked by a person, outside every transaction."""
+
+import asyncio
+from dataclasses import dataclass
+from time import monotonic
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.llm.backend import BackendError, Reply, Request
+from apps.runtime.reach import Reached, reached
+from apps.tenants.endpoint_models import Endpoint
+from apps.tenants.endpoints import refuse_test
+from apps.tenants.identity import system_actor
+
+SECONDS = 20.0
+TOKENS = 16
+# Whatever answers may answer at length.
+CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came back, in one sentence; `code` is empty where a model answered."""
+
+    sentence: str
+    code: str = ""
+    model: str = ""
+    milliseconds: int = 0
+
+    @property
+    def answers(self) -> bool:
+        """Whether agents can think there."""
+        return not self.code
+
+
+def try_endpoint(endpoint_id: int, *, actor: Actor, model: str = "") -> Tried:
+    """Say hello to a model there. Nothing of it is kept but what whoever asked is told."""
+    endpoint = refuse_test(endpoint_id, actor=actor)
+    asked = model or settings.DEFAULT_MODEL
+    began = monotonic()
+    try:
+        reply = asyncio.run(_hello(_opened(endpoint), asked))
+    except BackendError as error:
+        return Tried(f"No answer: {str(error)[:CHARACTERS]}", error.code, asked)
+    return _told(reply, round(1000 * (monotonic() - began)))
+
+
+def _told(reply: Reply, milliseconds: int) -> Tried:
+    used = reply.usage.prompt_tokens + reply.usage.output_tokens
+    sentence = f"{reply.model[:80]} answered in {milliseconds} ms with {used} tokens ({reply.stop_reason.value})."
+    return Tried(sentence, "", reply.model[:80], milliseconds)
+
+
+def _opened(endpoint: Endpoint) -> Reached:
+    # People never read what is sealed; a worker does.
+    system = system_actor(endpoint.tenant_id, "endpoint test")
+    with acting(system):
+        found = Endpoint.objects.visible_to(system).filter(pk=endpoint.pk)
+        values = found.values("id", "base_url", "secret__sealed").get()
+    return reached({**values, "sealed": values["secret__sealed"]}, endpoint.tenant_id)
+
+
+async def _hello(place: Reached, model: str) -> Reply:
+    # Named, not imported: the vendor's SDK takes a second and a half, which no other page should wait for.
+    backend = import_string("apps.runtime.backends.engine_backend_at")(place)
+    request = Request(model, TOKENS, (), ({"role": "user", "content": "Say yes."},), timeout_seconds=SECONDS)
+    try:
+        reply: Reply = await backend.complete(request)
+    finally:
+        await backend.aclose()
+    return reply

@@ -1,0 +1,93 @@
+"""Acts on endpoints and prices. A key goes in and never comes out: what is read back is whether there is one."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.door import authorize, governed, take_values
+from apps.governance.errors import Invalid, NotVisible
+from apps.governance.policy import Act
+from apps.governance.refusals import noting
+from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
+from apps.tenants.sealing import forget, lay_down
+
+KEY_CHARACTERS = 500
+
+
+def create_endpoint(key: str, title: str, base_url: str, *, actor: Actor, api_key: str = "") -> Endpoint:
+    """Name an address that agents of the tenant may think at. None does until it is chosen for it."""
+    endpoint = Endpoint(tenant_id=actor.tenant_id, key=key, title=title, base_url=base_url)
+    with governed(Act.ENDPOINT_CREATE, endpoint, actor=actor) as row:
+        row.secret = _laid_down(api_key, actor)
+    return endpoint
+
+
+def amend_endpoint(endpoint: Endpoint, *, actor: Actor, read_at: int | None = None, **values: object) -> Endpoint:
+    """Change title or address, from the next turn on. A key never follows to another server: it is forgotten."""
+    forgotten: int | None = None
+    with acting(actor):
+        with governed(Act.ENDPOINT_AMEND, endpoint, actor=actor, read_at=read_at) as row:
+            origin = _origin(row.base_url)
+            take_values(row, Act.ENDPOINT_AMEND, values)
+            if origin != _origin(row.base_url):
+                forgotten, row.secret = row.secret_id, None
+        _forget(forgotten, actor)
+    return endpoint
+
+
+def rotate_endpoint_key(endpoint: Endpoint, *, actor: Actor, api_key: str, read_at: int | None = None) -> Endpoint:
+    """Put another key in the place of the present one, or with an empty one none. Turns under way end with the old one."""
+    with acting(actor):
+        with governed(Act.ENDPOINT_ROTATE_KEY, endpoint, actor=actor, read_at=read_at) as row:
+            before, row.secret = row.secret_id, _laid_down(api_key, actor)
+        _forget(before, actor)
+    return endpoint
+
+
+def refuse_test(endpoint_id: int, *, actor: Actor) -> Endpoint:
+    """The endpoint that is about to be tried, if this actor may try it; a try costs the tenant a few tokens."""
+    authorize(actor, Act.ENDPOINT_TEST, actor.tenant_id)
+    with noting(actor, Act.ENDPOINT_TEST), acting(actor):
+        endpoint = Endpoint.objects.visible_to(actor).filter(pk=endpoint_id).first()
+        if endpoint is None:
+            raise NotVisible("There is no such endpoint.")
+    return endpoint
+
+
+def set_price(
+    model: str, valid_from: datetime, rates: Mapping[str, int], *, actor: Actor, reason: str = ""
+) -> ModelPrice:
+    """Say what a model costs from a moment on. What was charged before stays as it was."""
+    price = ModelPrice(tenant_id=actor.tenant_id)
+    with governed(Act.PRICE_SET, price, actor=actor, reason=reason) as row:
+        take_values(row, Act.PRICE_SET, {"model": model, "valid_from": valid_from, **rates})
+    return price
+
+
+def withdraw_price(price: ModelPrice, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
+    """Let the price before it hold again, or the product's list. What was charged stays as it was."""
+    with governed(Act.PRICE_WITHDRAW, price, actor=actor, read_at=read_at, reason=reason, removes=True):
+        pass
+
+
+def _laid_down(api_key: str, actor: Actor) -> SealedSecret | None:
+    if not api_key:
+        return None
+    if len(api_key) > KEY_CHARACTERS or not api_key.isascii() or not api_key.isprintable() or " " in api_key:
+        raise Invalid(
+            f"This is no key: it is at most {KEY_CHARACTERS} visible ASCII characters without spaces.",
+            {"api_key": ["Copy the key anew."]},
+        )
+    return lay_down(api_key, actor=actor)
+
+
+def _forget(secret_id: int | None, actor: Actor) -> None:
+    if secret_id is not None:
+        forget(secret_id, actor=actor)
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

@@ -1,0 +1,40 @@
+"""Encrypt the keys of endpoints anew, so that an old one of SEALING_KEYS can go."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.governance.acting import acting
+from apps.governance.errors import GovernanceError
+from apps.tenants.identity import system_actor
+from apps.tenants.management.named import ALL, tenants_named
+from apps.tenants.sealing import reseal_all
+
+
+class Command(BaseCommand):
+    """Each key is opened by whichever of SEALING_KEYS fits, and closed by the first. It is shown nowhere."""
+
+    help = "Encrypt every stored key under the first of SEALING_KEYS; afterwards the others may be removed."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whose keys."""
+        parser.add_argument("--tenant", default=ALL, metavar="KEY", help="The tenant's key; all tenants by default.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print one line for each tenant that has keys; fail if one could not be opened."""
+        del args
+        lost = 0
+        try:
+            for key, tenant_id in tenants_named(options["tenant"]):
+                lost += self._reseal(key, tenant_id)
+        except GovernanceError as refusal:
+            raise CommandError(str(refusal)) from refusal
+        if lost:
+            raise CommandError(f"{lost} keys are opened by none of SEALING_KEYS. Enter them anew in the console.")
+
+    def _reseal(self, key: str, tenant_id: int) -> int:
+        with acting(system_actor(tenant_id)):
+            done, lost = reseal_all(tenant_id)
+        if done or lost:
+            self.stdout.write(f"{key}: {done} keys encrypted anew, {lost} that nothing opens.")
+        return lost

@@ -1,0 +1,137 @@
+"""The guarded client over real sockets: what a name resolves to decides, and nobody is followed elsewhere."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+
+from apps.llm.anthropic.async_client import guarded_backend_at
+from apps.llm.backend import ConnectionLost, EndpointRefused, NotAuthorised, Reply
+from apps.llm.standin.running import running_standin
+from apps.runtime.clients import Clients, nowhere_else
+from apps.runtime.reach import Reached
+from tests.rules.looping import HELLO
+from tests.rules.standin_http import requests_of
+
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+REDIRECT = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n"
+
+
+def asked(url: str, allowed: Any = ()) -> Reply:  # Any: networks of either version
+    async def ask() -> Reply:
+        backend = guarded_backend_at("a-key", url, connections=5, allowed=allowed)
+        try:
+            return await backend.complete(HELLO)
+        finally:
+            await backend.aclose()
+
+    return asyncio.run(ask())
+
+
+def test_an_allowed_network_is_reached() -> None:
+    with running_standin() as url:
+        assert asked(url, LOOPBACK).text == "Hello. How can I help you?"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]"])
+def test_no_spelling_of_an_inner_host_opens_a_socket(host: str) -> None:
+    with running_standin() as url:
+        with pytest.raises((EndpointRefused, ConnectionLost)):
+            asked(f"http://{host}:{url.rpartition(':')[2]}")
+        assert requests_of(url) == []
+
+
+def test_a_name_that_resolves_to_an_inner_address_is_refused_where_the_socket_is_opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def resolved(*_: object, **__: object) -> list[Any]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.7", 80))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    with pytest.raises(EndpointRefused):
+        asked("http://models.example")
+
+
+def test_a_proxy_of_the_machine_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running_standin() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+        monkeypatch.setenv("ALL_PROXY", proxy)
+        with pytest.raises((ConnectionLost, EndpointRefused)):
+            asked("http://127.0.0.1:9", LOOPBACK)
+        assert requests_of(proxy) == []
+
+
+def test_a_redirect_is_not_followed() -> None:
+    async def redirecting() -> None:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(REDIRECT)
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(answer, "127.0.0.1")
+        port = server.sockets[0].getsockname()[1]
+        backend = guarded_backend_at("a-key", f"http://127.0.0.1:{port}", connections=1, allowed=LOOPBACK)
+        async with server:
+            with pytest.raises(EndpointRefused, match="redirect"):
+                await backend.complete(HELLO)
+        await backend.aclose()
+
+    asyncio.run(redirecting())
+
+
+class Noted:
+    """A client that says when it is closed."""
+
+    def __init__(self, place: Reached | None, closed: list[int]) -> None:
+        self.place, self.closed = place, closed
+
+    async def complete(self, request: Any, listener: Any = None) -> Reply:  # Any: not asked
+        raise ConnectionLost(f"Nobody asks here: {request} {listener}")
+
+    async def aclose(self) -> None:
+        self.closed.append(self.place.endpoint_id if self.place else 0)
+
+
+def on_loop(work: Callable[[Clients], Awaitable[None]], closed: list[int], most: int) -> None:
+    async def run() -> None:
+        clients = Clients(lambda: Noted(None, closed), lambda place: Noted(place, closed), most=most)
+        await work(clients)
+        await clients.aclose()
+
+    asyncio.run(run())
+
+
+def place(number: int, key: str = "k") -> Reached:
+    return Reached(number, f"https://{number}.example", key)
+
+
+def test_each_endpoint_has_one_client_and_only_so_many_idle_ones_are_kept() -> None:
+    closed: list[int] = []
+
+    async def work(clients: Clients) -> None:
+        async with clients.at(place(1)) as first, clients.at(None) as house:
+            async with clients.at(place(2)), clients.at(place(1)) as again:
+                assert first is again
+                assert house is not first
+            assert closed == [2]
+            async with clients.at(place(1, "rotated")) as other:
+                assert other is not first
+        async with clients.at(place(3)):
+            pass
+
+    on_loop(work, closed, most=2)
+    assert sorted(closed) == [0, 1, 1, 2, 3]
+
+
+def test_a_process_that_knows_no_other_endpoints_says_so() -> None:
+    async def work() -> None:
+        clients = Clients(lambda: Noted(None, []), nowhere_else)
+        with pytest.raises(NotAuthorised):
+            async with clients.at(place(1)):
+                pass
+
+    asyncio.run(work())
