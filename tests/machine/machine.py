@@ -22,6 +22,7 @@ from tests.machine.deeds import DEEDS
 from tests.machine.observer import Observer
 from tests.machine.on_proposals import PROPOSALS
 from tests.machine.stage import WHO, NothingToDo, Side, set_stage
+from tests.machine.waiting import lay_aside_a_persona, lay_out
 
 ACTS = st.sampled_from([act.value for act in DEEDS])
 ACTS_OF_AGENTS = st.sampled_from([act.value for act in DEEDS if Role.AGENT in POLICY[act].allowed])
@@ -60,7 +61,9 @@ class Governance(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.sides: tuple[Side, Side] = set_stage()
+        lay_aside_a_persona(self.sides[0])
         for side in self.sides:
+            lay_out(side)
             make_checkpoint("Beginning", actor=side.world.operator)
         self.observer = Observer(self.connection, [side.tenant_id for side in self.sides])
         self.seen: Seen = look(self.observer)

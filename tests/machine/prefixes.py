@@ -24,6 +24,8 @@ _NOUNS: Final = {
     "tenants.agent": "agent",
     "tenants.invokableagent": "invokable",
 }
+# Prose of people beside words that an agent may have written since: a block's label above its fenced body.
+_APART: Final = {("memory.memoryblock", "label")}
 Standing = Sequence[tuple[Key, Approved]]
 
 
@@ -80,7 +82,7 @@ def _owners(
     people = observer.people(tenant_id)
     rows = {key for key, _ in here}
     for source in sorted({owner for segment in prose if (owner := segment.source)}, key=str):
-        if Key(source.record_type, source.record_id) not in rows:
+        if Key(source.record_type, source.record_id) not in rows and (source.record_type, source.field) not in _APART:
             yield f"{source.record_type} {source.record_id} stands as prose and is not approved for this agent"
         if not (_person(source.approver, people) or _is_of_people(source)):
             yield f"{source.record_type} {source.record_id} stands as prose with the approver “{source.approver}”"
