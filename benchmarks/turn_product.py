@@ -9,6 +9,8 @@ from typing import Any
 import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+# A hundred turns of one conversation within minutes are no loop here.
+os.environ["LOOP_TURNS"] = "0"
 django.setup()
 
 from django.conf import settings  # noqa: E402  # settings stand before models

@@ -37,6 +37,7 @@ class Environment(BaseSettings):
     turns_in_flight: int = Field(default=500, ge=0, le=10_000)
     turn_database_threads: int = Field(default=6, ge=2, le=64)
     turn_drain_seconds: int = Field(default=30, ge=0)
+    loop_turns: int = Field(default=20, ge=0)
     sweep_interval_seconds: float = Field(default=5.0, gt=0)
     attachments_dir: Path = HOME / "attachments"
     attachment_bytes: int = Field(default=5_000_000, ge=1)

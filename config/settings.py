@@ -272,6 +272,7 @@ TURN_DEADLINE_SECONDS = ENV.turn_deadline_seconds
 TURNS_IN_FLIGHT = ENV.turns_in_flight
 TURN_DATABASE_THREADS = ENV.turn_database_threads
 TURN_DRAIN_SECONDS = ENV.turn_drain_seconds
+LOOP_TURNS = ENV.loop_turns
 SWEEP_INTERVAL_SECONDS = ENV.sweep_interval_seconds
 
 LOGGING = {

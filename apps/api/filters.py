@@ -2,7 +2,7 @@
 
 from django import forms
 from django_filters import FilterSet  # type: ignore[import-untyped]  # django-filter ships no types
-from django_filters.filters import BooleanFilter, CharFilter, ChoiceFilter, Filter  # type: ignore[import-untyped]  # the same
+from django_filters.filters import BooleanFilter, CharFilter, ChoiceFilter, DateFilter, Filter  # type: ignore[import-untyped]  # the same
 from django_filters.rest_framework import DjangoFilterBackend  # type: ignore[import-untyped]  # the same
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
@@ -12,6 +12,7 @@ __all__ = [
     "BooleanFilter",
     "CharFilter",
     "ChoiceFilter",
+    "DateFilter",
     "DjangoFilterBackend",
     "FilterSet",
     "IdFilter",

@@ -29,6 +29,7 @@ from apps.api.restoring import RestoreView
 from apps.api.send_rules import SendRuleView
 from apps.api.sessions import SessionView
 from apps.api.skills import SkillView
+from apps.api.spend import SpendView
 from apps.api.standing_rules import RuleView
 from apps.api.switches import SwitchView
 from apps.api.versions import Versioned
@@ -56,6 +57,7 @@ router.register("sessions", SessionView, "session")
 router.register("proposals", ProposalView, "proposal")
 router.register("switches", SwitchView, "switch")
 router.register("members", MemberView, "member")
+router.register("spend", SpendView, "spend")
 router.register("extractions", ExtractionView, "extraction")
 router.register("changes", ChangeView, "change")
 router.register("refusals", RefusalView, "refusal")

@@ -116,6 +116,7 @@ class AgentAdmin(GovernedAdmin):
         "session_idle_seconds",
         "max_session_age_seconds",
         "max_steps",
+        "turn_budget_micro_usd",
     )
     change_form_template = "console/agent.html"
     edit_label = "Edit how it runs"

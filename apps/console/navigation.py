@@ -48,6 +48,7 @@ GROUPS = (
             Place("Conversations", "forum", "conversations_conversation_changelist"),
             Place("Extractions", "school", "learning_extraction_changelist"),
             Place("Sessions", "data_object", "runtime_session_changelist"),
+            Place("Spend", "payments", "runtime_spend_changelist"),
             Place("Changes", "history", "governance_changerecord_changelist"),
             Place("Refused attempts", "block", "governance_refusal_changelist"),
             Place("Verifications", "verified", "governance_auditcheck_changelist"),

@@ -20,8 +20,9 @@ class SettingsAdmin(GovernedAdmin):
     fields = (
         *("timezone", "ai_disclosure", "slot_order", "memory_review"),
         *("high_risk_reviewers", "proposal_days", "max_open_proposals"),
+        "day_budget_micro_usd",
     )
     change_form_template = "console/settings.html"
     edit_label = "Change the settings"
-    saved = "Saved. The time zone and the review of memory hold from the next message on, the rest from the next session on."
+    saved = "Saved. Time zone, budget and review of memory hold from the next message on, the rest from the next session on."
     amends = (Amendment(Act.SETTINGS_AMEND, _amend),)

@@ -45,6 +45,7 @@ from apps.console.send_rules import SendRuleAdmin
 from apps.console.sessions import SessionAdmin
 from apps.console.settings import SettingsAdmin
 from apps.console.skills import SkillAdmin
+from apps.console.spend import SpendAdmin
 from apps.console.standing_rules import RuleAdmin
 from apps.console.switches import SwitchAdmin, switches_on
 from apps.console.tenants import VisitAdmin, leave_tenant, switch_tenant
@@ -55,7 +56,7 @@ from apps.learning.models import Extraction
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.restoration.models import Checkpoint
-from apps.runtime.models import Session
+from apps.runtime.models import Session, Spend
 from apps.skills.models import Skill
 from apps.switches.models import Switch
 from apps.tenants.grant_models import AgentGrants, MemberLimit
@@ -100,6 +101,7 @@ PAGES = {
     SendRule: SendRuleAdmin,
     Session: SessionAdmin,
     Skill: SkillAdmin,
+    Spend: SpendAdmin,
     TenantSettings: SettingsAdmin,
     StaffVisit: VisitAdmin,
     StandingRule: RuleAdmin,

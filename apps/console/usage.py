@@ -33,7 +33,12 @@ class Usage:
         """US dollars, said to be incomplete where a model has no price."""
         if self.calls and self.unpriced == self.calls:
             return "no price known"
-        return f"${self.cost_micro_usd / 1_000_000:.4f}" + (" and more" if self.unpriced else "")
+        return dollars(self.cost_micro_usd) + (" and more" if self.unpriced else "")
+
+
+def dollars(micro_usd: int) -> str:
+    """Millionths of a US dollar as people read them."""
+    return f"${micro_usd / 1_000_000:.4f}"
 
 
 def total(calls: Iterable[ModelCall]) -> Usage:

@@ -44,7 +44,7 @@ _BLOCK = ("agent", "label", "body", "read_only", "pinned")
 _AGENT_RUNS = (
     *("title", "model", "contract", "learns", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
     *("flavour", "context_tier", "skill_index", "tells_time", "send_mode", "burst_seconds", "while_thinking"),
-    *("endpoint", "fallback_model"),
+    *("endpoint", "fallback_model", "turn_budget_micro_usd"),
 )
 _PRICES = (
     *("input_micro_usd", "output_micro_usd"),
@@ -168,7 +168,9 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.TENANT_ENTER: Rule(_STAFF, does=Does.MAKES, on="visit"),
         Act.TENANT_LEAVE: Rule(_STAFF, stamps=("left_at",), on="visit"),
         Act.SETTINGS_AMEND: Rule(
-            _ADMIN, ("timezone", "ai_disclosure", "slot_order", "memory_review", *_REVIEW_TERMS), risk=Risk.HIGH
+            _ADMIN,
+            ("timezone", "ai_disclosure", "slot_order", "memory_review", "day_budget_micro_usd", *_REVIEW_TERMS),
+            risk=Risk.HIGH,
         ),
         Act.AGENT_CREATE: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
         Act.AGENT_AMEND: Rule(_ADMIN, _AGENT_RUNS),

@@ -71,6 +71,15 @@ def with_marks(request: Request, marks: Sequence[CacheLifetime | None]) -> Reque
     )
 
 
+def with_note(request: Request, text: str) -> Request:
+    """The request with a text behind all else that its last message says, if that is a user's."""
+    *before, last = request.messages
+    if last["role"] != "user":
+        return request
+    note: JsonObject = {"type": "text", "text": text}
+    return replace(request, messages=(*before, {**last, "content": [*content_blocks(last), note]}))
+
+
 def _places(messages: Sequence[JsonObject]) -> Iterator[tuple[int, int]]:
     for message_index, message in enumerate(messages):
         for block_index in range(len(content_blocks(message))):

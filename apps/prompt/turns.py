@@ -21,6 +21,7 @@ from apps.prompt.wording import (
     DELEGATED_RELAY,
     DELIVERIES,
     EXAMPLES_LEAD,
+    LAST_STEP,
     LEARNING_LEAD,
     LINE_CARD,
     OFF_THE_RECORD,
@@ -55,6 +56,11 @@ class Turned:
     @property
     def text(self) -> str:
         return self.part.text
+
+
+def last_step() -> str:
+    """What a model is told behind everything else, when no call of a tool can follow (R125)."""
+    return f"{SYSTEM_LINE}\n{LAST_STEP}"
 
 
 def user_turn(given: TurnInput) -> Turned:

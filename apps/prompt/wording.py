@@ -128,4 +128,8 @@ ESCALATION_ANSWERED: Final = (
     "A colleague answers a question that you handed over ({reason}). Tell the customer in your own words, and add nothing "
     "that it does not say:"
 )
+LAST_STEP: Final = (
+    "This is your last step in this turn, and no tool can be called any more. Answer the customer now, from what you know by "
+    "now. Say plainly what you could not find out or get done, and promise nothing that nobody has begun."
+)
 CUT_EVENT: Final = "(The text above was cut after {characters} characters.)"

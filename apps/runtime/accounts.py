@@ -8,9 +8,9 @@ from decimal import Decimal
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.llm.backend import CacheLifetime, JsonObject, Reply
+from apps.llm.backend import CacheLifetime, JsonObject, Reply, Usage
 from apps.llm.caching import LIFETIME_SECONDS, Bill, Prefix, Settled, prefixes, settle_prefixes
-from apps.llm.prices import OwnRates, Rates, cache_rules, price_of
+from apps.llm.prices import OwnRates, Rates, cache_rules, cost_micro_usd, price_of
 from apps.prompt.breakpoints import Expectation, Piece, Plan, Reach, Reuse, plan_marks, reuse_at
 from apps.runtime.brought import Told
 from apps.runtime.earlier import Before, Earlier, earlier_calls
@@ -100,6 +100,12 @@ class Account:
         along = tuple(replace(prefix, mark=mark) for prefix, mark in zip(along, plan.marks, strict=True))
         settled = settle_prefixes(along, cached=earlier.cached, rules=rules, now=now.timestamp())
         return Planned(blocks, along, plan, settled, tuple(messages), requested_at=now)
+
+    def price(self, planned: Planned) -> int:
+        """What the prompt should cost in micro-dollars, without the reply; 0 where no price is known."""
+        bill = planned.expected
+        usage = Usage(bill.uncached, 0, bill.read, bill.written_5m, bill.written_1h)
+        return cost_micro_usd(self.model, usage, self.rates) or 0
 
     def keep(self, planned: Planned, reply: Reply) -> None:
         """The response began, so what the call wrote can be read from now on."""

@@ -19,7 +19,6 @@ STOPPED_AT_SAME_CALL = 5
 SAME_CALL_REFUSAL = "You made this very call before, with this result. Do something else, or answer."
 
 LONGEST_WAY_BETWEEN_AGENTS = 3
-TURNS_IN_LOOP_WINDOW = 20
 LOOP_WINDOW = timedelta(minutes=10)
 
 
@@ -119,6 +118,49 @@ def money_left(
     return MoneyLeft(left)
 
 
+class DaySpent(Exception):
+    """The tenant's money of the day is gone; what waits is answered on the next day, or once somebody gives more."""
+
+    code = "day_budget_spent"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The budget of the day is spent. This is answered tomorrow, or soon after the budget is raised."
+        )
+
+
+@dataclass(slots=True)
+class Money:
+    """What a turn has spent, and what it and its tenant's day have left; kept from call to call."""
+
+    turn_cost: int = 0
+    turn_budget: int | None = None
+    day_left: int | None = None
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether anybody set a budget."""
+        return self.turn_budget is not None or self.day_left is not None
+
+    def pay(self, cost: int | None) -> None:
+        """A call was answered; one without a known price cannot be counted."""
+        self.turn_cost += cost or 0
+        if self.day_left is not None:
+            self.day_left -= cost or 0
+
+    def is_last(self, estimate: int) -> bool:
+        """Whether a call of this price is the last that can be paid. Raises `DaySpent` where not even that one can.
+
+        A turn's own budget pays for a last reply even where it is spent: it is overrun by less than a call.
+        """
+        if self._left(estimate).spent is Purse.DAY:
+            raise DaySpent
+        return self._left(2 * estimate).spent is not None
+
+    def _left(self, estimate: int) -> MoneyLeft:
+        return money_left(self.turn_cost, self.turn_budget, 0, self.day_left, estimate)
+
+
 class Loop(StrEnum):
     """How agents that answer each other were noticed."""
 
@@ -126,11 +168,12 @@ class Loop(StrEnum):
     TURNS = "turns"
 
 
-def loop_of(hops: int, turns_lately: int) -> Loop | None:
+def loop_of(hops: int, turns_lately: int, most_turns: int) -> Loop | None:
     """Why nobody answers any more: a message passed between agents too often, or a conversation too busy for people.
 
-    `turns_lately` are the turns of this conversation that began within the last `LOOP_WINDOW`, this one included.
+    `turns_lately` are the turns of this conversation that began within the last `LOOP_WINDOW`, this one included, and
+    `most_turns` as many as there may be; 0 means any number.
     """
     if hops >= LONGEST_WAY_BETWEEN_AGENTS:
         return Loop.HOPS
-    return Loop.TURNS if turns_lately > TURNS_IN_LOOP_WINDOW else None
+    return Loop.TURNS if 0 < most_turns < turns_lately else None

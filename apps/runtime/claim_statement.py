@@ -7,6 +7,7 @@ writes the conversation's own rows from then on.
 from typing import Final
 
 from apps.runtime.reach import TERMS
+from apps.runtime.spend_statements import CLAIMED
 from apps.tenants.identity import SAID
 
 # A turn whose lease ran out goes on, if only to its end where a colleague answers by now; otherwise what waits and is due
@@ -22,9 +23,9 @@ WITH thread AS (
     UPDATE runtime_turn AS turn SET fence = turn.fence + 1, attempts = turn.attempts + 1,
            crashes = turn.crashes + CASE WHEN turn.is_released THEN 0 ELSE 1 END, is_released = false,
            lease_until = statement_timestamp() + %(lease)s, asked_at = statement_timestamp(),
-           -- A turn that an operator held has not grown old by itself.
+           -- A turn that an operator or the day's budget held has not grown old by itself.
            deadline_at = turn.deadline_at
-               + CASE WHEN turn.failure_code = %(stopped)s THEN statement_timestamp() - turn.lease_until ELSE interval '0' END
+               + CASE WHEN turn.failure_code = ANY(%(stopped)s) THEN statement_timestamp() - turn.lease_until ELSE interval '0' END
       FROM thread
      WHERE turn.tenant_id = thread.tenant_id AND turn.conversation_id = thread.id AND turn.status = 'running'
        AND turn.lease_until <= statement_timestamp() AND turn.run_at <= statement_timestamp()
@@ -155,7 +156,7 @@ SELECT json_build_object(
                    SELECT * FROM taken UNION ALL
                    SELECT * FROM conversations_inboundevent AS earlier
                     WHERE earlier.tenant_id = claimed.tenant_id AND earlier.turn_id = claimed.id) AS event),
-    {_KEPT},{_STANDING},{_HISTORY},{TERMS},{_EARLIER})::text
+    {_KEPT},{_STANDING},{_HISTORY},{TERMS},{_EARLIER},{CLAIMED})::text
   FROM claimed
   JOIN conversations_conversation AS thread ON thread.tenant_id = claimed.tenant_id AND thread.id = claimed.conversation_id
   JOIN tenants_agent AS agent ON agent.tenant_id = thread.tenant_id AND agent.id = thread.agent_id

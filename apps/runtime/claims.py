@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from apps.governance.actors import Actor, Role
 from apps.llm.backend import JsonObject
 from apps.prompt.segments import Part
 from apps.runtime.brought import Brought, Told, row_of
+from apps.runtime.budgets import LOOP_WINDOW, DaySpent, Money
 from apps.runtime.claim_statement import CLAIM
 from apps.runtime.earlier import OTHERS_CALLS, OWN_TURNS
 from apps.runtime.kept_parts import KEPT
@@ -43,6 +44,8 @@ class Claim:
     kept: tuple[KeptStep, ...] = ()
     asked: JsonObject | None = None
     terms: Terms = NO_TERMS
+    money: Money = field(default_factory=Money)
+    turns_lately: int = 1
 
     @property
     def agent(self) -> Agent:
@@ -66,7 +69,7 @@ def claim(conversation_id: int, *, actor: Actor) -> Claim | None:
         "conversation": conversation_id,
         "only": settings.AGENT_KEY,
         "stops": list(ANSWERING),
-        "stopped": Stopped.code,
+        "stopped": [Stopped.code, DaySpent.code],
         "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS),
         "patience": PATIENCE,
         "known": list(known),
@@ -75,6 +78,7 @@ def claim(conversation_id: int, *, actor: Actor) -> Claim | None:
         "others_calls": OTHERS_CALLS,
         "role": Role.AGENT.value,
         "tenant": actor.tenant_id,
+        "loop_window": LOOP_WINDOW,
         **PLACES,
     }
     rows = one_shot(actor, CLAIM, given)
@@ -96,6 +100,8 @@ def _claimed(told: Told, known: dict[str, Part]) -> Claim:
         _kept(calls, told["tools"] or ()),
         next((call["asked"] for call in calls if call["asked"]), None),
         Terms.of(told["terms"], conversation.tenant_id),
+        Money(told["turn_cost"], conversation.agent.turn_budget_micro_usd, told["day_left"]),
+        told["other_turns"] + 1,
     )
 
 

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from functools import partial
 
 from apps.llm.backend import Backend, NotAuthorised
+from apps.runtime.moves import AskModel, Over
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
 from apps.runtime.reach import Reached
-from apps.runtime.turn import AskModel, Over, Turning, begin
+from apps.runtime.turn import Turning, begin
 
 Places = Callable[[Reached], Backend]
 

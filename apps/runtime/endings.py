@@ -9,7 +9,7 @@ from apps.conversations.rules import ToolCall
 from apps.desk.actions import make_draft, open_escalation
 from apps.desk.models import Escalation, SendRule
 from apps.desk.rules import Fact, Grounding, Sending, grounding_of, mode_of
-from apps.governance.acting import acting
+from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting
 from apps.llm.backend import Json, JsonObject
@@ -18,9 +18,12 @@ from apps.prompt.lines import lines_of
 from apps.prompt.segments import Assembled
 from apps.prompt.tool_names import HOUSE
 from apps.prompt.values import SendMode, Slot
+from apps.runtime.budgets import DaySpent
 from apps.runtime.claims import Claim
-from apps.runtime.journal import REPLIED, Asked, Closed, Ending, close, hold
+from apps.runtime.journal import REPLIED, Asked, Closed, Ending, close, end_call, hold, postpone
 from apps.runtime.models import Turn
+from apps.runtime.outside import Outcome
+from apps.runtime.spend_statements import TELL
 from apps.runtime.steps import Step, skills_read
 from apps.runtime.stops import ANSWERING, SENDING, Stopped, is_answering_paused, is_sending_paused, is_taken_over
 from apps.switches.actions import throw_switch
@@ -33,11 +36,16 @@ TAKEN_OVER: Final = Ending(
     Turn.Status.CANCELLED, Turn.Outcome.SILENT, "taken_over", "A colleague took the conversation in hand."
 )
 
+# A budget may be raised, or a day begin, at any time.
+LOOK_AGAIN_SECONDS = 15 * 60
+
 # Why a person is asked where a turn ends without a reply; what is not named here, the agent cannot do.
 REASONS: Final = {
     "refusal": Escalation.Reason.POLICY,
     "steps_spent": Escalation.Reason.BUDGET,
+    "money_spent": Escalation.Reason.BUDGET,
     "calls_repeated": Escalation.Reason.BUDGET,
+    "answers_itself": Escalation.Reason.BUDGET,
     "empty_reply": Escalation.Reason.MISSING_KNOWLEDGE,
     "attempts_spent": Escalation.Reason.MODEL_UNAVAILABLE,
     "bad_request": Escalation.Reason.MODEL_UNAVAILABLE,
@@ -151,6 +159,28 @@ def pause_for_money(claimed: Claim, *, actor: Actor) -> None:
     with suppress(Conflicting):
         throw_switch(Switch.Kind.PAUSE_AGENT, actor=actor, reason=reason, agent_id=agent.pk)
     escalate(claimed, Escalation.Reason.BUDGET, "The model's account has reached its spending limit.", actor=actor)
+
+
+def wait_for_money(claimed: Claim, spent: DaySpent, *, actor: Actor) -> None:
+    """The tenant's day is paid for: look again later, until there is money. A person is asked once a day for each agent."""
+    turn, agent = claimed.turn, claimed.agent
+    with acting(actor):
+        hold(turn)
+        if one_shot(actor, TELL, {"agent": agent.pk}):
+            question = (
+                "The budget of the day is spent. Customers are answered tomorrow, or once you raise it in the settings."
+            )
+            escalate(claimed, Escalation.Reason.BUDGET, question, actor=actor)
+        postpone(turn, spent.code, str(spent), LOOK_AGAIN_SECONDS, turn.tries, actor=actor)
+
+
+def settle_call(claimed: Claim, place: tuple[int, int], outcome: Outcome, name: str, *, actor: Actor) -> None:
+    """Write what came of an outside call; where nobody can tell, a person is asked in the same commit."""
+    with acting(actor):
+        end_call(claimed.turn, *place, outcome, actor=actor)
+        if outcome.is_unknown:
+            question = f"It is not known whether {name} happened. Look, and tell the customer."
+            escalate(claimed, Escalation.Reason.UNKNOWN_OUTCOME, question, actor=actor)
 
 
 def escalate(claimed: Claim, reason: Escalation.Reason, question: str, *, actor: Actor) -> None:

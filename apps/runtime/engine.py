@@ -20,9 +20,10 @@ from apps.llm.backend import AsyncBackend
 from apps.runtime.beating import Holding, beat_all, interrupted
 from apps.runtime.clients import Clients, nowhere_else
 from apps.runtime.fairness import Fair
+from apps.runtime.moves import AskModel, Over
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
 from apps.runtime.reach import Reached
-from apps.runtime.turn import AskModel, Over, Turning, begin
+from apps.runtime.turn import Turning, begin
 from apps.tenants.due import due_work
 
 logger = logging.getLogger(__name__)

@@ -29,6 +29,17 @@ class CallNotes:
     ledger: JsonObject
 
 
+def priced(reply: Reply, rates: OwnRates = NO_RATES) -> int | None:
+    """What a call cost; the stand-in costs nothing, and what a model without a price costs is not known."""
+    return None if reply.stand_in else cost_micro_usd(reply.model, reply.usage, rates)
+
+
+def cost_of(calls: Sequence[JsonObject]) -> int:
+    """What some entries of calls cost together, as far as that is known."""
+    costs = (call["cost_micro_usd"] for call in calls)
+    return sum(cost for cost in costs if isinstance(cost, int))
+
+
 def call_row(
     said: Said, reply: Reply, notes: CallNotes, asked: Mapping[str, object] | None, rates: OwnRates = NO_RATES
 ) -> JsonObject:
@@ -41,7 +52,7 @@ def call_row(
         "model": reply.model,
         "stand_in": reply.stand_in,
         "stop_reason": said.stop_reason,
-        "cost_micro_usd": None if reply.stand_in else cost_micro_usd(reply.model, reply.usage, rates),
+        "cost_micro_usd": priced(reply, rates),
         **asdict(reply.usage),
         **asdict(notes),
         "requested_at": notes.requested_at.isoformat(),

@@ -15,7 +15,7 @@ from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
 from apps.llm.backend import Json, JsonObject
 from apps.runtime.claims import Claim
-from apps.runtime.entries import message_rows
+from apps.runtime.entries import cost_of, message_rows
 from apps.runtime.models import Session, ToolStep, Turn
 from apps.runtime.outside import LOST, Outcome
 from apps.runtime.rules import RESTARTS_PER_TURN
@@ -72,10 +72,11 @@ class SaidMore(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a write found: whether the turn may go on, and whether the customer has said more."""
+    """What a write found: whether the turn may go on, whether the customer has said more, and what money the day has left."""
 
     may_go_on: bool
     said_more: bool
+    day_left: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +119,8 @@ def keep(
     rows = one_shot(actor, KEEP, given)
     if not rows:
         raise FenceLost(turn)
-    [(may_go_on, said_more)] = rows
-    return Standing(may_go_on, said_more)
+    [(may_go_on, said_more, day_left)] = rows
+    return Standing(may_go_on, said_more, None if day_left is None else day_left - cost_of(calls))
 
 
 def restart(turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject], *, actor: Actor) -> Standing:

@@ -1,17 +1,27 @@
 """What a turn has said and heard so far, and the request that follows from it. Nothing is sent from here."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from apps.llm.backend import Json, JsonObject, Reply, Request, StopReason, SystemBlock, TimedOut
-from apps.llm.blocks import with_marks
+from apps.llm.blocks import with_marks, with_note
+from apps.prompt.turns import last_step
 from apps.runtime.accounts import Account, Planned
 from apps.runtime.brought import History
+from apps.runtime.budgets import Money
 from apps.runtime.rules import opening_turn
 from apps.runtime.steps import Said, Step, canonical_object, storable_text
 
 MAX_REPLY_TOKENS = 2048
 CALL_SECONDS = 60.0
+
+
+STEPS_SPENT = "steps_spent"
+MONEY_SPENT = "money_spent"
+_GAVE_NO_ANSWER = {
+    STEPS_SPENT: "The model still called tools after {steps} steps.",
+    MONEY_SPENT: "The model still called tools when the money was spent.",
+}
 
 
 class TurnFailed(Exception):
@@ -33,6 +43,9 @@ class Loop:
     messages: list[JsonObject] = field(default_factory=list)
     planned: Planned | None = None
     started: float = field(default_factory=monotonic)
+    money: Money = field(default_factory=Money)
+    # Why no call may follow the one that was asked last; blank while one may.
+    last_because: str = ""
 
     def open(self, history: History, asked: JsonObject) -> None:
         """Begin behind the history. Its window moves before a turn, never inside it, so that its calls share one prefix."""
@@ -53,11 +66,12 @@ class Loop:
     def request(self) -> Request:
         """The next call of the model. Raises TurnFailed or TimedOut where none may follow."""
         if self.asking > self.max_steps:
-            raise TurnFailed("steps_spent", f"The model still called tools after {self.max_steps} steps.")
+            raise TurnFailed(STEPS_SPENT, _GAVE_NO_ANSWER[STEPS_SPENT].format(steps=self.max_steps))
         left = self.deadline_seconds - (monotonic() - self.started)
         if left <= 0:
             raise TimedOut(f"The turn took longer than {self.deadline_seconds:.0f} seconds.")
         planned = self.planned = self.account.plan(self.messages)
+        self.last_because = self._last_because(planned)
         frozen = self.account.frozen
         request = Request(
             model=self.account.model,
@@ -67,12 +81,27 @@ class Loop:
             tools=frozen.definitions,
             timeout_seconds=min(CALL_SECONDS, left),
         )
-        return with_marks(request, planned.plan.marks)
+        marked = with_marks(request, planned.plan.marks)
+        # Behind every mark, and gone with the turn: what is replayed later is what the customer and the tools said.
+        return with_note(marked, last_step()) if self.last_because else marked
+
+    def _last_because(self, planned: Planned) -> str:
+        if self.money.is_limited and self.money.is_last(self.account.price(planned)):
+            return MONEY_SPENT
+        return STEPS_SPENT if self.asking == self.max_steps else ""
 
     def heard(self, reply: Reply) -> Said:
-        """The reply as it is kept and sent back."""
+        """The reply as it is kept and sent back. Of a last one only the words count, since no tool is called any more."""
+        goes_on = reply.stop_reason in {StopReason.TOOL_USE, StopReason.PAUSE_TURN}
+        if self.last_because and goes_on and reply.text.strip():
+            reply = replace(reply, stop_reason=StopReason.END_TURN)
         said = canonical_object({"role": "assistant", "content": _answerable(reply)})
         return Said(self.asking, storable_text(reply.text), said, reply.stop_reason.value)
+
+    def refuse_another(self) -> None:
+        """Raise TurnFailed where the model was told to answer, and called tools instead."""
+        if self.last_because:
+            raise TurnFailed(self.last_because, _GAVE_NO_ANSWER[self.last_because].format(steps=self.max_steps))
 
 
 def refuse_unfit(said: Said) -> None:

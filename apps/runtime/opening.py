@@ -7,12 +7,12 @@ from django.conf import settings
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.runtime.accounts import Account
-from apps.runtime.budgets import TurnKind, steps_allowed
+from apps.runtime.budgets import LOOP_WINDOW, DaySpent, TurnKind, loop_of, steps_allowed
 from apps.runtime.calling import Caller
 from apps.runtime.claims import Claim
 from apps.runtime.house_tools import HOUSE_TOOLS
 from apps.runtime.journal import Asked, enter_session, hold
-from apps.runtime.loop import Loop
+from apps.runtime.loop import Loop, TurnFailed
 from apps.runtime.outside import Toolbox
 from apps.runtime.sessions import Frozen, is_over, open_session, running_on
 from apps.runtime.stops import refuse_if_frozen
@@ -23,13 +23,14 @@ from apps.tenants.identity import agent_holding
 def opened(claimed: Claim, asked: Asked, toolbox: Toolbox, *, system: Actor) -> tuple[Loop, Caller]:
     """The loop and the tools of a claimed turn, behind the history and before any of its steps."""
     conversation, agent = claimed.conversation, claimed.agent
+    _refuse_to_begin(claimed)
     identity = agent_holding(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
     identity = identity.serving(conversation.end_user_key)
     frozen = _session(claimed, toolbox, identity, system)
     model = agent.model or settings.DEFAULT_MODEL
     account = Account(frozen, model, conversation.pk, system, claimed.brought.earlier, rates=claimed.terms.rates)
     steps = steps_allowed(TurnKind.MESSAGE, conversation.channel, agent.max_steps, None)
-    loop = Loop(account, steps, settings.TURN_DEADLINE_SECONDS)
+    loop = Loop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
     loop.open(claimed.brought.history, asked.wire)
     names = frozen.session.tool_names
     caller = Caller(
@@ -40,6 +41,18 @@ def opened(claimed: Claim, asked: Asked, toolbox: Toolbox, *, system: Actor) -> 
         before_keeping=partial(refuse_if_frozen, conversation, actor=system),
     )
     return loop, caller
+
+
+def _refuse_to_begin(claimed: Claim) -> None:
+    """Nothing is asked where the day's money is gone, or where agents seem to answer each other."""
+    if claimed.money.day_left is not None and claimed.money.day_left <= 0:
+        raise DaySpent
+    if loop_of(0, claimed.turns_lately, settings.LOOP_TURNS):
+        minutes = LOOP_WINDOW.seconds // 60
+        raise TurnFailed(
+            "answers_itself",
+            f"There were more than {settings.LOOP_TURNS} turns within {minutes} minutes, as if two machines talked to each other.",
+        )
 
 
 def _session(claimed: Claim, toolbox: Toolbox, identity: Actor, system: Actor) -> Frozen:

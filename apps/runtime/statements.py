@@ -6,6 +6,8 @@ statement's, by the database's clock; `now()` would be the transaction's.
 
 from typing import Final
 
+from apps.runtime.spend_statements import SPENT, day_left
+
 # What a transaction of several statements begins with.
 HOLD: Final = """
 SELECT id FROM runtime_turn
@@ -23,7 +25,7 @@ UPDATE runtime_turn SET run_at = statement_timestamp() + %(seconds)s, lease_unti
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
 """
 
-_STEPS: Final = """
+_STEPS: Final = f"""
 ), calls AS (
     INSERT INTO runtime_modelcall (
         tenant_id, turn_id, fence, round, step, asked, said, text, model, stand_in, stop_reason, prefix_sha256, input_tokens,
@@ -44,7 +46,7 @@ _STEPS: Final = """
            CASE WHEN tool.state <> 'begun' THEN statement_timestamp() END
       FROM held, jsonb_populate_recordset(NULL::runtime_toolstep, %(tools)s::jsonb) AS tool
     RETURNING id
-)"""
+){SPENT}"""  # noqa: S608  # of constants
 
 _HELD_ON: Final = """
 WITH held AS (
@@ -67,11 +69,13 @@ def _said_more(turn: str) -> str:
 
 
 _MAY_GO_ON: Final = f"""
-SELECT NOT is_stopped(%(stops)s, held.tenant_id, held.conversation_id), {_said_more("held")} FROM held
+SELECT NOT is_stopped(%(stops)s, held.tenant_id, held.conversation_id), {_said_more("held")},
+       {day_left("held.tenant_id")}
+  FROM held
 """  # noqa: S608  # of constants
 
 # A step, or tool calls of one, and the lease anew; says whether the turn may go on, or an operator has stopped it meanwhile;
-# and whether the customer has said more.
+# whether the customer has said more; and what the day's budget had left before it.
 KEEP: Final = _HELD_ON + _STEPS + _MAY_GO_ON
 
 # What came of a call that was begun: its row ends, if the turn is still held.

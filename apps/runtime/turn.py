@@ -12,22 +12,31 @@ from random import random
 from django.db import InterfaceError, OperationalError
 
 from apps.conversations.rules import ToolCall
-from apps.desk.models import Escalation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.llm.backend import BackendError, JsonObject, Reply, Request, SpendLimitReached, ToolUse, WhoActs
+from apps.llm.backend import BackendError, JsonObject, Reply, SpendLimitReached, ToolUse, WhoActs
 from apps.runtime.asking import asked_of
+from apps.runtime.budgets import DaySpent
 from apps.runtime.calling import Caller
 from apps.runtime.claims import Claim, claim
-from apps.runtime.endings import Written, cancel, escalate, fail, leave, mode_at_first, pause_for_money
-from apps.runtime.entries import call_row, tool_row
-from apps.runtime.journal import Asked, FenceLost, SaidMore, Standing, end_call, hold, keep, postpone
+from apps.runtime.endings import (
+    Written,
+    cancel,
+    fail,
+    leave,
+    mode_at_first,
+    pause_for_money,
+    settle_call,
+    wait_for_money,
+)
+from apps.runtime.entries import call_row, priced, tool_row
+from apps.runtime.journal import Asked, FenceLost, SaidMore, Standing, hold, keep, postpone
 from apps.runtime.ledger import notes_of
 from apps.runtime.loop import Loop, TurnFailed, refuse_unfit
 from apps.runtime.models import ToolStep, Turn
+from apps.runtime.moves import AskModel, Move, Over
 from apps.runtime.opening import opened
 from apps.runtime.outside import LOST, NO_TOOLS, Outcome, OutsideCall, Toolbox
-from apps.runtime.reach import Reached
 from apps.runtime.restarting import begun_anew
 from apps.runtime.resuming import KeptCall, resumed
 from apps.runtime.retrying import retry_delay
@@ -37,24 +46,6 @@ from apps.runtime.stops import Stopped, is_taken_over, why_stopped
 from apps.tenants.identity import system_actor
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class AskModel:
-    """Send this to the model, at the tenant's own place if there is one, then tell the turn what it replied."""
-
-    request: Request
-    place: Reached | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Over:
-    """The turn is out of this worker's hands; `more_waits` if the conversation's next one may be taken at once."""
-
-    more_waits: bool = False
-
-
-Move = AskModel | OutsideCall | Over
 
 
 def begin(tenant_id: int, conversation_id: int, toolbox: Toolbox = NO_TOOLS) -> "Turning | None":
@@ -106,6 +97,9 @@ class Turning:
             self._give_up(error.code, str(error))
         except Stopped:
             self._lay_down()
+        except DaySpent as spent:
+            wait_for_money(self.claimed, spent, actor=self.system)
+            self.move = Over()
         except (FenceLost, InterfaceError, OperationalError):
             # Without the database nothing can be said; the lease brings the turn back.
             raise
@@ -125,7 +119,8 @@ class Turning:
     def start(self) -> None:
         """Open or find the session, replay what was kept, and see what comes next."""
         kept = self.claimed.asked
-        self.asked = Asked.kept(kept) if kept else self._told()
+        first = mode_at_first(self.claimed)
+        self.asked = Asked.kept(kept) if kept else asked_of(self.claimed, first, actor=self.system)
         if self.claimed.conversation.is_held:
             raise Stopped
         if self.claimed.is_spent:
@@ -142,9 +137,6 @@ class Turning:
             self.caller.recall(kept.call for kept in self.answers.values() if not kept.is_open)
             self._go_on()
 
-    def _told(self) -> Asked:
-        return asked_of(self.claimed, mode_at_first(self.claimed), actor=self.system)
-
     def took_reply(self, reply: Reply) -> None:
         """The model has answered: its tools are called, or its words leave the house."""
         account, planned = self.loop.account, self.loop.planned
@@ -155,6 +147,7 @@ class Turning:
         account.keep(planned, reply)
         asked = self.asked.stored if self.asked and said.number == 1 else None
         self.new_calls = [call_row(said, reply, notes, asked, account.rates)]
+        self.claimed.money.pay(priced(reply, account.rates))
         self.said, self.answers = said, {}
         self._go_on()
 
@@ -178,7 +171,9 @@ class Turning:
         refuse_unfit(said)
         if not said.goes_on:
             self._reply(said)
-        elif self._have_called(said):
+            return
+        self.loop.refuse_another()
+        if self._have_called(said):
             self.loop.add(said.with_calls(tuple(self.answers[place].call for place in sorted(self.answers))))
             standing = self._keep(self.loop.asking)
             if not standing.may_go_on:
@@ -251,12 +246,7 @@ class Turning:
         return True
 
     def _end_call(self, step: int, place: int, outcome: Outcome, begun: ToolCall) -> None:
-        """What came of an outside call; where nobody can tell, a person is asked in the same commit."""
-        with acting(self.system):
-            end_call(self.turn, step, place, outcome, actor=self.system)
-            if outcome.is_unknown:
-                question = f"It is not known whether {begun.name} happened. Look, and tell the customer."
-                escalate(self.claimed, Escalation.Reason.UNKNOWN_OUTCOME, question, actor=self.system)
+        settle_call(self.claimed, (step, place), outcome, begun.name, actor=self.system)
         answered = outcome.answering(begun)
         self.caller.recall([answered])
         self.answers[place] = KeptCall(answered)
@@ -267,6 +257,7 @@ class Turning:
 
     def _keep(self, asking: int) -> Standing:
         standing = keep(self.turn, self.new_calls, self.new_tools, asking, actor=self.system)
+        self.claimed.money.day_left = standing.day_left
         self.new_calls, self.new_tools, self.turn.tries = [], [], 0
         return standing
 

@@ -171,6 +171,13 @@ class Agent(Governed):
         choices=WhileThinking.choices,
         help_text="A turn begins anew three times at most, and only while nothing was sent, written or called elsewhere.",
     )
+    turn_budget_micro_usd = models.PositiveBigIntegerField(
+        "budget of a turn, in millionths of a US dollar",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="50000 is five cents. A turn that has spent it is told to answer with what it knows. Empty: no budget.",
+    )
 
     noun = "agent"
     objects = GovernedQuerySet["Agent"].as_manager()

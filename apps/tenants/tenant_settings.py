@@ -77,6 +77,14 @@ class TenantSettings(Governed):
         ],
         help_text="What agents write down of their own accord, and every customer's prompt would carry.",
     )
+    day_budget_micro_usd = models.PositiveBigIntegerField(
+        "budget of a day, in millionths of a US dollar",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="For all agents together, from midnight to midnight of the time zone; 20000000 is 20 dollars. Once it is spent,"
+        " what customers write waits for the next day. Empty: no budget.",
+    )
 
     noun = "settings"
     objects = GovernedQuerySet["TenantSettings"].as_manager()

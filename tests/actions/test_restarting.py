@@ -12,8 +12,9 @@ from apps.governance.acting import acting
 from apps.llm.backend import Reply, Request
 from apps.runtime.driving import answer
 from apps.runtime.models import ModelCall, ToolStep, Turn
+from apps.runtime.moves import AskModel
 from apps.runtime.outside import NO_TOOLS, Toolbox
-from apps.runtime.turn import AskModel, begin
+from apps.runtime.turn import begin
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import lease_runs_out, lines, reply, tell, tool, turn_of
 from tests.actions.test_resuming import PowerCutError, Till

@@ -66,6 +66,25 @@ AFTER_THE_END: Final = {
         SELECT 'tool step', tool.id FROM runtime_toolstep AS tool JOIN runtime_turn AS turn ON turn.id = tool.turn_id
          WHERE tool.round < turn.round AND tool.repeats <> 'reads'
     """,
+    "what was counted as spent is the sum of the calls": """
+        WITH calls AS (
+            SELECT call.tenant_id, thread.agent_id, count(*) AS calls, coalesce(sum(call.cost_micro_usd), 0) AS cost,
+                   sum(call.input_tokens) AS input, sum(call.output_tokens) AS output, sum(call.cache_read_tokens) AS read,
+                   sum(call.cache_write_5m_tokens) AS written_5m, sum(call.cache_write_1h_tokens) AS written_1h
+              FROM runtime_modelcall AS call JOIN runtime_turn AS turn ON turn.id = call.turn_id
+              JOIN conversations_conversation AS thread ON thread.id = turn.conversation_id
+             WHERE call.round > 0 GROUP BY call.tenant_id, thread.agent_id
+        ), counted AS (
+            SELECT tenant_id, agent_id, sum(calls) AS calls, sum(cost_micro_usd) AS cost, sum(input_tokens) AS input,
+                   sum(output_tokens) AS output, sum(cache_read_tokens) AS read, sum(cache_write_5m_tokens) AS written_5m,
+                   sum(cache_write_1h_tokens) AS written_1h
+              FROM runtime_spend GROUP BY tenant_id, agent_id
+        )
+        SELECT 'agent', coalesce(calls.agent_id, counted.agent_id) FROM calls FULL JOIN counted USING (tenant_id, agent_id)
+         WHERE (calls.calls, calls.cost, calls.input, calls.output, calls.read, calls.written_5m, calls.written_1h)
+               IS DISTINCT FROM (counted.calls, counted.cost, counted.input, counted.output, counted.read, counted.written_5m,
+                                 counted.written_1h)
+    """,
     "every tool an answer called has its step": f"""
         WITH {_USES}
         SELECT 'turn', uses.turn_id, 'step', uses.step, 'place', uses.place FROM uses

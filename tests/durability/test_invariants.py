@@ -30,6 +30,7 @@ BREAKING = {
     "a turn begins anew three times at most, and only where it did nothing that is not done again": (
         "UPDATE runtime_turn SET round = 2 WHERE id = %(turn)s"
     ),
+    "what was counted as spent is the sum of the calls": "UPDATE runtime_spend SET output_tokens = output_tokens + 1",
     "every tool an answer called has its step": "DELETE FROM runtime_toolstep WHERE turn_id = %(turn)s",
     "every tool step was asked for by an answer": "UPDATE runtime_toolstep SET call_id = 'another'",
     "no tool call of an ended turn is still open": (

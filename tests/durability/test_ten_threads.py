@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.db import connections
+from django.test import override_settings
 
 from apps.launcher.children import wait_until
 from apps.llm.backend import Reply, Request
@@ -90,6 +91,12 @@ def answered(raw: psycopg.Connection[Any]) -> bool:
     [(waiting,)] = raw.execute(WAITING).fetchall()
     raw.commit()
     return bool(waiting == 0)
+
+
+@pytest.fixture(autouse=True)
+def customers_write_faster_than_people_can() -> Iterator[None]:
+    with override_settings(LOOP_TURNS=0):
+        yield
 
 
 def crowd_of(world: World, standin: StandIn) -> Crowd:

@@ -24,10 +24,11 @@ HOW_IT_RUNS = (
     *("model", "contract", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
     *("flavour", "context_tier", "skill_index", "send_mode", "burst_seconds", "while_thinking"),
     "fallback_model",
+    "turn_budget_micro_usd",
 )
 CHOICES = (
     *("timezone", "ai_disclosure", "slot_order", "memory_review"),
-    *("high_risk_reviewers", "proposal_days", "max_open_proposals"),
+    *("high_risk_reviewers", "proposal_days", "max_open_proposals", "day_budget_micro_usd"),
 )
 OF_AGENTS = "an agent does this; a person changes the row itself"
 

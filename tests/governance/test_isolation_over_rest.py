@@ -52,6 +52,7 @@ ABOUT = {
     "verdict",
     "act",
     "code",
+    "day",
     "grounding",
     "reason",
     "send_mode",

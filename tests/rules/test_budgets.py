@@ -6,7 +6,9 @@ from apps.conversations.rules import ToolCall
 from apps.runtime.budgets import (
     SAME_CALL_REFUSAL,
     Counter,
+    DaySpent,
     Loop,
+    Money,
     MoneyLeft,
     Purse,
     Repeat,
@@ -121,4 +123,31 @@ def test_a_call_that_a_purse_cannot_pay_for_is_not_made(
     [(0, 1, None), (2, 20, None), (3, 1, Loop.HOPS), (7, 99, Loop.HOPS), (0, 21, Loop.TURNS)],
 )
 def test_agents_that_answer_each_other_are_cut_off(hops: int, turns: int, loop: Loop | None) -> None:
-    assert loop_of(hops, turns) is loop
+    assert loop_of(hops, turns, 20) is loop
+
+
+def test_a_conversation_may_be_as_busy_as_it_likes_where_nobody_says_otherwise() -> None:
+    assert loop_of(0, 1000, 0) is None
+
+
+def test_money_is_paid_from_both_purses_and_the_last_call_is_known() -> None:
+    # R125, R166
+    money = Money(turn_cost=0, turn_budget=100, day_left=1000)
+    assert money.is_limited
+    assert not money.is_last(40)
+    money.pay(30)
+    money.pay(None)
+    assert (money.turn_cost, money.day_left) == (30, 970)
+    assert money.is_last(40)
+    assert Money(turn_budget=1).is_last(40), "a spent turn still buys a last reply"
+    assert Money(day_left=50).is_last(40)
+    unlimited = Money()
+    unlimited.pay(10**9)
+    assert not unlimited.is_limited
+    assert not unlimited.is_last(40)
+
+
+def test_where_the_day_cannot_pay_for_a_call_nothing_is_asked() -> None:
+    # R166
+    with pytest.raises(DaySpent, match="budget of the day is spent"):
+        Money(turn_budget=10**9, day_left=39).is_last(40)

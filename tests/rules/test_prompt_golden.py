@@ -12,7 +12,7 @@ import pytest
 
 from apps.prompt.assembly import assemble
 from apps.prompt.extraction import TranscriptLine, transcript_message
-from apps.prompt.turns import user_turn
+from apps.prompt.turns import last_step, user_turn
 from apps.prompt.values import (
     TIERS,
     Disclosure,
@@ -51,6 +51,7 @@ TURNS: dict[str, TurnInput] = {
 RENDERED = {
     **{f"{name}.txt": assemble(prompt).text for name, prompt in PROMPTS.items()},
     **{f"{name}.txt": user_turn(turn).text for name, turn in TURNS.items()},
+    "last_step.txt": last_step(),
     "extraction.txt": f"{EXTRACT_SKILL}\n\n=====\n\n{transcript_message(TRANSCRIPT)}",
 }
 

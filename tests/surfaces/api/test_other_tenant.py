@@ -9,6 +9,7 @@ import pytest
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Refusal
 from apps.learning.models import Extraction
+from apps.runtime.models import Spend
 from apps.tenants.actions import create_agent
 from tests.factories import (
     World,
@@ -58,6 +59,12 @@ def make_session(world: World) -> int:
     return session_id
 
 
+def make_spend(world: World) -> int:
+    answer_event(world, make_event(world))
+    with acting(world.operator):
+        return Spend.objects.get().pk
+
+
 def make_message(world: World) -> int:
     reply_id = answer_event(world, make_event(world)).reply_id
     assert reply_id is not None
@@ -100,6 +107,7 @@ NOUNS = {
     "messages": Noun(make_message, query="conversation_id=1"),
     "sessions": Noun(make_session, query="agent_key=support"),
     "proposals": Noun(make_proposal, {}, {"to": "rejected", "reason": "Mine."}, "state=open"),
+    "spend": Noun(make_spend, query="agent_key=support"),
     "extractions": Noun(make_extraction, query="verdict=trivial"),
     "changes": Noun(make_change, query="act=skill.draft"),
     "refusals": Noun(make_refusal, query="code=not_permitted"),
@@ -145,7 +153,7 @@ def test_row_of_another_tenant_is_in_no_list_and_behind_no_filter(other: World, 
     for path in ([] if noun == "messages" else [f"{noun}/"]) + [f"{noun}/?{query}"]:
         answer = stranger.get(path)
         if answer.status == 403:
-            assert noun in {"extractions", "changes", "refusals"}
+            assert noun in {"extractions", "changes", "refusals", "spend"}
             continue
         assert row_id not in [row["id"] for row in answer.body["results"]]
 

@@ -1,0 +1,104 @@
+"""What the model cost, by agent and day, beside the budgets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.governed_admin import GovernedAdmin
+from apps.console.panels import Panels
+from apps.console.requests import actor_of
+from apps.console.usage import Usage, dollars
+from apps.governance.actors import Actor
+from apps.runtime.models import Spend
+from apps.tenants.models import TenantSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What a tenant's agents spent on one day, and what they may."""
+
+    rows: Sequence[Spend]
+    budget_micro_usd: int | None
+
+    @property
+    def cost_micro_usd(self) -> int:
+        return sum(row.cost_micro_usd for row in self.rows)
+
+    @property
+    def cost(self) -> str:
+        return dollars(self.cost_micro_usd)
+
+    @property
+    def budget(self) -> str:
+        return "no budget" if self.budget_micro_usd is None else dollars(self.budget_micro_usd)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether what customers write waits for the next day."""
+        return self.budget_micro_usd is not None and self.cost_micro_usd >= self.budget_micro_usd
+
+
+def day_of(spend: Spend, actor: Actor) -> Day:
+    """The day of one agent's row, with all agents of the tenant."""
+    rows = Spend.objects.filter(tenant_id=actor.tenant_id, day=spend.day).select_related("agent").order_by("agent__key")
+    budgets = TenantSettings.objects.visible_to(actor).values_list("day_budget_micro_usd", flat=True)
+    return Day(list(rows), budgets.first())
+
+
+def usage_of(spend: Spend) -> Usage:
+    """The row as pages show use."""
+    return Usage(
+        calls=spend.calls,
+        fresh_tokens=spend.input_tokens,
+        cache_read_tokens=spend.cache_read_tokens,
+        cache_write_tokens=spend.cache_write_5m_tokens + spend.cache_write_1h_tokens,
+        output_tokens=spend.output_tokens,
+        cost_micro_usd=spend.cost_micro_usd,
+        unpriced=spend.unpriced,
+    )
+
+
+def spend_panels(spend: Any, request: HttpRequest) -> dict[str, Any]:
+    """The day of this agent, and of the tenant."""
+    turn_budget = spend.agent.turn_budget_micro_usd
+    return {
+        "usage": usage_of(spend),
+        "day": day_of(spend, actor_of(request)),
+        "turn_budget": "no budget" if turn_budget is None else dollars(turn_budget),
+    }
+
+
+class SpendAdmin(GovernedAdmin):
+    """Read-only: it is counted where the calls are written."""
+
+    list_display = ("on_day", "agent", "calls", "prompts", "cached", "answers", "cost")
+    list_filter = ("agent",)
+    list_select_related = ("agent",)
+    empty = "Nothing was spent yet. The first call of a model begins the count."
+    fields = ()
+    change_form_template = "console/spend.html"
+    panels = Panels(spend_panels)
+
+    @admin.display(description="Day", ordering="day")
+    def on_day(self, spend: Spend) -> str:
+        return f"{spend.day:%d %b %Y}".lstrip("0")
+
+    @admin.display(description="Prompt tokens")
+    def prompts(self, spend: Spend) -> int:
+        return usage_of(spend).prompt_tokens
+
+    @admin.display(description="of these cached")
+    def cached(self, spend: Spend) -> str:
+        percent = usage_of(spend).cached_percent
+        return "none" if percent is None else f"{percent} %"
+
+    @admin.display(description="Answer tokens", ordering="output_tokens")
+    def answers(self, spend: Spend) -> int:
+        return spend.output_tokens
+
+    @admin.display(description="Cost", ordering="cost_micro_usd")
+    def cost(self, spend: Spend) -> str:
+        return usage_of(spend).cost

@@ -1,0 +1,52 @@
+"""The journal's SQL about money: what was spent is counted where it is written, and read where a turn is claimed or kept."""
+
+from typing import Final
+
+_COUNTED: Final = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_5m_tokens",
+    "cache_write_1h_tokens",
+)
+
+# Counts the calls that the same statement writes, in the day's row of their agent; a statement without calls leaves it alone.
+SPENT: Final = f""", spent AS (
+    INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, calls, unpriced, cost_micro_usd, {", ".join(_COUNTED)})
+    SELECT held.tenant_id, thread.agent_id, tenant_day(held.tenant_id), count(*), count(*) - count(call.cost_micro_usd),
+           coalesce(sum(call.cost_micro_usd), 0), {", ".join(f"sum(call.{name})" for name in _COUNTED)}
+      FROM held JOIN conversations_conversation AS thread
+          ON thread.tenant_id = held.tenant_id AND thread.id = held.conversation_id,
+           jsonb_populate_recordset(NULL::runtime_modelcall, %(calls)s::jsonb) AS call
+     GROUP BY held.tenant_id, thread.agent_id
+        ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET calls = spend.calls + excluded.calls,
+           unpriced = spend.unpriced + excluded.unpriced, cost_micro_usd = spend.cost_micro_usd + excluded.cost_micro_usd,
+           {", ".join(f"{name} = spend.{name} + excluded.{name}" for name in _COUNTED)}
+)"""  # noqa: S608  # of constants
+
+
+def day_left(tenant_id: str) -> str:
+    """What the tenant's budget of the day has left, without what the same statement spends; null where there is none."""
+    return f"""(SELECT CASE WHEN settings.day_budget_micro_usd IS NOT NULL THEN settings.day_budget_micro_usd - (
+           SELECT coalesce(sum(spend.cost_micro_usd), 0) FROM runtime_spend AS spend
+            WHERE spend.tenant_id = settings.tenant_id AND spend.day = tenant_day(settings.tenant_id))::bigint END
+      FROM tenants_tenantsettings AS settings WHERE settings.tenant_id = {tenant_id})"""  # noqa: S608  # of constants
+
+
+# Of a turn that was claimed: what it cost so far, and how many turns this conversation had lately beside it.
+CLAIMED: Final = f"""
+    'day_left', {day_left("claimed.tenant_id")},
+    'turn_cost', (SELECT coalesce(sum(call.cost_micro_usd), 0)::bigint FROM runtime_modelcall AS call
+                   WHERE call.tenant_id = claimed.tenant_id AND call.turn_id = claimed.id),
+    'other_turns', (SELECT count(*) FROM runtime_turn AS other
+                     WHERE other.tenant_id = claimed.tenant_id AND other.conversation_id = claimed.conversation_id
+                       AND other.id <> claimed.id AND other.started_at > statement_timestamp() - %(loop_window)s)"""  # noqa: S608  # of constants
+
+# Notes that a person was asked about the day's budget; nothing comes back where one was already.
+TELL: Final = """
+INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, told_at, calls, unpriced, cost_micro_usd, input_tokens, output_tokens,
+                                    cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens)
+VALUES (app_tenant(), %(agent)s, tenant_day(app_tenant()), statement_timestamp(), 0, 0, 0, 0, 0, 0, 0, 0)
+    ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET told_at = excluded.told_at WHERE spend.told_at IS NULL
+RETURNING id
+"""

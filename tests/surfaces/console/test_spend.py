@@ -1,0 +1,38 @@
+"""The page of what the model cost (R166)."""
+
+from django.test import Client
+
+from apps.governance.acting import acting
+from apps.runtime.models import Spend
+from apps.tenants.actions import amend_agent, amend_settings, create_agent
+from apps.tenants.models import TenantSettings
+from tests.factories import World
+from tests.surfaces.console.browsing import list_of, page_of, text_of
+
+
+def spend(world: World, cost: int, agent_id: int = 0, unpriced: int = 0) -> Spend:
+    of = {"tenant_id": world.tenant.pk, "agent_id": agent_id or world.agent.pk, "day": "2026-11-02"}
+    with acting(world.system):
+        return Spend.objects.create(**of, calls=3, unpriced=unpriced, cost_micro_usd=cost, input_tokens=75)
+
+
+def test_a_day_is_shown_by_agent_and_beside_its_budgets(world: World, operator: Client) -> None:
+    # R166
+    assert "Nothing was spent yet" in text_of(operator.get(list_of(Spend)))
+    sales = create_agent("sales", "Sales", actor=world.admin)
+    row = spend(world, 1_500_000)
+    spend(world, 500_000, sales.pk, unpriced=1)
+    shown = text_of(operator.get(list_of(Spend)))
+    assert "2 Nov 2026" in shown
+    assert "$1.5000" in shown
+    assert "$0.5000 and more" in shown
+    page = text_of(operator.get(page_of(row)))
+    assert "$2.0000" in page
+    assert "no budget" in page
+    with acting(world.admin):
+        settings = TenantSettings.objects.visible_to(world.admin).get()
+    amend_settings(settings, actor=world.admin, day_budget_micro_usd=2_000_000)
+    amend_agent(world.agent, actor=world.admin, turn_budget_micro_usd=50_000)
+    page = text_of(operator.get(page_of(row)))
+    assert "The budget of this day is spent." in page
+    assert "$0.0500" in page
