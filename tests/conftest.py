@@ -87,7 +87,7 @@ def django_db_setup(postgres: Postgres, template_database: str, django_db_blocke
     clone_database(postgres, template_database, name)
     if name == PREFIX:
         with django_db_blocker.unblock():
-            STANDING.put_up([make_world() for _ in range(3)])
+            STANDING.put_up(name, [make_world() for _ in range(3)])
     return name
 
 

@@ -1,14 +1,14 @@
 """Fixtures of the proofs that a worker may die at any line."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
-from tests.committing import committing
+from tests.committing import committed_clone, committing
 from tests.durability.invariants import watch
 from tests.durability.stage import Stage, staged
 from tests.standing_in import StandIn, standin, standing_in
@@ -24,8 +24,20 @@ def raw(committing: str, postgres: Postgres) -> Iterator[psycopg.Connection[Any]
         yield connection
 
 
-@pytest.fixture
-def stage(committing: str, postgres: Postgres, standin: StandIn, tmp_path: Path) -> Iterator[Stage]:
-    """A stage for workers that die, in a database of its own."""
-    with staged(postgres, committing, standin, tmp_path) as stage:
+@pytest.fixture(scope="module")
+def stage(
+    postgres: Postgres,
+    template_database: str,
+    django_db_setup: str,
+    django_db_blocker: DjangoDbBlocker,
+    standing_in: StandIn,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Stage]:
+    """A stage for workers that die, in a database of its own. A module's tests share it: each plays with customers of its own."""
+    standing_in.forget()
+    with (
+        django_db_blocker.unblock(),
+        committed_clone(postgres, template_database, django_db_setup) as name,
+        staged(postgres, name, standing_in, tmp_path_factory.mktemp("stage")) as stage,
+    ):
         yield stage

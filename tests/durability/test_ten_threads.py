@@ -26,6 +26,8 @@ from tests.standing_in import StandIn
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
 WORKERS, MESSAGES, SECONDS = 10, 30, 90
+# Ten that never pause leave whoever has the turn hardly a moment of the interpreter.
+PAUSE_SECONDS = 0.005
 WAITING = """
 SELECT count(*) FROM conversations_inboundevent AS event LEFT JOIN runtime_turn AS turn ON turn.id = event.turn_id
  WHERE turn.id IS NULL OR turn.status = 'running'
@@ -72,6 +74,8 @@ class Crowd:
                 if turning := begin(self.world.tenant.pk, self.conversation_id):
                     taken += 1
                     more_waits(turning, self.model)
+                else:
+                    self.over.wait(PAUSE_SECONDS)
         finally:
             connections.close_all()
         return taken

@@ -8,15 +8,9 @@ from apps.tenants.actions import create_agent
 from apps.tenants.identity import agent_actor
 from tests.factories import make_profile
 from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, Outcome, attempt
-from tests.governance.filled import Filled, fill
-from tests.standing_in import StandIn
+from tests.governance.filled import Filled
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def filled(standin: StandIn) -> Filled:
-    return fill(standin.backend)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ def test_rest_writes_a_field_for_the_roles_of_the_policy(act: Act, method: str) 
     scene = set_scene(act)
     prefix, view = REST[act.noun]
     for role in (Role.OPERATOR, Role.ADMIN, Role.AGENT):
+        client = client_of(scene, role)
         for field in columns(CHANGING[act]):
             if is_state(field):
                 continue
@@ -68,9 +69,7 @@ def test_rest_writes_a_field_for_the_roles_of_the_policy(act: Act, method: str) 
             if method == "PUT":
                 sent = {name: stood[name] for name in governed_fields(act.noun) & set(stood) & body_of(act)} | sent
             undo = transaction.savepoint()
-            answer = client_of(scene, role).generic(
-                method, f"/api/v1/{prefix}/{row.pk}", json_of(sent), "application/json"
-            )
+            answer = client.generic(method, f"/api/v1/{prefix}/{row.pk}", json_of(sent), "application/json")
             made = records(scene)[before:]
             after = recorded_values(stored(scene, row))
             cell = (role.value, field.name, answer.status_code, answer.content[:300], made)
@@ -118,6 +117,7 @@ def test_a_form_of_the_console_writes_a_field_for_the_roles_of_the_policy(act: A
     shown = set(FORMS[act].fields or ())
     endpoint_id = make_endpoint(scene.world).pk
     for role in (Role.OPERATOR, Role.ADMIN):
+        client = client_of(scene, role)
         for field in columns(CHANGING[act]):
             row = stored(scene, scene.subject)
             stood, before = recorded_values(row), len(records(scene))
@@ -126,7 +126,7 @@ def test_a_form_of_the_console_writes_a_field_for_the_roles_of_the_policy(act: A
             }
             form = {name: value for name, value in typed.items() if value is not None and value is not False}
             undo = transaction.savepoint()
-            answer = client_of(scene, role).post(page_of(row), {"read_at": row.version, **form})
+            answer = client.post(page_of(row), {"read_at": row.version, **form})
             made = [each for each in records(scene)[before:] if each not in BROUGHT_ALONG]
             after = recorded_values(stored(scene, row))
             cell = (role.value, field.name, answer.status_code, made)

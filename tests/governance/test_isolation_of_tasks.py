@@ -21,7 +21,7 @@ from tests.governance.unlike import NOWHERE, prints_of, row_of
 from tests.standing_in import StandIn
 from tests.surfaces.commands.run import run
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
 
 # What a parameter of a task names; one that nobody knows here fails.
 IDS: Mapping[str, Callable[[Filled], int]] = {
@@ -30,11 +30,8 @@ IDS: Mapping[str, Callable[[Filled], int]] = {
     "skill_id": lambda filled: filled.approved.pk,
     "proposal_id": lambda filled: filled.proposal.pk,
 }
-
-
-@pytest.fixture
-def victim(standin: StandIn) -> Filled:
-    return fill(standin.backend)
+# Whose rows they are, and when to look.
+NO_IDS = {"tenant_id", "in_seconds"}
 
 
 @pytest.fixture
@@ -59,7 +56,7 @@ def test_a_task_with_another_tenants_id_does_as_little_as_with_none(
     # R006, R012
     settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "test", standin.url
     task = by_ids()[name]
-    ids = [parameter for parameter in inspect.signature(task.run).parameters if parameter != "tenant_id"]
+    ids = [parameter for parameter in inspect.signature(task.run).parameters if parameter not in NO_IDS]
     assert "tenant_id" in inspect.signature(task.run).parameters, "a task says whose rows it is about"
     before, mine = prints_of(victim.world), prints_of(stranger)
     standin.forget()

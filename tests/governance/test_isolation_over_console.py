@@ -23,7 +23,7 @@ from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import list_of, page_of
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
-pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
+pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixtures("beside_filled")]
 
 REGISTERED: dict[type[Model], Any] = dict(site._registry)
 # Addresses beside a noun's own, by the word that names its row.
@@ -39,11 +39,6 @@ WITHOUT_ROW = {
 @pytest.fixture(autouse=True)
 def no_collected_static_files(settings: Settings) -> None:
     settings.WHITENOISE_AUTOREFRESH = True
-
-
-@pytest.fixture
-def victim(standin: StandIn) -> Filled:
-    return fill(standin.backend)
 
 
 @pytest.fixture

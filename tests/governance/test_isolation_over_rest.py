@@ -14,12 +14,11 @@ from drf_spectacular.generators import SchemaGenerator
 from apps.api.urls import router
 from apps.conversations.models import InboundEvent
 from tests.factories import World, make_world
-from tests.governance.filled import Filled, fill
+from tests.governance.filled import Filled
 from tests.governance.unlike import NOWHERE, asked_twice, prints_of, row_of
-from tests.standing_in import StandIn
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
-pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
+pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixtures("beside_filled")]
 
 Operation = tuple[str, str, dict[str, Any]]
 VIEWS: list[Any] = list(router.registry)  # Any: the router's stubs know no queryset
@@ -70,11 +69,6 @@ ABOUT = {
     "actor_label",
 }
 IN_BODY = ("tenant", "tenant_id", "agent", "agent_id", "conversation_id", "target_id", "skill_id")
-
-
-@pytest.fixture
-def victim(standin: StandIn) -> Filled:
-    return fill(standin.backend)
 
 
 @pytest.fixture

@@ -15,24 +15,18 @@ from apps.tenants.actions import create_agent
 from apps.tenants.identity import agent_actor
 from tests.factories import World, make_neighbour, make_profile, make_skill, make_world
 from tests.governance.attempts import NO_RIGHT, attempt
-from tests.governance.filled import Filled, fill
+from tests.governance.filled import Filled
 from tests.governance.tables import tenant_tables
 from tests.governance.test_walls import latest_row, write_copy
-from tests.standing_in import StandIn
 
 UNKNOWN_COLUMN = "42703"
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
 
 
 @pytest.fixture
 def world() -> World:
     return make_world()
-
-
-@pytest.fixture
-def filled(standin: StandIn) -> Filled:
-    return fill(standin.backend)
 
 
 def reached(actor: Actor, statement: str, pk: int) -> int:

@@ -19,17 +19,16 @@ from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.policy import POLICY, Act
 from tests.factories import World, make_world
-from tests.governance.filled import Filled, fill
+from tests.governance.filled import Filled
 from tests.governance.over_console import Console
 from tests.governance.over_rest import Rest
 from tests.governance.scenes import MAKING, set_scene
 from tests.governance.surfaces import Actions, Surface
 from tests.governance.test_matrix import CELLS, SURFACES
-from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import list_of, page_of
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
-pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
+pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixtures("beside_filled")]
 
 NOUNS = [model for model in apps.get_models() if any(field.name == "tenant" for field in model._meta.fields)]
 # Acts that name their row by a key of the actor's own tenant.
@@ -39,11 +38,6 @@ OWN_BY_NAME = {Act.MESSAGE_RECEIVE: "a thread's key is looked up in the sender's
 @pytest.fixture(autouse=True)
 def no_collected_static_files(settings: Settings) -> None:
     settings.WHITENOISE_AUTOREFRESH = True
-
-
-@pytest.fixture
-def filled(standin: StandIn) -> Filled:
-    return fill(standin.backend)
 
 
 @pytest.fixture

@@ -3,16 +3,10 @@
 import pytest
 
 from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
-from tests.governance.filled import Filled, fill
+from tests.governance.filled import Filled
 from tests.governance.test_agent_role import EVENT, Case, run_as
-from tests.standing_in import StandIn
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def filled(standin: StandIn) -> Filled:
-    return fill(standin.backend)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
 
 
 PROFILE = (

@@ -11,7 +11,7 @@ from django.db.models import ForeignKey, Model
 from apps.governance.actors import Actor, Role
 from tests.factories import World, make_world
 from tests.governance.attempts import NO_RIGHT, Outcome, attempt
-from tests.governance.filled import Filled, fill
+from tests.governance.filled import Filled
 from tests.governance.tables import (
     SHARED,
     TenantTable,
@@ -22,19 +22,13 @@ from tests.governance.tables import (
     may,
     tenant_tables,
 )
-from tests.standing_in import StandIn
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
 
 # References inside a tenant that the database does not hold, each with its reason.
 NOT_COMPOSITE = {
     ("learning_extraction", "skill_id"): "a discarded draft leaves its verdict behind",
 }
-
-
-@pytest.fixture
-def filled(standin: StandIn) -> Filled:
-    return fill(standin.backend)
 
 
 @pytest.fixture
