@@ -53,6 +53,16 @@ class Claim:
         return self.conversation.agent
 
     @property
+    def model(self) -> str:
+        """Which model is asked: one for the whole turn, where another had to be chosen."""
+        return self.turn.model or self.agent.model or settings.DEFAULT_MODEL
+
+    @property
+    def endpoint_id(self) -> int:
+        """Where it is asked; 0 is the installation's endpoint."""
+        return self.agent.endpoint_id or 0
+
+    @property
     def is_spent(self) -> bool:
         """Its workers died too often, so the turn itself kills them; waiting for the model is no death. Or it is too old."""
         return self.turn.deadline_at <= self.brought.now or self.turn.crashes >= CRASHES_PER_TURN

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from apps.llm.backend import Backend, NotAuthorised
+from apps.llm.backend import Backend, BackendError, NotAuthorised
 from apps.runtime.moves import AskModel, Over
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
 from apps.runtime.reach import Reached
@@ -44,8 +44,12 @@ def more_waits(turning: Turning, backend: Backend, places: Places = nowhere_else
 
 
 def _ask(turning: Turning, asking: AskModel, backend: Backend, places: Places) -> None:
-    asked = places(asking.place) if asking.place else backend
-    turning.took_reply(asked.complete(asking.request))
+    try:
+        reply = (places(asking.place) if asking.place else backend).complete(asking.request)
+    except BackendError as error:
+        turning.failed(error)
+    else:
+        turning.took_reply(reply)
 
 
 def _call(turning: Turning, call: OutsideCall) -> None:

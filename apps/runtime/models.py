@@ -6,6 +6,11 @@ from typing import ClassVar
 from django.db import models
 from django.db.models.functions import Now
 
+from apps.runtime.breaker_models import BreakerRow
+
+# Django looks for an app's models here.
+__all__ = ["BreakerRow", "ModelCall", "Session", "SessionPart", "SnapshotPart", "Spend", "ToolStep", "Turn"]
+
 
 class SnapshotPart(models.Model):
     """One slot with the owners of its bytes, stored once per tenant and content: the same words by another are another part."""
@@ -67,6 +72,7 @@ class Turn(models.Model):
 
     Times are the database's. `run_at` is when it may be taken next, `deadline_at` when nobody waits for it any more;
     `asking_step` is the model call that was begun last, so that a call whose answer never came is known to have been asked.
+    `model` is the one asked in the place of the agent's, once chosen for the whole turn.
     `attempts` counts claims, `crashes` those that followed a worker which had not let go, `tries` the failed calls of a step.
     """
 
@@ -101,6 +107,7 @@ class Turn(models.Model):
     lease_until = models.DateTimeField()
     run_at = models.DateTimeField(db_default=Now())
     deadline_at = models.DateTimeField(db_default=Now() + timedelta(days=1))
+    model = models.CharField(max_length=80, blank=True, db_default="")
     asking_step = models.PositiveSmallIntegerField(default=1)
     asked_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(db_default=Now())

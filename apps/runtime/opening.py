@@ -27,8 +27,9 @@ def opened(claimed: Claim, asked: Asked, toolbox: Toolbox, *, system: Actor) -> 
     identity = agent_holding(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
     identity = identity.serving(conversation.end_user_key)
     frozen = _session(claimed, toolbox, identity, system)
-    model = agent.model or settings.DEFAULT_MODEL
-    account = Account(frozen, model, conversation.pk, system, claimed.brought.earlier, rates=claimed.terms.rates)
+    account = Account(
+        frozen, claimed.model, conversation.pk, system, claimed.brought.earlier, rates=claimed.terms.rates
+    )
     steps = steps_allowed(TurnKind.MESSAGE, conversation.channel, agent.max_steps, None)
     loop = Loop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
     loop.open(claimed.brought.history, asked.wire)

@@ -8,7 +8,8 @@ from apps.llm.backend import NotAuthorised
 from apps.llm.prices import OwnRates, Rates
 from apps.tenants.sealing import CannotOpen, unseal
 
-# What CLAIM says of it, beside `agent`: the agent's own endpoint with its sealed key, and the tenant's prices as they hold now.
+# What CLAIM says of it, beside `agent`: the agent's own endpoint with its sealed key, the tenant's prices as they
+# hold now, and what fails there.
 TERMS: Final = """
     'terms', json_build_object(
         'endpoint', (SELECT json_build_object('id', endpoint.id, 'base_url', endpoint.base_url, 'sealed', secret.sealed)
@@ -21,7 +22,9 @@ TERMS: Final = """
                               price.cache_write_5m_micro_usd, price.cache_write_1h_micro_usd))
                      FROM (SELECT DISTINCT ON (model) * FROM tenants_modelprice
                             WHERE tenant_id = %(tenant)s AND valid_from <= statement_timestamp()
-                            ORDER BY model, valid_from DESC) AS price))"""
+                            ORDER BY model, valid_from DESC) AS price),
+        'breakers', (SELECT json_object_agg(breaker.model, to_json(breaker)) FROM runtime_breaker AS breaker
+                      WHERE breaker.endpoint_id = coalesce(agent.endpoint_id, 0) AND breaker.state <> 'closed'))"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +43,19 @@ class Terms:
     tenant_id: int = 0
     endpoint: Mapping[str, Any] | None = field(default=None, repr=False)  # Any: a JSON object
     rates: OwnRates = field(default_factory=dict)
+    # Of what fails at that endpoint, by model.
+    breakers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, told: Mapping[str, Any], tenant_id: int) -> "Terms":
         """What the claim says."""
         prices = told["prices"] or {}
-        return cls(tenant_id, told["endpoint"], {model: Rates.of_micro_usd(*rates) for model, rates in prices.items()})
+        return cls(
+            tenant_id,
+            told["endpoint"],
+            {model: Rates.of_micro_usd(*rates) for model, rates in prices.items()},
+            told["breakers"] or {},
+        )
 
     @property
     def reached(self) -> Reached | None:

@@ -7,15 +7,15 @@ is open between two of them. After a crash another worker's `begin` goes on behi
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from random import random
 
 from django.db import InterfaceError, OperationalError
 
 from apps.conversations.rules import ToolCall
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.llm.backend import BackendError, JsonObject, Reply, SpendLimitReached, ToolUse, WhoActs
+from apps.llm.backend import BackendError, JsonObject, Reply, ToolUse, WhoActs
 from apps.runtime.asking import asked_of
+from apps.runtime.breakers import HeldBack, note_answer, note_failure, permitted
 from apps.runtime.budgets import DaySpent
 from apps.runtime.calling import Caller
 from apps.runtime.claims import Claim, claim
@@ -25,7 +25,6 @@ from apps.runtime.endings import (
     fail,
     leave,
     mode_at_first,
-    pause_for_money,
     settle_call,
     wait_for_money,
 )
@@ -37,9 +36,9 @@ from apps.runtime.models import ToolStep, Turn
 from apps.runtime.moves import AskModel, Move, Over
 from apps.runtime.opening import opened
 from apps.runtime.outside import LOST, NO_TOOLS, Outcome, OutsideCall, Toolbox
+from apps.runtime.putting_off import hold_back, put_off
 from apps.runtime.restarting import begun_anew
 from apps.runtime.resuming import KeptCall, resumed
-from apps.runtime.retrying import retry_delay
 from apps.runtime.sessions import PrefixChanged
 from apps.runtime.steps import Said
 from apps.runtime.stops import Stopped, is_taken_over, why_stopped
@@ -72,6 +71,7 @@ class Turning:
     answers: dict[int, KeptCall] = field(default_factory=dict)
     new_calls: list[JsonObject] = field(default_factory=list)
     new_tools: list[JsonObject] = field(default_factory=list)
+    is_probe: bool = False
     loop: Loop = field(init=False)
     caller: Caller = field(init=False)
 
@@ -93,6 +93,9 @@ class Turning:
             report()
         except BackendError as error:
             self._put_off(error)
+        except HeldBack as held:
+            hold_back(self.claimed, held, actor=self.system)
+            self.move = Over()
         except (TurnFailed, PrefixChanged) as error:
             self._give_up(error.code, str(error))
         except Stopped:
@@ -109,6 +112,8 @@ class Turning:
 
     def failed(self, error: Exception) -> None:
         """The call came to nothing."""
+        if isinstance(error, BackendError):
+            note_failure(self.claimed, error, is_probe=self.is_probe, actor=self.system)
         raise error
 
     def let_go(self) -> None:
@@ -125,8 +130,10 @@ class Turning:
             raise Stopped
         if self.claimed.is_spent:
             raise TurnFailed("attempts_spent", "The workers that took this turn died, or it waited longer than a day.")
-        self.loop, self.caller = opened(self.claimed, self.asked, self.toolbox, system=self.system)
         behind = resumed(self.claimed.kept)
+        if behind.last is None and not self.is_probe:
+            self.is_probe = permitted(self.claimed, actor=self.system)
+        self.loop, self.caller = opened(self.claimed, self.asked, self.toolbox, system=self.system)
         for step in behind.steps:
             self.loop.add(step)
             self.caller.recall(step.calls)
@@ -145,6 +152,8 @@ class Turning:
         said = self.loop.heard(reply)
         notes = notes_of(planned, reply, account)
         account.keep(planned, reply)
+        note_answer(self.claimed, is_probe=self.is_probe, actor=self.system)
+        self.is_probe = False
         asked = self.asked.stored if self.asked and said.number == 1 else None
         self.new_calls = [call_row(said, reply, notes, asked, account.rates)]
         self.claimed.money.pay(priced(reply, account.rates))
@@ -272,11 +281,7 @@ class Turning:
         if error.who_acts is WhoActs.DEVELOPER:
             self._give_up(error.code, str(error))
             return
-        tries = self.turn.tries + 1
-        seconds = retry_delay(tries, error.retry_after_seconds, random())  # noqa: S311  # spread, not secret
-        if isinstance(error, SpendLimitReached):
-            pause_for_money(self.claimed, actor=self.system)
-        postpone(self.turn, error.code, str(error), seconds, tries, actor=self.system)
+        put_off(self.claimed, error, actor=self.system)
         self.move = Over()
 
     def _lay_down(self) -> None:

@@ -15,6 +15,7 @@ SHARED = {
     "django_session": "a browser's session belongs to a person, who may be in several tenants",
     "tenants_roletemplate": "what a role may do where no tenant said otherwise",
     "tenants_roletemplategroupobjectpermission": "the grants of those",
+    "runtime_breaker": "tenants share the installation's endpoint; only workers know what fails there",
     "tenants_user": "a person may be in several tenants; row security shows a tenant its own members",
     "tenants_user_groups": "Django's own; membership is a tenant's row",
     "tenants_user_user_permissions": "Django's own; unused",

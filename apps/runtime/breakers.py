@@ -1,0 +1,148 @@
+"""The breakers of endpoints as all workers see them (R131): who may ask, who looks whether an endpoint is back, who waits.
+
+Nothing is written while calls succeed. A failure is, and what became of the call that looked; each worker counts by itself how many
+calls went well since its last word, so that an endpoint is judged by all of them.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import datetime
+from random import random
+from typing import Final
+
+from django.db.models.functions import Now
+
+from apps.governance.acting import acting, one_shot
+from apps.governance.actors import Actor
+from apps.llm.backend import BackendError
+from apps.runtime.breaking import (
+    PROBE,
+    WINDOW,
+    Breaker,
+    Permission,
+    State,
+    Verdict,
+    after_failure,
+    after_success,
+    may_call,
+)
+from apps.runtime.brought import row_of
+from apps.runtime.claims import Claim
+from apps.runtime.models import BreakerRow
+from apps.runtime.retrying import counts_against_endpoint
+
+# While somebody looks, the others ask again after so many seconds; those that wait for a moment are spread behind it.
+LOOK_AGAIN_SECONDS: Final = 5.0
+SPREAD: Final = 0.25
+
+_BEGIN_PROBE: Final = """
+UPDATE runtime_breaker SET state = 'half_open', opened_until = statement_timestamp() + %(probe)s
+ WHERE endpoint_id = %(endpoint)s AND model = %(model)s AND state <> 'closed' AND opened_until <= statement_timestamp()
+RETURNING id
+"""
+_FALL_BACK: Final = """
+UPDATE runtime_turn SET model = %(model)s
+ WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
+"""
+
+# Calls that went well in this process since a failure was last noted. To forget them only makes us more careful.
+_went_well: Counter[tuple[int, str]] = Counter()
+
+
+class HeldBack(Exception):
+    """Calls of this model are held back for now; that is no failed try of the turn's."""
+
+    code = "held_back"
+
+    def __init__(self, model: str, seconds: float) -> None:
+        super().__init__(f"Calls of {model} are held back for a moment, because many of them failed.")
+        self.seconds = seconds
+
+
+def permitted(claimed: Claim, *, actor: Actor) -> bool:
+    """Let a turn ask its model, and say whether its call is the one that looks if the endpoint is back.
+
+    A turn that has heard nothing yet is asked of the agent's fallback instead, and stays with it. Raises HeldBack.
+    """
+    verdict = _verdict(claimed, claimed.model)
+    if verdict.permission is Permission.CALL:
+        return False
+    if verdict.permission is Permission.PROBE and _began_probe(claimed, actor):
+        return True
+    if _fell_back(claimed, actor):
+        return False
+    raise HeldBack(claimed.model, _wait(claimed, verdict))
+
+
+def note_answer(claimed: Claim, *, is_probe: bool, actor: Actor) -> None:
+    """A call brought a reply."""
+    key = claimed.endpoint_id, claimed.model
+    if is_probe:
+        _note(key, lambda breaker, now: after_success(breaker, now, is_probe=True), actor)
+    else:
+        _went_well[key] += 1
+
+
+def note_failure(claimed: Claim, error: BackendError, *, is_probe: bool, actor: Actor) -> None:
+    """A call brought none. What only shows that the endpoint answers is noted where somebody looked for that."""
+    is_counted = counts_against_endpoint(error.code)
+    if not (is_counted or is_probe):
+        return
+    key = claimed.endpoint_id, claimed.model
+    beside = _went_well.pop(key, 0)
+    _note(key, lambda breaker, now: _failed(breaker, now, beside, is_counted, is_probe), actor)
+
+
+def _failed(breaker: Breaker, now: datetime, beside: int, is_counted: bool, is_probe: bool) -> Breaker:
+    is_fresh = breaker.window_from is not None and now - breaker.window_from < WINDOW
+    for _ in range(min(beside, 1000) if is_fresh else 0):
+        breaker = after_success(breaker, now)
+    return after_failure(breaker, now, is_counted, is_probe=is_probe)
+
+
+def _verdict(claimed: Claim, model: str) -> Verdict:
+    told = claimed.terms.breakers.get(model)
+    return may_call(_breaker(row_of(BreakerRow, told)), claimed.brought.now) if told else Verdict(Permission.CALL)
+
+
+def _breaker(row: BreakerRow) -> Breaker:
+    return Breaker(State(row.state), row.failures, row.calls, row.window_from, row.opened_until, row.opened_for_seconds)
+
+
+def _wait(claimed: Claim, verdict: Verdict) -> float:
+    told = claimed.terms.breakers[claimed.model]
+    spread = random()  # noqa: S311  # not secret
+    if verdict.until is None or told["state"] == State.HALF_OPEN.value:
+        return LOOK_AGAIN_SECONDS * (0.5 + spread)
+    return (verdict.until - claimed.brought.now).total_seconds() * (1 + SPREAD * spread)
+
+
+def _began_probe(claimed: Claim, actor: Actor) -> bool:
+    """At most one call looks at a time, whichever process makes it."""
+    given = {"endpoint": claimed.endpoint_id, "model": claimed.model, "probe": PROBE}
+    return bool(one_shot(actor, _BEGIN_PROBE, given))
+
+
+def _fell_back(claimed: Claim, actor: Actor) -> bool:
+    turn, fallback = claimed.turn, claimed.agent.fallback_model
+    if not fallback or turn.model or claimed.kept or turn.round > 1:
+        return False
+    if _verdict(claimed, fallback).permission is not Permission.CALL:
+        return False
+    if not one_shot(actor, _FALL_BACK, {"turn": turn.pk, "fence": turn.fence, "model": fallback}):
+        return False
+    turn.model = fallback
+    return True
+
+
+def _note(key: tuple[int, str], after: Callable[[Breaker, datetime], Breaker], actor: Actor) -> None:
+    endpoint_id, model = key
+    with acting(actor):
+        BreakerRow.objects.get_or_create(endpoint_id=endpoint_id, model=model)
+        rows = BreakerRow.objects.filter(endpoint_id=endpoint_id, model=model).annotate(now=Now())
+        row = rows.select_for_update(no_key=True).get()
+        before = _breaker(row)
+        noted = after(before, row.now)
+        if noted != before:
+            BreakerRow.objects.filter(pk=row.pk).update(**{**asdict(noted), "state": noted.state.value})
