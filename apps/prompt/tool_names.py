@@ -14,6 +14,11 @@ UPDATE_CUSTOMER_PROFILE: Final = "update_customer_profile"
 PROPOSE_PERSONA_PATCH: Final = "propose_persona_patch"
 DRAFT_SKILL: Final = "draft_skill"
 ESCALATE: Final = "escalate"
+LIST_RESOURCES: Final = "list_resources"
+USE_RESOURCE: Final = "use_resource"
+CALL_TOOL: Final = "call_tool"
+# What leads to tools that a prompt does not carry.
+ROUTING: Final = frozenset({LIST_RESOURCES, USE_RESOURCE, CALL_TOOL})
 
 
 class Effect(StrEnum):

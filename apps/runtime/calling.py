@@ -13,7 +13,8 @@ from apps.llm.backend import JsonObject, Tool, ToolUse
 from apps.prompt.framing import canonical_json
 from apps.runtime.budgets import SAME_CALL_REFUSAL, Counter, Repeat
 from apps.runtime.loop import TurnFailed
-from apps.runtime.outside import Toolbox
+from apps.runtime.outside import OutsideTool, Toolbox
+from apps.runtime.routing import meant
 from apps.runtime.rules import TOOL_CALLS_PER_TURN
 from apps.runtime.steps import storable_text
 from apps.runtime.tooling import Context, HouseTool
@@ -25,6 +26,7 @@ class Caller:
 
     house: Mapping[str, HouseTool]
     toolbox: Toolbox
+    routed: Toolbox
     frozen: Mapping[str, Tool]
     context: Context
     before_keeping: Callable[[], None]
@@ -34,6 +36,14 @@ class Caller:
         """Count what earlier workers called in this turn, and what outside tools gave back."""
         for call in calls:
             self.counter.took(call.name, call.arguments, call.result)
+
+    def meant(self, use: ToolUse) -> ToolUse:
+        """The call itself, or the one it leads to."""
+        return meant(use, self.routed)
+
+    def outside(self, name: str) -> OutsideTool | None:
+        """The tool of this name that somebody else runs."""
+        return self.toolbox.tools.get(name) or self.routed.tools.get(name)
 
     def refused(self, use: ToolUse) -> ToolCall | None:
         """The refusal of a call that may not be made, as an answer the model can act on; raises TurnFailed where it never does."""
@@ -64,17 +74,18 @@ class Caller:
             return tool.run(self.context, arguments)
 
     def _unknown(self, use: ToolUse) -> str:
-        if use.name in self.house or use.name in self.toolbox.tools:
+        if use.name in self.house or self.outside(use.name):
             return ""
         return f"There is no tool {use.name}. There are: {', '.join([*self.house, *self.toolbox.tools])}."
 
     def _unfit(self, use: ToolUse) -> str:
         """A flaw of the arguments, by the tool as it is now: a release may have changed it since the session froze its shape."""
-        shape = self._definition(use.name).input_schema
+        outside, known = self.outside(use.name), self.frozen.get(use.name)
+        shape = (outside.definition if outside else self.house[use.name].definition).input_schema
         flaw = next(iter(Draft202012Validator(shape).iter_errors(use.arguments)), None)
         if flaw is None:
             return ""
-        is_frozen = self.frozen[use.name].input_schema == shape
+        is_frozen = known is None or known.input_schema == shape
         changed = "" if is_frozen else f" The tool has changed; it takes now: {canonical_json(shape)}"
         return f"The arguments do not fit: {flaw.message}{changed}"
 
@@ -88,6 +99,3 @@ class Caller:
         if self.counter.count >= TOOL_CALLS_PER_TURN:
             return f"More than {TOOL_CALLS_PER_TURN} tool calls in one turn. Answer now."
         return ""
-
-    def _definition(self, name: str) -> Tool:
-        return self.house[name].definition if name in self.house else self.toolbox.tools[name].definition

@@ -16,7 +16,7 @@ from apps.llm.backend import Json, JsonObject
 from apps.prompt.derived import Heard, derived
 from apps.prompt.lines import lines_of
 from apps.prompt.segments import Assembled
-from apps.prompt.tool_names import HOUSE
+from apps.prompt.tool_names import HOUSE, ROUTING
 from apps.prompt.values import SendMode, Slot
 from apps.runtime.budgets import DaySpent
 from apps.runtime.claims import Claim
@@ -198,7 +198,11 @@ def escalate(claimed: Claim, reason: Escalation.Reason, question: str, *, actor:
 def _facts(written: Written) -> Iterator[Fact]:
     """What the answer stands on, from the journal and never from the model's opinion of it (R136)."""
     yield from _skills(written)
-    yield from (Fact(Grounding.TOOL, call.name) for call in written.tool_calls if HOUSE.get(call.name) is None)
+    yield from (
+        Fact(Grounding.TOOL, call.name)
+        for call in written.tool_calls
+        if call.name not in HOUSE and call.name not in ROUTING
+    )
     profile = next((part.text for part in written.assembled.parts if part.slot is Slot.PROFILE), "")
     if profile and derived(lines_of(written.steps[-1].text), Heard(customers=(profile,))):
         yield Fact(Grounding.PROFILE, "customer profile")

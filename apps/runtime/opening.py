@@ -14,6 +14,7 @@ from apps.runtime.house_tools import HOUSE_TOOLS
 from apps.runtime.journal import Asked, enter_session, hold
 from apps.runtime.loop import Loop, TurnFailed
 from apps.runtime.outside import Toolbox
+from apps.runtime.routing import is_routed, routed_of, routing_tools
 from apps.runtime.sessions import Frozen, is_over, open_session, running_on
 from apps.runtime.stops import refuse_if_frozen
 from apps.runtime.tooling import Context
@@ -33,11 +34,14 @@ def opened(claimed: Claim, asked: Asked, toolbox: Toolbox, *, system: Actor) -> 
     steps = steps_allowed(TurnKind.MESSAGE, conversation.channel, agent.max_steps, None)
     loop = Loop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
     loop.open(claimed.brought.history, asked.wire)
-    names = frozen.session.tool_names
+    names = {tool.name: tool for tool in frozen.definitions}
+    routed = routed_of(toolbox, names)
+    routing = routing_tools(routed) if is_routed(names) else ()
     caller = Caller(
-        house={tool.name: tool for tool in HOUSE_TOOLS if tool.name in names},
+        house={tool.name: tool for tool in (*HOUSE_TOOLS, *routing) if tool.name in names},
         toolbox=Toolbox({name: tool for name, tool in toolbox.tools.items() if name in names}),
-        frozen={tool.name: tool for tool in frozen.definitions},
+        routed=routed,
+        frozen=names,
         context=Context(identity, agent.pk, conversation, frozen.session.snapshot_at, claimed.turn.pk),
         before_keeping=partial(refuse_if_frozen, conversation, actor=system),
     )

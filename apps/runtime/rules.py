@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 HISTORY_MESSAGES = 100
 HISTORY_STEP = 50
 TOOL_CALLS_PER_TURN = 40
+# More definitions cost more than they help: the model chooses worse, and each call carries all of them.
+TOOLS_OFFERED = 40
 # A turn whose worker dies again and again is given up; one whose model is away waits, for a day at most.
 CRASHES_PER_TURN = 5
 # A customer who writes on and on is answered all the same.
@@ -14,6 +16,7 @@ RESTARTS_PER_TURN = 3
 PATIENCE = timedelta(days=1)
 
 Wire = TypeVar("Wire", bound=Mapping[str, Any])
+Offered = TypeVar("Offered")
 
 
 def is_stale(
@@ -48,6 +51,16 @@ def history_window(messages: Sequence[Wire]) -> tuple[Wire, ...]:
     """The replayed tail of all that was said (R143)."""
     recent = messages[history_skipped(len(messages)) :]
     return tuple(recent[opening_turn(recent) :])
+
+
+def offered_tools(
+    ours: Sequence[Offered], others: Sequence[Offered], routing: Sequence[Offered]
+) -> tuple[Offered, ...]:
+    """What a session freezes: all tools, ours first; where they are too many, the first of them and those that lead to the rest."""
+    everything = (*ours, *others)
+    if len(everything) <= TOOLS_OFFERED:
+        return everything
+    return (*everything[: TOOLS_OFFERED - len(routing)], *routing)
 
 
 def _opens_turn(message: Mapping[str, Any]) -> bool:

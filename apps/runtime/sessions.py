@@ -23,7 +23,8 @@ from apps.runtime.gather import gather
 from apps.runtime.house_tools import house_tools
 from apps.runtime.kept_parts import KEPT, StoredPart
 from apps.runtime.models import Session, SnapshotPart
-from apps.runtime.rules import is_stale
+from apps.runtime.routing import ROUTING_DEFINITIONS
+from apps.runtime.rules import is_stale, offered_tools
 from apps.tenants.models import Agent
 
 logger = logging.getLogger(__name__)
@@ -93,10 +94,11 @@ def open_session(
 def tools_part(agent: Agent, outside: tuple[Tool, ...] = (), *, off_the_record: bool) -> Part:
     """The allow-listed tools in allow-list order, the house's first, as slot 0 of what is frozen (R058).
 
-    The bare agent has the learning layer's tools no more than its prompt (R001, R004).
+    Where they are too many, the last of them are reached through others (R125). The bare agent has the learning layer's tools
+    no more than its prompt (R001, R004).
     """
     ours = house_tools(off_the_record=off_the_record) if agent.learns else ()
-    offered = (*(tool.definition for tool in ours), *outside)
+    offered = offered_tools([tool.definition for tool in ours], outside, ROUTING_DEFINITIONS)
     # One definition a line, so that a difference shows which tool it is about.
     lines = ",\n".join(canonical_json(tool.wire) for tool in offered)
     return Part(Slot.TOOLS, (Segment(f"[{lines}]", None, TOOLS),))

@@ -41,7 +41,7 @@ class HouseTool:
     @property
     def definition(self) -> Tool:
         """The tool in the Messages API's form."""
-        kinds = {"skill_id": "integer"}
+        kinds = {"skill_id": "integer", "arguments": "object"}
         properties: JsonObject = {
             name: {"type": kinds.get(name, "string"), "description": said} for name, said in self.parameters.items()
         }

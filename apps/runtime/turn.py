@@ -218,11 +218,12 @@ class Turning:
 
     def _have_called(self, said: Said) -> bool:
         """Call what the answer wants called, in its order; false where the turn waits for an outside call."""
-        for place, use in enumerate(said.uses):
+        for place, asked in enumerate(said.uses):
             known = self.answers.get(place)
             if known and not known.is_open:
                 continue
-            outside = self.caller.toolbox.tools.get(use.name)
+            use = self.caller.meant(asked)
+            outside = self.caller.outside(use.name)
             call = OutsideCall(outside, said.number, place, use, self._key(said.number, place)) if outside else None
             if not (self._again(call, known, place, said) if known else self._call(call, use, place, said)):
                 return False

@@ -4,7 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from apps.runtime.rules import HISTORY_MESSAGES, HISTORY_STEP, history_window, is_stale
+from apps.runtime.rules import (
+    HISTORY_MESSAGES,
+    HISTORY_STEP,
+    TOOLS_OFFERED,
+    history_window,
+    is_stale,
+    offered_tools,
+)
 
 NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)
 
@@ -57,3 +64,13 @@ def test_a_history_without_a_question_is_not_replayed() -> None:
     results = [message for message in history(1) if message["role"] == "assistant" or "tool_result" in str(message)]
     assert history_window(results) == ()
     assert history_window([{"role": "user", "content": "plain"}]) == ({"role": "user", "content": "plain"},)
+
+
+def test_too_many_tools_give_way_to_those_that_lead_to_them() -> None:
+    # R125
+    ours, routing = ["own"], ["list", "use", "call"]
+    just = [str(number) for number in range(TOOLS_OFFERED - 1)]
+    assert offered_tools(ours, just, routing) == (*ours, *just)
+    offered = offered_tools(ours, [*just, "one more"], routing)
+    assert len(offered) == TOOLS_OFFERED
+    assert offered == (*ours, *just[: TOOLS_OFFERED - 4], *routing)
