@@ -123,8 +123,8 @@ class InboundEvent(models.Model):
         MESSAGE = "message"
         OPERATOR = "operator"
 
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
-    conversation = models.ForeignKey(Conversation, on_delete=models.PROTECT, related_name="events")
+    tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
+    conversation = models.ForeignKey(Conversation, db_index=False, on_delete=models.PROTECT, related_name="events")
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MESSAGE)
     idempotency_key = models.CharField(max_length=200)
     sender_name = models.CharField(max_length=120, blank=True)
@@ -176,8 +176,8 @@ class Message(models.Model):
         AGENT = "agent"
         TOOL = "tool"
 
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
-    conversation = models.ForeignKey(Conversation, on_delete=models.PROTECT, related_name="messages")
+    tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
+    conversation = models.ForeignKey(Conversation, db_index=False, on_delete=models.PROTECT, related_name="messages")
     position = models.PositiveIntegerField()
     sender = models.CharField(max_length=10, choices=Sender.choices)
     text = models.TextField(blank=True)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from apps.llm.backend import CacheLifetime
 
+# Enough to tell prefixes apart; every call keeps several.
+KEY_BYTES = 8
 LIFETIME_SECONDS: Mapping[CacheLifetime, int] = {"5m": 300, "1h": 3600}
 
 
@@ -123,12 +125,12 @@ def prefixes(blocks: Iterable[Block], scope: str, rules: CacheRules) -> Iterator
 
 def start_of(scope: str) -> bytes:
     """The hash of nothing at all, for one account and model."""
-    return hashlib.sha256(scope.encode()).digest()
+    return hashlib.sha256(scope.encode()).digest()[:KEY_BYTES]
 
 
 def following(prefix_digest: bytes, content_digest: bytes) -> bytes:
     """The hash of a prefix that is longer by one block. Both parts have one length, so no cut reads like another."""
-    return hashlib.sha256(prefix_digest + content_digest).digest()
+    return hashlib.sha256(prefix_digest + content_digest).digest()[:KEY_BYTES]
 
 
 def _highest_hit(

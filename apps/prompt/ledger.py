@@ -1,8 +1,9 @@
 """The books of the prompt cache, as calculations: slot by slot what a call was billed, and where two requests part."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import accumulate, pairwise
+from typing import Self
 
 from apps.prompt.segments import Part, Segment
 from apps.prompt.values import Slot
@@ -46,6 +47,17 @@ class SlotCharge:
     read: int
     written: int
     uncached: int
+
+    @property
+    def line(self) -> str:
+        """As the books keep it: seven of these stand in every call."""
+        return " ".join(str(int(number)) for number in astuple(self))
+
+    @classmethod
+    def of_line(cls, line: str) -> Self:
+        """What such a line says."""
+        slot, *tokens = map(int, line.split())
+        return cls(Slot(slot), *tokens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,10 @@ from apps.llm.caching import LIFETIME_SECONDS, Bill, Prefix, Settled, prefixes, 
 from apps.llm.prices import OwnRates, Rates, cache_rules, cost_micro_usd, price_of
 from apps.prompt.breakpoints import Expectation, Piece, Plan, Reach, Reuse, plan_marks, reuse_at
 from apps.runtime.brought import Told
-from apps.runtime.earlier import Before, Earlier, earlier_calls
-from apps.runtime.requests import Placed, placed
+from apps.runtime.earlier import HASH_CHARACTERS, Before, Earlier, earlier_calls, sampled
+from apps.runtime.requests import Placed, placed, placed_behind
 from apps.runtime.sessions import Frozen
 
-HASH_CHARACTERS = 12
 # Half of all customers answer within 75 seconds (MEASUREMENTS A3), and a call with tools is followed by another at once.
 NEXT_CALL = Reuse(soon=0.75, later=0.12)
 # What caching costs in shares of the price of a token, for a model whose price is not known.
@@ -61,8 +60,8 @@ class Planned:
 
     @property
     def block_hashes(self) -> tuple[str, ...]:
-        """For each block the beginning of the hash of the prompt up to its end: the first that differs is the one that changed."""
-        return tuple(prefix.digest.hex()[:HASH_CHARACTERS] for prefix in self.along)
+        """Of some blocks the beginning of the hash of the prompt up to its end: none before the change differs."""
+        return tuple(self.along[place].digest.hex()[:HASH_CHARACTERS] for place in sampled(len(self.along)))
 
     @property
     def entries(self) -> dict[str, list[int]]:
@@ -83,11 +82,13 @@ class Account:
     window_start: int = 0
     rates: OwnRates = field(default_factory=dict)
     earlier: Earlier | None = None
+    planned: Planned | None = None
 
     def plan(self, messages: Sequence[JsonObject]) -> Planned:
         """The request for these messages: the frozen prefix, verified, under the marks that pay."""
-        frozen, now = self.frozen.verified(), timezone.now()
-        blocks, rules = placed(frozen, messages), cache_rules(self.model)
+        self.frozen.verified()
+        now = timezone.now()
+        blocks, rules = self._placed(messages), cache_rules(self.model)
         along = tuple(prefixes((each.block for each in blocks), self.model, rules))
         earlier = self.earlier = self.earlier or self._look_up(blocks, along)
         price = price_of(self.model, self.rates)
@@ -99,7 +100,8 @@ class Account:
         )
         along = tuple(replace(prefix, mark=mark) for prefix, mark in zip(along, plan.marks, strict=True))
         settled = settle_prefixes(along, cached=earlier.cached, rules=rules, now=now.timestamp())
-        return Planned(blocks, along, plan, settled, tuple(messages), requested_at=now)
+        self.planned = Planned(blocks, along, plan, settled, tuple(messages), requested_at=now)
+        return self.planned
 
     def price(self, planned: Planned) -> int:
         """What the prompt should cost in micro-dollars, without the reply; 0 where no price is known."""
@@ -123,6 +125,13 @@ class Account:
             messages=planned.messages,
         )
         self.earlier = earlier
+
+    def _placed(self, messages: Sequence[JsonObject]) -> tuple[Placed, ...]:
+        """The request's blocks; a turn's later calls only add to what its first one sent."""
+        last = self.planned
+        if last and all(known is sent for known, sent in zip(last.messages, messages, strict=False)):
+            return placed_behind(last.blocks, messages, last.message_count)
+        return placed(self.frozen, messages)
 
     def _look_up(self, blocks: Sequence[Placed], along: Sequence[Prefix]) -> Earlier:
         shared = _prefix_of(Reach.AGENT, blocks, along)

@@ -14,7 +14,7 @@ from apps.prompt.values import SendMode
 from apps.runtime.kept_parts import StoredPart
 from apps.runtime.models import Session
 from apps.runtime.rules import history_skipped
-from apps.runtime.steps import canonical_object
+from apps.runtime.steps import ordered
 from apps.tenants.identity import Said
 
 UTC = "UTC"
@@ -63,7 +63,7 @@ class History:
         skipped = history_skipped(told["messages"])
         kept = told["messages"] - skipped
         recent = (told["history"] or [])[-kept:] if kept else []
-        return cls(skipped, tuple(canonical_object(wire) for wire in recent))
+        return cls(skipped, tuple(ordered(wire) for wire in recent))
 
 
 @dataclass(frozen=True, slots=True)

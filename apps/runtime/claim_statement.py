@@ -48,7 +48,8 @@ WITH thread AS (
     SELECT * FROM over UNION ALL SELECT * FROM begun
 ), taken AS (
     UPDATE conversations_inboundevent AS event SET turn_id = claimed.id FROM claimed, waiting
-     WHERE event.id = waiting.id AND claimed.session_id IS NULL
+     WHERE event.id = waiting.id AND claimed.session_id IS NULL AND NOT EXISTS (
+         SELECT 1 FROM runtime_modelcall AS call WHERE call.tenant_id = claimed.tenant_id AND call.turn_id = claimed.id)
     RETURNING event.*
 """
 

@@ -20,8 +20,15 @@ logger = logging.getLogger(__name__)
 
 OWN_TURNS = 10
 OTHERS_CALLS = 40
+# How much of a prefix's hash the books keep. One follows the other, so two that look alike by chance are told apart a block later.
+HASH_CHARACTERS = 4
 # An answer takes a while to begin, and a clock is never quite another's.
 GRACE_SECONDS = 5.0
+
+
+def sampled(blocks: int) -> tuple[int, ...]:
+    """The blocks of a request whose prefixes the books keep the hashes of: the prompt's own, and of a long history every eighth."""
+    return (*range(min(blocks, 12)), *range(16, blocks, 8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,13 @@ def _read(brought: Told, others: Told, conversation_id: int) -> Earlier:
     return earlier
 
 
+def _hashes(blocks: str) -> tuple[str, ...]:
+    if " " in blocks:
+        # Of an earlier release, which kept more of each.
+        return tuple(told[:HASH_CHARACTERS] for told in blocks.split())
+    return tuple(blocks[at : at + HASH_CHARACTERS] for at in range(0, len(blocks), HASH_CHARACTERS))
+
+
 def _others(calls: Iterable[Told], conversation_id: int) -> int:
     return len({call["conversation"] for call in calls} - {conversation_id})
 
@@ -112,6 +126,6 @@ def _before(call: Told) -> Before:
         message_count=count,
         requested_at=datetime.fromisoformat(call["requested_at"]),
         entries=call["entries"],
-        block_hashes=tuple(ledger["blocks"].split()),
+        block_hashes=_hashes(ledger["blocks"]),
         is_kept=call["status"] == Turn.Status.DONE,
     )

@@ -67,6 +67,19 @@ def tool_row(step: int, place: int, call: ToolCall, repeats: ToolStep.Repeats, s
     )
 
 
+def has_asked(calls: Sequence[JsonObject]) -> bool:
+    """Whether no step of the round was kept before these."""
+    return not calls or calls[0]["step"] == 1
+
+
+def without_transcript(calls: Sequence[JsonObject], *, has_replied: bool) -> list[JsonObject]:
+    """The steps a turn ends with, without what the same commit writes into the transcript and the turn's own row."""
+    rows = [{**row, "asked": None} for row in calls]
+    if has_replied and rows:
+        rows[-1] |= {"said": None, "text": ""}
+    return rows
+
+
 def message_rows(
     events: Sequence[InboundEvent], wire: JsonObject | None, turn_id: int, steps: Sequence[Step], *, has_replied: bool
 ) -> list[Json]:

@@ -15,7 +15,7 @@ from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
 from apps.llm.backend import Json, JsonObject
 from apps.runtime.claims import Claim
-from apps.runtime.entries import cost_of, message_rows
+from apps.runtime.entries import cost_of, has_asked, message_rows, without_transcript
 from apps.runtime.models import Session, ToolStep, Turn
 from apps.runtime.outside import LOST, Outcome
 from apps.runtime.rules import RESTARTS_PER_TURN
@@ -42,13 +42,15 @@ class Asked:
 
     @property
     def stored(self) -> dict[str, object]:
-        """As the first step keeps it."""
-        return {"wire": self.wire, "segments": self.segments}
+        """As the first step keeps it. Of many small numbers, text is the shorter form."""
+        return {"wire": self.wire, "segments": json.dumps(self.segments, separators=(",", ":"))}
 
     @classmethod
     def kept(cls, stored: JsonObject) -> "Asked":
         """As it was sent when the turn began."""
         wire, segments = stored["wire"], stored["segments"]
+        # Of an earlier release it is no text.
+        segments = json.loads(segments) if isinstance(segments, str) else segments
         if not isinstance(wire, dict) or not isinstance(segments, dict):
             raise TypeError("What a turn asked is an object with its owners.")
         return cls(wire, segments)
@@ -171,7 +173,9 @@ def close(
     longer `rules`, and `SaidMore` where the turn should begin anew; a turn that is given up is held by nothing. A person may be
     writing into the transcript at the same time; then its next place is looked up once more.
     """
-    given = _closing(claimed, asked, steps, ending) | _written(calls, ()) | {"stops": list(stops)}
+    given = _closing(claimed, asked, steps, ending) | {"stops": list(stops)}
+    given |= _written(without_transcript(calls, has_replied=ending.outcome is Turn.Outcome.REPLIED), ())
+    given["segments"] = _json(asked.segments) if asked and has_asked(calls) else None
     given["rules"] = None if rules is None else _json(rules)
     try:
         [ended] = one_shot(actor, CLOSE, given)
@@ -206,7 +210,6 @@ def _closing(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending:
         "code": ending.code,
         "failure": ending.sentence,
         "lost": LOST.text,
-        "segments": _json(asked.segments if asked else None),
         "restarts": _restarts(claimed.turn) if ending.status is Turn.Status.DONE else 0,
     }
 

@@ -12,7 +12,7 @@ from apps.llm.prices import price_of
 from apps.prompt.ledger import Charged, Parting, Sent, by_slot, parting
 from apps.prompt.values import SEPARATOR, Slot
 from apps.runtime.accounts import Account, Planned
-from apps.runtime.earlier import Before, Earlier
+from apps.runtime.earlier import Before, Earlier, sampled
 from apps.runtime.entries import CallNotes
 from apps.runtime.journal import history_of
 from apps.runtime.models import Session
@@ -56,16 +56,16 @@ def notes_of(planned: Planned, reply: Reply, account: Account) -> CallNotes:
     # Without a price the plan reckons in shares, which are no money.
     is_priced = price_of(account.model, account.rates) is not None
     ledger: JsonObject = {
-        "expected": asdict(planned.expected),
+        "expected": {name: tokens for name, tokens in asdict(planned.expected).items() if tokens},
         "expected_cost_micro_usd": round(planned.plan.expected.cost_micro_usd) if is_priced else None,
-        "slots": [asdict(charge) for charge in by_slot(sent, expected_read, billed)],
-        "too_short": [asdict(short) for short in planned.plan.shortfalls],
+        "slots": ";".join(charge.line for charge in by_slot(sent, expected_read, billed)),
         "model": account.model,
-        "blocks": " ".join(planned.block_hashes),
+        "blocks": "".join(planned.block_hashes),
         "window": [account.window_start, planned.message_count],
     }
-    if miss:
-        ledger["miss"] = miss.stored
+    if planned.plan.shortfalls:
+        ledger["too_short"] = [asdict(short) for short in planned.plan.shortfalls]
+    ledger |= {"miss": miss.stored} if miss else {}
     return CallNotes(
         requested_at=planned.requested_at,
         prefix_sha256=account.frozen.session.prefix_sha256,
@@ -130,8 +130,8 @@ def _explained(before: Before, planned: Planned, lost: int, reply: Reply, accoun
 
 def _unseen(before: Before, planned: Planned, lost: int, *, is_held: bool) -> Miss:
     """The journal shows no difference: either there is none, or what it keeps of the call before was changed as well."""
-    pairs = zip(before.block_hashes, planned.block_hashes, planned.blocks, strict=False)
-    changed = next((block for old, new, block in pairs if old != new), None)
+    places = zip(before.block_hashes, planned.block_hashes, sampled(len(planned.blocks)), strict=False)
+    changed = next((planned.blocks[place] for old, new, place in places if old != new), None)
     if changed:
         where = Parting(changed.slot, changed.label, 0, None)
         sentence = (

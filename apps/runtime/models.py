@@ -1,12 +1,18 @@
-"""Frozen sessions, the turns taken in them, and what each model call used. Journal tables: one writer, no change record."""
+"""Frozen sessions, the turns taken in them, and what each model call used. Journal tables: one writer, no change record.
 
+Every look-up names the tenant, or row security does, so what a composite key begins with has no index of its own.
+"""
+
+import json
 from datetime import timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models.functions import Now
 
+from apps.prompt.ledger import SlotCharge
 from apps.runtime.breaker_models import BreakerRow
+from apps.runtime.spend_models import Spend
 
 # Django looks for an app's models here.
 __all__ = ["BreakerRow", "ModelCall", "Session", "SessionPart", "SnapshotPart", "Spend", "ToolStep", "Turn"]
@@ -15,7 +21,7 @@ __all__ = ["BreakerRow", "ModelCall", "Session", "SessionPart", "SnapshotPart", 
 class SnapshotPart(models.Model):
     """One slot with the owners of its bytes, stored once per tenant and content: the same words by another are another part."""
 
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     slot = models.PositiveSmallIntegerField()
     sha256 = models.CharField(max_length=64)
     text = models.TextField()
@@ -33,7 +39,7 @@ class SnapshotPart(models.Model):
 class Session(models.Model):
     """The frozen prompt prefix of one stretch of a conversation; immutable (R041, R043, R062)."""
 
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     conversation = models.ForeignKey("conversations.Conversation", on_delete=models.PROTECT, related_name="sessions")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     prefix_sha256 = models.CharField(max_length=64)
@@ -52,7 +58,7 @@ class Session(models.Model):
 class SessionPart(models.Model):
     """Which part stands at which place of a session's prefix."""
 
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="parts")
     position = models.PositiveSmallIntegerField()
     part = models.ForeignKey(SnapshotPart, on_delete=models.PROTECT, related_name="+")
@@ -93,7 +99,7 @@ class Turn(models.Model):
         ESCALATED = "escalated"
         SILENT = "silent"
 
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     conversation = models.ForeignKey("conversations.Conversation", on_delete=models.PROTECT, related_name="turns")
     session = models.ForeignKey(Session, null=True, on_delete=models.PROTECT, related_name="turns")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.RUNNING)
@@ -112,7 +118,9 @@ class Turn(models.Model):
     asked_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True)
-    reply = models.ForeignKey("conversations.Message", null=True, on_delete=models.PROTECT, related_name="+")
+    reply = models.ForeignKey(
+        "conversations.Message", null=True, db_index=False, on_delete=models.PROTECT, related_name="+"
+    )
     failure_code = models.CharField(max_length=40, blank=True)
     failure = models.TextField(blank=True)
     asked_segments = models.JSONField(null=True)
@@ -141,16 +149,25 @@ class Turn(models.Model):
     def __str__(self) -> str:
         return f"Turn {self.pk} ({self.status})"
 
+    @property
+    def owners_of_asked(self) -> Any:  # Any: a table of segments, as `decode_segments` takes it
+        """Whose words each byte of the user turn is: beside the transcript, or with the step that was kept before it."""
+        if self.asked_segments is not None:
+            return self.asked_segments
+        kept = self.calls.filter(round=self.round).exclude(asked=None).values_list("asked", flat=True).first()
+        segments = kept["segments"] if kept else None
+        return json.loads(segments) if isinstance(segments, str) else segments
+
 
 class ModelCall(models.Model):
     """One step of a turn: what the model said, and what saying it used, in tokens by billing class (R166, R185).
 
     Steps count from 1 in each `round` of a turn; round 0 is of earlier releases, which kept no words. `asked` is the user turn
-    as it was sent, kept with the first step. `entries` are the cached prefixes the call left behind, hash to lifetime in
-    seconds; `ledger` says it slot by slot.
+    as it was sent, kept with the first step, and `said` what the model answered, where the transcript does not have them.
+    `entries` are the cached prefixes the call left behind, hash to lifetime in seconds; `ledger` says it slot by slot.
     """
 
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="calls")
     fence = models.PositiveIntegerField()
     round = models.PositiveSmallIntegerField(default=0)
@@ -192,36 +209,14 @@ class ModelCall(models.Model):
     def __str__(self) -> str:
         return f"Call {self.step} of turn {self.turn_id}"
 
-
-class Spend(models.Model):
-    """What an agent's model calls of one day used, by the tenant's clock, counted in the statements that write the calls (R166).
-
-    `cost` knows nothing of `unpriced` calls. `told_at` is when a person was asked because the tenant's budget of the day was spent.
-    """
-
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
-    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
-    day = models.DateField()
-    calls = models.PositiveIntegerField(default=0)
-    unpriced = models.PositiveIntegerField(default=0)
-    cost_micro_usd = models.PositiveBigIntegerField(default=0)
-    input_tokens = models.PositiveBigIntegerField(default=0)
-    output_tokens = models.PositiveBigIntegerField(default=0)
-    cache_read_tokens = models.PositiveBigIntegerField(default=0)
-    cache_write_5m_tokens = models.PositiveBigIntegerField(default=0)
-    cache_write_1h_tokens = models.PositiveBigIntegerField(default=0)
-    told_at = models.DateTimeField(null=True)
-
-    class Meta:
-        ordering: ClassVar = ["-day", "agent_id"]
-        verbose_name = "spend of a day"
-        verbose_name_plural = "spend"
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["tenant", "agent", "day"], name="agent_has_one_count_a_day"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.day}"
+    @property
+    def charges(self) -> tuple[SlotCharge, ...]:
+        """The bill slot by slot."""
+        told = self.ledger.get("slots", "")
+        if isinstance(told, list):
+            # Of an earlier release.
+            return tuple(SlotCharge(**charge) for charge in told)
+        return tuple(SlotCharge.of_line(line) for line in told.split(";") if line)
 
 
 class ToolStep(models.Model):
@@ -245,8 +240,8 @@ class ToolStep(models.Model):
         DONE = "done"
         UNKNOWN = "unknown"
 
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
-    turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="tool_steps")
+    tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
+    turn = models.ForeignKey(Turn, db_index=False, on_delete=models.PROTECT, related_name="tool_steps")
     round = models.PositiveSmallIntegerField()
     step = models.PositiveSmallIntegerField()
     place = models.PositiveSmallIntegerField()

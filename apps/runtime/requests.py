@@ -36,6 +36,11 @@ def placed(frozen: Frozen, messages: Sequence[JsonObject]) -> tuple[Placed, ...]
     return (*_tools(frozen.tools.text), *_system(frozen), *_messages(messages))
 
 
+def placed_behind(known: Sequence[Placed], messages: Sequence[JsonObject], start: int) -> tuple[Placed, ...]:
+    """The same for a request that goes on behind one whose blocks are known, with the messages from `start` on."""
+    return (*known, *_messages(messages[start:], start))
+
+
 @lru_cache(maxsize=DEFINITIONS_KEPT)
 def _tools(text: str) -> tuple[Placed, ...]:
     return tuple(Placed(Slot.TOOLS, Reach.WORKSPACE, block_of("tools", tool.wire)) for tool in read_definitions(text))
@@ -56,8 +61,8 @@ def _reach(part: Part) -> Reach:
     return Reach.WORKSPACE if is_ours else Reach.AGENT
 
 
-def _messages(messages: Sequence[JsonObject]) -> Iterator[Placed]:
-    for at, message in enumerate(messages):
+def _messages(messages: Sequence[JsonObject], start: int = 0) -> Iterator[Placed]:
+    for at, message in enumerate(messages, start):
         place = message_place(str(message["role"]), {})
         for block in content_blocks(message):
             yield Placed(Slot.TURN, Reach.CONVERSATION, block_of(place, block), at)

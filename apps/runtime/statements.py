@@ -51,8 +51,7 @@ _STEPS: Final = f"""
 _HELD_ON: Final = """
 WITH held AS (
     UPDATE runtime_turn SET lease_until = statement_timestamp() + %(lease)s, asking_step = %(asking)s,
-           session_id = coalesce(%(session)s, session_id), asked_at = statement_timestamp(), tries = 0, failure_code = '',
-           failure = ''
+           asked_at = statement_timestamp(), tries = 0, failure_code = '', failure = ''
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
     RETURNING id, tenant_id, fence, round, conversation_id"""
 

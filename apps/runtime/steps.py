@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from apps.conversations.rules import ToolCall
 from apps.llm.backend import Json, JsonObject, StopReason, ToolUse
-from apps.prompt.framing import canonical_json
+from apps.prompt.framing import canonical, canonical_json
 from apps.prompt.tool_names import GET_SKILL
 
 
@@ -81,8 +81,14 @@ def results_of(calls: tuple[ToolCall, ...]) -> JsonObject:
 
 def canonical_object(value: JsonObject) -> JsonObject:
     """The object as the database will give it back, so that what is sent now and what is replayed later are the same."""
-    ordered: JsonObject = json.loads(canonical_json(_storable(value)))
-    return ordered
+    given_back: JsonObject = json.loads(canonical_json(_storable(value)))
+    return given_back
+
+
+def ordered(stored: JsonObject) -> JsonObject:
+    """What was an object of that form, as the database gave it back: its keys in their order again."""
+    in_order: JsonObject = canonical(stored)  # type: ignore[assignment]  # an object stays one
+    return in_order
 
 
 def storable_text(text: str) -> str:

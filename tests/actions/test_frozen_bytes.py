@@ -63,8 +63,8 @@ def test_every_byte_of_the_frozen_prompt_and_of_the_user_turn_has_an_owner(world
         "personas.persona", persona.pk, 1, "style", world.operator.label, world.operator.label, "operator"
     )
     text = standin.requests()[0]["messages"][0]["content"][0]["text"]
-    assert turn.asked_segments is not None
-    asked = decode_segments(Slot.TURN, text, turn.asked_segments)
+    assert turn.owners_of_asked is not None
+    asked = decode_segments(Slot.TURN, text, turn.owners_of_asked)
     [said] = [segment for segment in asked.segments if segment.text == "Where is my parcel?"]
     assert said.source is not None
     assert (said.source.record_type, said.source.author) == ("conversations.inboundevent", CUSTOMER)

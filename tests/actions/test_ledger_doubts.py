@@ -140,7 +140,7 @@ def test_books_that_cannot_be_read_make_a_cold_plan_and_no_failure(
     ):
         break_in(postgres, committing, sql.SQL(statement))
     turn = say(world, "And again", standin)
-    assert calls(world, turn)[0].ledger["expected"]["read"] == 0
+    assert calls(world, turn)[0].ledger["expected"].get("read", 0) == 0
 
 
 @pytest.mark.parametrize("table", ["personas_identitycard", "tenants_invokableagent", "governance_changetext"])

@@ -116,8 +116,8 @@ def test_an_operators_instruction_is_by_the_operator_who_gave_it(world: World, s
     )
     turn = take(world, event, standin.backend)
     text = standin.requests()[0]["messages"][0]["content"][0]["text"]
-    assert turn.asked_segments is not None
-    owners = {each.source for each in decode_segments(Slot.TURN, text, turn.asked_segments).segments if each.source}
+    assert turn.owners_of_asked is not None
+    owners = {each.source for each in decode_segments(Slot.TURN, text, turn.owners_of_asked).segments if each.source}
     assert {(source.author, source.approver, source.taint) for source in owners} == {
         (world.operator.label, world.operator.label, "operator")
     }

@@ -125,8 +125,8 @@ def test_who_is_in_charge_of_a_line_stands_in_the_user_turn_alone(world: World, 
     turn = take(world, tell(world, "Hello", line_key="sales"), standin.backend)
     assert "Alan Turing" not in prompt(standin.requests()[-1])
     assert "On line sales the contact person is Alan Turing, Head of sales." in asked(standin)
-    assert turn.asked_segments is not None
-    owned = decode_segments(Slot.TURN, asked(standin), turn.asked_segments)
+    assert turn.owners_of_asked is not None
+    owned = decode_segments(Slot.TURN, asked(standin), turn.owners_of_asked)
     [name] = [segment for segment in owned.segments if segment.text == "Alan Turing"]
     assert name.source is not None
     assert (name.source.record_id, name.source.approver) == (sales.pk, world.operator.label)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection
+from pytest_django import Settings
 
 from benchmarks.turn_ground import is_transaction_word, statements_in
 from tests.actions.conversing import reply, say, take, tell, tool
@@ -42,9 +43,10 @@ def asked(world: World, standin: StandIn, text: str) -> list[str]:
 
 
 def test_a_turn_costs_the_same_few_statements_whether_its_conversation_is_short_or_long(
-    committing: str, standin: StandIn
+    committing: str, standin: StandIn, settings: Settings
 ) -> None:
     # MEASUREMENTS A1
+    settings.LOOP_TURNS = 0
     world = make_world()
     make_persona(world)
     make_memory(world)

@@ -1,0 +1,36 @@
+"""What a day costs: a counter beside the books, written in their statements."""
+
+from typing import ClassVar
+
+from django.db import models
+
+
+class Spend(models.Model):
+    """What an agent's model calls of one day used, by the tenant's clock, counted in the statements that write the calls (R166).
+
+    `cost` knows nothing of `unpriced` calls. `told_at` is when a person was asked because the tenant's budget of the day was spent.
+    """
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    day = models.DateField()
+    calls = models.PositiveIntegerField(default=0)
+    unpriced = models.PositiveIntegerField(default=0)
+    cost_micro_usd = models.PositiveBigIntegerField(default=0)
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    cache_read_tokens = models.PositiveBigIntegerField(default=0)
+    cache_write_5m_tokens = models.PositiveBigIntegerField(default=0)
+    cache_write_1h_tokens = models.PositiveBigIntegerField(default=0)
+    told_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering: ClassVar = ["-day", "agent_id"]
+        verbose_name = "spend of a day"
+        verbose_name_plural = "spend"
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "agent", "day"], name="agent_has_one_count_a_day"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day}"
