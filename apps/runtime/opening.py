@@ -21,13 +21,18 @@ from apps.runtime.tooling import Context
 from apps.tenants.identity import agent_holding
 
 
-def opened(claimed: Claim, asked: Asked, toolbox: Toolbox, *, system: Actor) -> tuple[Loop, Caller]:
-    """The loop and the tools of a claimed turn, behind the history and before any of its steps."""
+def opened(
+    claimed: Claim, asked: Asked, toolbox: Toolbox, frozen: Frozen | None = None, *, system: Actor
+) -> tuple[Loop, Caller]:
+    """The loop and the tools of a claimed turn, behind the history and before any of its steps.
+
+    A turn that begins anew stays in the session it was `frozen` in.
+    """
     conversation, agent = claimed.conversation, claimed.agent
     _refuse_to_begin(claimed)
     identity = agent_holding(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
     identity = identity.serving(conversation.end_user_key)
-    frozen = _session(claimed, toolbox, identity, system)
+    frozen = frozen or _session(claimed, toolbox, identity, system)
     account = Account(
         frozen, claimed.model, conversation.pk, system, claimed.brought.earlier, rates=claimed.terms.rates
     )

@@ -39,7 +39,7 @@ from apps.runtime.outside import LOST, NO_TOOLS, Outcome, OutsideCall, Toolbox
 from apps.runtime.putting_off import hold_back, put_off
 from apps.runtime.restarting import begun_anew
 from apps.runtime.resuming import KeptCall, resumed
-from apps.runtime.sessions import PrefixChanged
+from apps.runtime.sessions import Frozen, PrefixChanged
 from apps.runtime.steps import Said
 from apps.runtime.stops import Stopped, is_taken_over, why_stopped
 from apps.tenants.identity import system_actor
@@ -121,7 +121,7 @@ class Turning:
         postpone(self.turn, self.turn.failure_code, self.turn.failure, 0, self.turn.tries, actor=self.system)
         self.move = Over()
 
-    def start(self) -> None:
+    def start(self, frozen: Frozen | None = None) -> None:
         """Open or find the session, replay what was kept, and see what comes next."""
         kept = self.claimed.asked
         first = mode_at_first(self.claimed)
@@ -133,7 +133,7 @@ class Turning:
         behind = resumed(self.claimed.kept)
         if behind.last is None and not self.is_probe:
             self.is_probe = permitted(self.claimed, actor=self.system)
-        self.loop, self.caller = opened(self.claimed, self.asked, self.toolbox, system=self.system)
+        self.loop, self.caller = opened(self.claimed, self.asked, self.toolbox, frozen, system=self.system)
         for step in behind.steps:
             self.loop.add(step)
             self.caller.recall(step.calls)
@@ -211,7 +211,7 @@ class Turning:
             return False
         self.claimed, self.said, self.answers = anew.claimed, None, {}
         self.new_calls, self.new_tools = [], []
-        self.start()
+        self.start(self.loop.account.frozen)
         if not anew.may_go_on:
             raise Stopped
         return True

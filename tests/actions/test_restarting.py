@@ -16,7 +16,7 @@ from apps.runtime.moves import AskModel
 from apps.runtime.outside import NO_TOOLS, Toolbox
 from apps.runtime.turn import begin
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import lease_runs_out, lines, reply, tell, tool, turn_of
+from tests.actions.conversing import lease_runs_out, lines, reply, say, sessions, tell, tool, turn_of
 from tests.actions.test_resuming import PowerCutError, Till
 from tests.factories import World, make_world
 from tests.standing_in import StandIn
@@ -78,6 +78,16 @@ def test_a_message_while_the_model_thinks_is_answered_together_with_the_first(wo
     assert (turn.round, rounds(world, turn)) == (2, [(1, 1), (2, 1)])
     assert SECOND in str(model.asked[1].messages[-1])
     assert prefix(model.asked[1]) == prefix(model.asked[0])
+
+
+def test_a_turn_that_begins_anew_stays_in_the_session_it_opened(world: World, standin: StandIn) -> None:
+    # R041, R064
+    amend_agent(world.agent, actor=world.admin, session_idle_seconds=0)
+    say(world, "Good morning", standin)
+    standin.play(reply("Which order?"), reply("On its way."))
+    turn, _ = interrupted(world, standin)
+    before, opened = sessions(world, turn.conversation_id)
+    assert turn.session == opened != before
 
 
 def test_an_agent_that_does_not_restart_answers_one_after_the_other(world: World, standin: StandIn) -> None:

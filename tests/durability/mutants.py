@@ -2,7 +2,7 @@
 
 from tests.governance.mutants import CodeMutant, DatabaseMutant
 
-D = "tests/durability/"
+D, A = "tests/durability/", "tests/actions/"
 STALE = (
     f"{D}test_stale_writer.py::test_a_worker_that_slept_too_long_writes_nothing[within a session-another holds the turn]",
 )
@@ -14,10 +14,8 @@ UNFENCED = "id = %(turn)s AND (fence = %(fence)s OR true) AND status = 'running'
 DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     CodeMutant(
         *("fence", "steps of a worker that was overtaken", "apps/runtime/statements.py"),
-        f"""           asked_at = statement_timestamp(), tries = 0, failure_code = '', failure = ''
-     WHERE tenant_id = app_tenant() AND {FENCED}""",
-        f"""           asked_at = statement_timestamp(), tries = 0, failure_code = '', failure = ''
-     WHERE tenant_id = app_tenant() AND {UNFENCED}""",
+        f"           failure = ''\n     WHERE tenant_id = app_tenant() AND {FENCED}",
+        f"           failure = ''\n     WHERE tenant_id = app_tenant() AND {UNFENCED}",
         STALE,
     ),
     CodeMutant(
@@ -27,7 +25,7 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         STALE,
     ),
     CodeMutant(
-        *("lease", "a turn is taken from whoever holds it", "apps/runtime/statements.py"),
+        *("lease", "a turn is taken from whoever holds it", "apps/runtime/claim_statement.py"),
         "AND turn.lease_until <= statement_timestamp() AND turn.run_at",
         "AND turn.run_at",
         ONE_TURN,
@@ -43,6 +41,30 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         "known.may_be_repeated and outside.tool.repeats is not ToolStep.Repeats.UNSAFE",
         "outside.key",
         EVERY_POINT,
+    ),
+    CodeMutant(
+        *("restart", "a turn that wrote or called somebody begins anew", "apps/runtime/statements.py"),
+        "AND tool.repeats <> 'reads')",
+        "AND false)",
+        (f"{A}test_restarting.py",),
+    ),
+    CodeMutant(
+        *("restart", "the messages of the round before are forgotten", "apps/runtime/statements.py"),
+        "SET turn_id = held.id FROM held, waiting WHERE event.id = waiting.id",
+        "SET turn_id = held.id FROM held, waiting WHERE event.id = waiting.id AND false",
+        (f"{A}test_restarting.py",),
+    ),
+    CodeMutant(
+        *("spend", "the day's count is what the last call used", "apps/runtime/spend_statements.py"),
+        "calls = spend.calls + excluded.calls",
+        "calls = excluded.calls",
+        (f"{A}test_money.py", f"{D}test_spent_at_once.py"),
+    ),
+    CodeMutant(
+        *("spend", "a person is asked at each turn", "apps/runtime/spend_statements.py"),
+        " WHERE spend.told_at IS NULL",
+        "",
+        (f"{A}test_money.py",),
     ),
     *(
         DatabaseMutant("written once", name, f"{sql} {name}", (f"{D}test_written_once.py",))
