@@ -249,6 +249,12 @@ class BadRequest(BackendError):
     code = "bad_request"
 
 
+class ContextExceeded(BackendError):
+    """The request is longer than the model can read."""
+
+    code = "context_exceeded"
+
+
 class UnknownStopReason(BackendError):
     """The model stopped for a reason this version does not know how to treat."""
 

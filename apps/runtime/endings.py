@@ -32,6 +32,8 @@ from apps.tenants.models import Agent
 
 DRAFTED: Final = Ending(Turn.Status.DONE, Turn.Outcome.DRAFTED)
 OBSERVED: Final = Ending(Turn.Status.DONE, Turn.Outcome.OBSERVED)
+# Behind an answer that was cut off at its longest; whoever sends it completes it.
+CUT: Final = " […]"
 TAKEN_OVER: Final = Ending(
     Turn.Status.CANCELLED, Turn.Outcome.SILENT, "taken_over", "A colleague took the conversation in hand."
 )
@@ -61,6 +63,7 @@ class Written:
     steps: Sequence[Step]
     assembled: Assembled
     new_calls: Sequence[JsonObject]
+    is_cut: bool = False
 
     @property
     def tool_calls(self) -> Iterator[ToolCall]:
@@ -80,7 +83,8 @@ def leave(written: Written, *, actor: Actor) -> Closed:
     out looks at; else by those that stand now.
     """
     claimed, fetched = written.claimed, frozenset(skills_read(written.tool_calls))
-    agent, rules, is_paused = claimed.agent, claimed.brought.rules, False
+    # Half a sentence leaves only by a person.
+    agent, rules, is_paused = claimed.agent, claimed.brought.rules, written.is_cut
     while (mode := _mode(claimed, rules, agent.send_mode, fetched)) is SendMode.AUTONOMOUS and not is_paused:
         try:
             stated, calls = _stated(agent, rules), written.new_calls
@@ -121,7 +125,7 @@ def _draft(written: Written, actor: Actor) -> Closed:
             actor=actor,
             agent_id=claimed.agent.pk,
             turn_id=claimed.turn.pk,
-            text=written.steps[-1].text,
+            text=f"{written.steps[-1].text}{CUT if written.is_cut else ''}",
             grounding=grounding_of(facts),
             facts=facts,
         )

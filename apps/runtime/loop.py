@@ -9,7 +9,7 @@ from apps.prompt.turns import last_step
 from apps.runtime.accounts import Account, Planned
 from apps.runtime.brought import History
 from apps.runtime.budgets import Money
-from apps.runtime.rules import opening_turn
+from apps.runtime.rules import shortened_start
 from apps.runtime.steps import Said, Step, canonical_object, storable_text
 
 MAX_REPLY_TOKENS = 2048
@@ -40,6 +40,8 @@ class Loop:
     max_steps: int
     deadline_seconds: float
     steps: list[Step] = field(default_factory=list)
+    # Answers that came to nothing, because the prompt left no room for them; they are paid for and count as steps.
+    voids: int = 0
     messages: list[JsonObject] = field(default_factory=list)
     planned: Planned | None = None
     started: float = field(default_factory=monotonic)
@@ -47,16 +49,16 @@ class Loop:
     # Why no call may follow the one that was asked last; blank while one may.
     last_because: str = ""
 
-    def open(self, history: History, asked: JsonObject) -> None:
+    def open(self, history: History, asked: JsonObject, shortened: int = 0) -> None:
         """Begin behind the history. Its window moves before a turn, never inside it, so that its calls share one prefix."""
-        begins = opening_turn(history.messages)
+        begins = shortened_start(history.messages, shortened)
         self.account.window_start = history.skipped + begins
         self.messages = [*history.messages[begins:], asked]
 
     @property
     def asking(self) -> int:
         """The number of the model call that comes next, from 1."""
-        return len(self.steps) + 1
+        return len(self.steps) + self.voids + 1
 
     def add(self, step: Step) -> None:
         """A whole step: what the model said, and what its tools gave back."""

@@ -78,7 +78,8 @@ class Turn(models.Model):
 
     Times are the database's. `run_at` is when it may be taken next, `deadline_at` when nobody waits for it any more;
     `asking_step` is the model call that was begun last, so that a call whose answer never came is known to have been asked.
-    `model` is the one asked in the place of the agent's, once chosen for the whole turn.
+    `model` is the one asked in the place of the agent's, once chosen for the whole turn;
+    `shortened` is how often its history was halved, because it did not fit.
     `attempts` counts claims, `crashes` those that followed a worker which had not let go, `tries` the failed calls of a step.
     """
 
@@ -114,6 +115,7 @@ class Turn(models.Model):
     run_at = models.DateTimeField(db_default=Now())
     deadline_at = models.DateTimeField(db_default=Now() + timedelta(days=1))
     model = models.CharField(max_length=80, blank=True, db_default="")
+    shortened = models.PositiveSmallIntegerField(default=0, db_default=0)
     asking_step = models.PositiveSmallIntegerField(default=1)
     asked_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(db_default=Now())

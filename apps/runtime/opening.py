@@ -38,7 +38,7 @@ def opened(
     )
     steps = steps_allowed(TurnKind.MESSAGE, conversation.channel, agent.max_steps, None)
     loop = Loop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
-    loop.open(claimed.brought.history, asked.wire)
+    loop.open(claimed.brought.history, asked.wire, claimed.turn.shortened)
     names = {tool.name: tool for tool in frozen.definitions}
     routed = routed_of(toolbox, names)
     routing = routing_tools(routed) if is_routed(names) else ()

@@ -1,14 +1,19 @@
 """A turn that waits: where time or an operator can help, or while its model's calls are held back."""
 
+from collections.abc import Sequence
 from random import random
 
+from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
-from apps.llm.backend import BackendError, SpendLimitReached
+from apps.llm.backend import BackendError, JsonObject, SpendLimitReached
 from apps.runtime.breakers import HeldBack
 from apps.runtime.claims import Claim
-from apps.runtime.endings import pause_for_money
-from apps.runtime.journal import postpone
+from apps.runtime.endings import cancel, pause_for_money
+from apps.runtime.journal import Asked, hold, keep, postpone
 from apps.runtime.retrying import retry_delay
+from apps.runtime.rules import SHORTENED_AT_MOST, shortened_start
+from apps.runtime.statements import SHORTEN
+from apps.runtime.stops import Stopped, is_taken_over, why_stopped
 
 
 def put_off(claimed: Claim, error: BackendError, *, actor: Actor) -> None:
@@ -18,6 +23,33 @@ def put_off(claimed: Claim, error: BackendError, *, actor: Actor) -> None:
     if isinstance(error, SpendLimitReached):
         pause_for_money(claimed, actor=actor)
     postpone(claimed.turn, error.code, str(error), seconds, tries, actor=actor)
+
+
+def shorten(claimed: Claim, calls: Sequence[JsonObject], asking: int, *, actor: Actor) -> bool:
+    """Let the turn be taken again at once, with half of the history; what was paid for meanwhile is kept with it.
+
+    False where nothing is left to leave out.
+    """
+    turn, history = claimed.turn, claimed.brought.history.messages
+    if turn.shortened >= SHORTENED_AT_MOST or shortened_start(history, turn.shortened) == len(history):
+        return False
+    with acting(actor):
+        hold(turn)
+        if calls:
+            keep(turn, calls, (), asking, actor=actor)
+        one_shot(actor, SHORTEN, {"turn": turn.pk, "fence": turn.fence})
+        sentence = "What was said before did not fit into the model, so less of it is told."
+        postpone(turn, "shortened", sentence, 0, turn.tries, actor=actor)
+    return True
+
+
+def lay_down(claimed: Claim, asked: Asked | None, calls: Sequence[JsonObject], *, actor: Actor) -> bool:
+    """A person stopped it. One who answers in its place ends it, and more may wait; else it waits until they let go."""
+    conversation = claimed.conversation
+    if is_taken_over(conversation, actor=actor):
+        return cancel(claimed, asked, calls, actor=actor).more_waits
+    postpone(claimed.turn, Stopped.code, why_stopped(conversation, actor=actor), 0, actor=actor)
+    return False
 
 
 def hold_back(claimed: Claim, held: HeldBack, *, actor: Actor) -> None:

@@ -31,23 +31,26 @@ class Resumed:
     steps: tuple[Step, ...] = ()
     last: Said | None = None
     calls: Mapping[int, KeptCall] = field(default_factory=dict)
+    voids: int = 0
 
     @property
     def asking(self) -> int:
         """The number of the model call that comes next."""
-        return len(self.steps) + 1
+        return len(self.steps) + self.voids + 1
 
 
 def resumed(kept: Sequence[KeptStep]) -> Resumed:
     """What is behind, and what of the last step is still to do."""
-    if not kept:
-        return Resumed()
-    *before, last = kept
+    used = [step for step in kept if not step.said.is_void]
+    voids = len(kept) - len(used)
+    if not used:
+        return Resumed(voids=voids)
+    *before, last = used
     steps = tuple(_whole(step) for step in before)
     is_open = any(call.is_open for call in last.calls.values())
     if last.said.goes_on and len(last.calls) == len(last.said.uses) and not is_open:
-        return Resumed((*steps, _whole(last)))
-    return Resumed(steps, last.said, last.calls)
+        return Resumed((*steps, _whole(last)), voids=voids)
+    return Resumed(steps, last.said, last.calls, voids)
 
 
 def _whole(step: KeptStep) -> Step:

@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 HISTORY_MESSAGES = 100
 HISTORY_STEP = 50
+# So often is the history halved where it does not fit into the model.
+SHORTENED_AT_MOST = 2
 TOOL_CALLS_PER_TURN = 40
 # More definitions cost more than they help: the model chooses worse, and each call carries all of them.
 TOOLS_OFFERED = 40
@@ -45,6 +47,12 @@ def history_skipped(messages: int) -> int:
 def opening_turn(messages: Sequence[Wire]) -> int:
     """Where the first user turn begins: what is replayed begins nowhere else."""
     return next((place for place, message in enumerate(messages) if _opens_turn(message)), len(messages))
+
+
+def shortened_start(messages: Sequence[Wire], times: int) -> int:
+    """Where the replay begins of a history that was halved so often because it did not fit: at a user turn (R143)."""
+    cut = len(messages) - (len(messages) >> times)
+    return cut + opening_turn(messages[cut:])
 
 
 def history_window(messages: Sequence[Wire]) -> tuple[Wire, ...]:

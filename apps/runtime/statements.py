@@ -19,6 +19,11 @@ UPDATE runtime_turn SET session_id = %(session)s
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
 """
 
+SHORTEN: Final = """
+UPDATE runtime_turn SET shortened = shortened + 1
+ WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
+"""
+
 POSTPONE: Final = """
 UPDATE runtime_turn SET run_at = statement_timestamp() + %(seconds)s, lease_until = statement_timestamp(), is_released = true,
        tries = %(tries)s, failure_code = %(code)s, failure = %(failure)s

@@ -37,6 +37,16 @@ class Said:
         return tuple(_use(block) for block in blocks if block.get("type") == "tool_use")
 
     @property
+    def is_void(self) -> bool:
+        """Whether it says nothing that can be used: there was no room left for it."""
+        return self.stop_reason == StopReason.CONTEXT_WINDOW_EXCEEDED.value
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it was cut off at the length of an answer. No tool it may have begun to call is called."""
+        return self.stop_reason == StopReason.MAX_TOKENS.value
+
+    @property
     def goes_on(self) -> bool:
         """Whether the model is asked again after it."""
         return self.stop_reason in {StopReason.TOOL_USE.value, StopReason.PAUSE_TURN.value}

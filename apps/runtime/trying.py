@@ -1,6 +1,5 @@
 """One tiny call of an endpoint, to see whether it answers; asked by a person, outside every transaction."""
 
-import asyncio
 from dataclasses import dataclass
 from time import monotonic
 
@@ -9,7 +8,7 @@ from django.utils.module_loading import import_string
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.llm.backend import BackendError, Reply, Request
+from apps.llm.backend import Backend, BackendError, Reply, Request
 from apps.runtime.reach import Reached, reached
 from apps.tenants.endpoint_models import Endpoint
 from apps.tenants.endpoints import refuse_test
@@ -42,7 +41,7 @@ def try_endpoint(endpoint_id: int, *, actor: Actor, model: str = "") -> Tried:
     asked = model or settings.DEFAULT_MODEL
     began = monotonic()
     try:
-        reply = asyncio.run(_hello(_opened(endpoint), asked))
+        reply = _hello(_opened(endpoint), asked)
     except BackendError as error:
         return Tried(f"No answer: {str(error)[:CHARACTERS]}", error.code, asked)
     return _told(reply, round(1000 * (monotonic() - began)))
@@ -63,12 +62,8 @@ def _opened(endpoint: Endpoint) -> Reached:
     return reached({**values, "sealed": values["secret__sealed"]}, endpoint.tenant_id)
 
 
-async def _hello(place: Reached, model: str) -> Reply:
+def _hello(place: Reached, model: str) -> Reply:
     # Named, not imported: the vendor's SDK takes a second and a half, which no other page should wait for.
-    backend = import_string("apps.runtime.backends.engine_backend_at")(place)
+    backend: Backend = import_string("apps.runtime.backends.turn_backend_at")(place)
     request = Request(model, TOKENS, (), ({"role": "user", "content": "Say yes."},), timeout_seconds=SECONDS)
-    try:
-        reply: Reply = await backend.complete(request)
-    finally:
-        await backend.aclose()
-    return reply
+    return backend.complete(request)

@@ -13,7 +13,7 @@ from django.db import InterfaceError, OperationalError
 from apps.conversations.rules import ToolCall
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.llm.backend import BackendError, JsonObject, Reply, ToolUse, WhoActs
+from apps.llm.backend import BackendError, ContextExceeded, JsonObject, Reply, ToolUse, WhoActs
 from apps.runtime.asking import asked_of
 from apps.runtime.breakers import HeldBack, note_answer, note_failure, permitted
 from apps.runtime.budgets import DaySpent
@@ -21,7 +21,6 @@ from apps.runtime.calling import Caller
 from apps.runtime.claims import Claim, claim
 from apps.runtime.endings import (
     Written,
-    cancel,
     fail,
     leave,
     mode_at_first,
@@ -36,12 +35,12 @@ from apps.runtime.models import ToolStep, Turn
 from apps.runtime.moves import AskModel, Move, Over
 from apps.runtime.opening import opened
 from apps.runtime.outside import LOST, NO_TOOLS, Outcome, OutsideCall, Toolbox
-from apps.runtime.putting_off import hold_back, put_off
+from apps.runtime.putting_off import hold_back, lay_down, put_off, shorten
 from apps.runtime.restarting import begun_anew
 from apps.runtime.resuming import KeptCall, resumed
 from apps.runtime.sessions import Frozen, PrefixChanged
 from apps.runtime.steps import Said
-from apps.runtime.stops import Stopped, is_taken_over, why_stopped
+from apps.runtime.stops import Stopped, is_taken_over
 from apps.tenants.identity import system_actor
 
 logger = logging.getLogger(__name__)
@@ -134,6 +133,7 @@ class Turning:
         if behind.last is None and not self.is_probe:
             self.is_probe = permitted(self.claimed, actor=self.system)
         self.loop, self.caller = opened(self.claimed, self.asked, self.toolbox, frozen, system=self.system)
+        self.loop.voids = behind.voids
         for step in behind.steps:
             self.loop.add(step)
             self.caller.recall(step.calls)
@@ -177,6 +177,9 @@ class Turning:
         said = self.said
         if said is None:
             raise ValueError("A turn goes on behind an answer of the model.")
+        if said.is_void and shorten(self.claimed, self.new_calls, said.number + 1, actor=self.system):
+            self.move = Over(more_waits=True)
+            return
         refuse_unfit(said)
         if not said.goes_on:
             self._reply(said)
@@ -198,7 +201,7 @@ class Turning:
             raise ValueError("A turn replies to what it was asked.")
         steps = [*self.loop.steps, said.with_calls(())]
         assembled = self.loop.account.frozen.assembled
-        written = Written(self.claimed, self.asked, steps, assembled, self.new_calls)
+        written = Written(self.claimed, self.asked, steps, assembled, self.new_calls, said.is_cut)
         try:
             self.move = Over(leave(written, actor=self.system).more_waits)
         except SaidMore:
@@ -279,6 +282,9 @@ class Turning:
 
     def _put_off(self, error: BackendError) -> None:
         """Wait where time or an operator can help."""
+        if isinstance(error, ContextExceeded) and shorten(self.claimed, (), self.loop.asking, actor=self.system):
+            self.move = Over(more_waits=True)
+            return
         if error.who_acts is WhoActs.DEVELOPER:
             self._give_up(error.code, str(error))
             return
@@ -286,12 +292,6 @@ class Turning:
         self.move = Over()
 
     def _lay_down(self) -> None:
-        """A person stopped it. One who answers in its place ends it; otherwise what is paid for is kept for when they let go."""
-        conversation = self.claimed.conversation
-        if is_taken_over(conversation, actor=self.system):
-            self.move = Over(cancel(self.claimed, self.asked, self.new_calls, actor=self.system).more_waits)
-            return
-        if self.new_calls:
+        if self.new_calls and not is_taken_over(self.claimed.conversation, actor=self.system):
             self._keep(self.loop.asking)
-        postpone(self.turn, Stopped.code, why_stopped(conversation, actor=self.system), 0, actor=self.system)
-        self.move = Over()
+        self.move = Over(lay_down(self.claimed, self.asked, self.new_calls, actor=self.system))

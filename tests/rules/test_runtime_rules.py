@@ -11,6 +11,7 @@ from apps.runtime.rules import (
     history_window,
     is_stale,
     offered_tools,
+    shortened_start,
 )
 
 NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)
@@ -64,6 +65,17 @@ def test_a_history_without_a_question_is_not_replayed() -> None:
     results = [message for message in history(1) if message["role"] == "assistant" or "tool_result" in str(message)]
     assert history_window(results) == ()
     assert history_window([{"role": "user", "content": "plain"}]) == ({"role": "user", "content": "plain"},)
+
+
+def test_a_history_that_does_not_fit_is_halved_and_begins_with_a_question() -> None:
+    messages = history(8)
+    for times in (1, 2):
+        start = shortened_start(messages, times)
+        assert len(messages) - start <= len(messages) >> times
+        assert messages[start]["role"] == "user"
+        assert "tool_result" not in str(messages[start])
+    assert shortened_start(messages, 0) == 0
+    assert shortened_start([], 1) == 0
 
 
 def test_too_many_tools_give_way_to_those_that_lead_to_them() -> None:

@@ -17,6 +17,7 @@ from apps.llm.backend import (
     BackendError,
     BadRequest,
     ConnectionLost,
+    ContextExceeded,
     EndpointRefused,
     MalformedReply,
     NotAuthorised,
@@ -89,7 +90,7 @@ def translated(error: anthropic.APIError) -> BackendError:
     if isinstance(error, anthropic.APIStatusError):
         if 300 <= error.status_code < 400:
             return EndpointRefused(REDIRECTED)
-        kind = SpendLimitReached if _is_about_money(error) else _kind(error)
+        kind = SpendLimitReached if _is_about_money(error) else ContextExceeded if _is_too_long(error) else _kind(error)
         headers = error.response.headers
         return kind(error.api_message or error.message, retry_after_seconds=asked_wait(headers, now=time.time()))
     return MalformedReply("The model's answer is not a message.")
@@ -115,6 +116,13 @@ def _is_about_money(error: anthropic.APIStatusError) -> bool:
         return True
     # A limit the account set itself answers 400 without a code; its sentence is all there is to go by.
     return error.status_code == 400 and "api usage limits" in (error.api_message or "").lower()
+
+
+def _is_too_long(error: anthropic.APIStatusError) -> bool:
+    if error.status_code == 413:
+        return True
+    # There is no code for it; its sentence is all there is to go by.
+    return error.status_code == 400 and "prompt is too long" in (error.api_message or "").lower()
 
 
 def _broken(error: httpx2.HTTPError) -> BackendError:

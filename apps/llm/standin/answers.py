@@ -26,6 +26,7 @@ _FAULTS: Mapping[Fault, tuple[int, str, str]] = {
     Fault.RATE_LIMITED: (429, "rate_limit_error", "This request would exceed your account's rate limit."),
     Fault.TIMEOUT: (504, "timeout_error", "The request timed out."),
     Fault.SERVER_ERROR: (500, "api_error", "Internal server error"),
+    Fault.PROMPT_TOO_LONG: (400, "invalid_request_error", "prompt is too long: 200001 tokens > 200000 maximum"),
     Fault.SPEND_LIMIT: (429, "rate_limit_error", "You have reached your monthly spend limit."),
     Fault.STREAM_ERROR: (529, "overloaded_error", "Overloaded"),
 }

@@ -27,6 +27,7 @@ class Fault(StrEnum):
     CUT_STREAM = "cut_stream"
     MALFORMED = "malformed"
     SPEND_LIMIT = "spend_limit"
+    PROMPT_TOO_LONG = "prompt_too_long"
     STREAM_ERROR = "stream_error"
     STALL = "stall"
     SLOW_START = "slow_start"

@@ -1,0 +1,91 @@
+"""What does not fit into the model is told with less history; what was cut off leaves by a person alone."""
+
+import pytest
+
+from apps.desk.models import Draft
+from apps.governance.acting import acting
+from apps.runtime.models import ModelCall, Turn
+from tests.actions.conversing import fault, lease_runs_out, lines, reply, say, take, tell, tool
+from tests.factories import World, make_world
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+NO_ROOM = reply("There is no", stop_reason="model_context_window_exceeded")
+TURNS = 8
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def talk(world: World, standin: StandIn) -> None:
+    """A conversation with some history."""
+    for at in range(TURNS):
+        say(world, f"Question {at}", standin)
+    standin.forget()
+
+
+def asked(standin: StandIn) -> list[int]:
+    """How many messages each call was told."""
+    return [len(body["messages"]) for body in standin.requests()]
+
+
+def steps(world: World, turn: Turn) -> list[tuple[int, str]]:
+    with acting(world.system):
+        return list(ModelCall.objects.filter(turn=turn).order_by("step").values_list("step", "stop_reason"))
+
+
+def test_an_answer_that_found_no_room_is_asked_again_with_half_of_the_history(world: World, standin: StandIn) -> None:
+    # R131, R143
+    talk(world, standin)
+    standin.play(NO_ROOM, reply("Now there is."))
+    turn = take(world, tell(world, "And now?"), standin.backend)
+    assert (turn.status, turn.shortened, turn.crashes) == (Turn.Status.DONE, 1, 0)
+    assert asked(standin) == [2 * TURNS + 1, TURNS + 1]
+    assert steps(world, turn) == [(1, "model_context_window_exceeded"), (2, "end_turn")]
+    assert lines(world, turn.conversation_id)[-1] == ("agent", "Now there is.")
+    assert [body["messages"][0]["role"] for body in standin.requests()] == ["user", "user"]
+
+
+def test_a_prompt_that_is_refused_as_too_long_is_shortened_too(world: World, standin: StandIn) -> None:
+    talk(world, standin)
+    standin.play(fault("prompt_too_long"), fault("prompt_too_long"), reply("Now it fits."))
+    turn = take(world, tell(world, "And now?"), standin.backend)
+    assert (turn.status, turn.shortened) == (Turn.Status.DONE, 2)
+    assert asked(standin) == [2 * TURNS + 1, TURNS + 1, TURNS // 2 + 1]
+    assert steps(world, turn) == [(1, "end_turn")]
+
+
+@pytest.mark.parametrize("step", [NO_ROOM, fault("prompt_too_long")])
+def test_after_two_attempts_a_person_is_asked(world: World, standin: StandIn, step: dict[str, object]) -> None:
+    talk(world, standin)
+    standin.play(step, step, step)
+    turn = take(world, tell(world, "And now?"), standin.backend)
+    assert (turn.status, turn.outcome) == (Turn.Status.FAILED, Turn.Outcome.ESCALATED)
+    assert turn.failure_code in {"model_context_window_exceeded", "context_exceeded"}
+    assert len(standin.requests()) == 3
+
+
+def test_whoever_takes_a_shortened_turn_over_sends_the_same_bytes(world: World, standin: StandIn) -> None:
+    talk(world, standin)
+    standin.play(NO_ROOM, tool("list_skills"), fault("overloaded"))
+    event = tell(world, "And now?")
+    turn = take(world, event, standin.backend)
+    assert turn.failure_code == "overloaded"
+    lease_runs_out(world, turn)
+    assert take(world, event, standin.backend).status == Turn.Status.DONE
+    *_, first, again = standin.requests()
+    assert first["messages"] == again["messages"]
+    assert steps(world, turn) == [(1, "model_context_window_exceeded"), (2, "tool_use"), (3, "end_turn")]
+
+
+def test_half_a_sentence_waits_for_a_person(world: World, standin: StandIn) -> None:  # R131
+    standin.play(reply("Your parcel is on its", stop_reason="max_tokens"))
+    turn = take(world, tell(world, "Where is it?"), standin.backend)
+    assert (turn.status, turn.outcome) == (Turn.Status.DONE, Turn.Outcome.DRAFTED)
+    with acting(world.operator):
+        draft = Draft.objects.visible_to(world.operator).open().get()
+    assert draft.text == "Your parcel is on its […]"
+    assert lines(world, turn.conversation_id) == [("customer", "Where is it?")]
