@@ -20,6 +20,7 @@ from apps.llm.backend import AsyncBackend
 from apps.runtime.beating import Holding, beat_all, interrupted
 from apps.runtime.clients import Clients, nowhere_else
 from apps.runtime.fairness import Fair
+from apps.runtime.listening import Ears, attentive, nobody
 from apps.runtime.moves import AskModel, Over
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
 from apps.runtime.reach import Reached
@@ -56,8 +57,9 @@ class Engine:
         limits: Limits,
         toolbox: Toolbox = NO_TOOLS,
         make_backend_at: Callable[[Reached], AsyncBackend] = nowhere_else,
+        ears: Ears = nobody,
     ) -> None:
-        self.limits, self.toolbox = limits, toolbox
+        self.limits, self.toolbox, self.ears = limits, toolbox, ears
         self._clients = Clients(make_backend, make_backend_at)
         self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="turns")
         # Turns that end go before turns that begin.
@@ -196,8 +198,9 @@ class Engine:
         """Make the call; what came back, as the turn wants it told."""
         try:
             if isinstance(move, AskModel):
+                listener = attentive(self.ears, turning.turn)
                 async with self._clients.at(move.place) as backend:
-                    return partial(turning.took_reply, await backend.complete(move.request))
+                    return partial(turning.took_reply, await backend.complete(move.request, listener))
             called = move.tool.call(move.use.arguments, key=move.key, timeout_seconds=TOOL_SECONDS)
             return partial(turning.took_result, move, await called)
         except Exception as error:  # noqa: BLE001  # the turn sorts out whom it concerns

@@ -1,0 +1,130 @@
+"""An answer heard while it is said, over real sockets; and a call that is stopped hangs up."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from apps.governance.acting import acting
+from apps.launcher.children import wait_until
+from apps.llm.anthropic.async_client import async_backend_at
+from apps.llm.backend import Listener
+from apps.llm.standin.running import running_standin
+from apps.runtime.engine import Engine, Limits
+from apps.runtime.models import Turn
+from apps.switches.actions import throw_switch
+from apps.switches.models import Switch
+from tests.factories import World, make_event, make_persona, make_world
+
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
+
+FINISHED_SECONDS = 60
+LIMITS = Limits(in_flight=5, threads=2, poll_seconds=0.5, lease_seconds=3)
+START = {
+    "type": "message_start",
+    "message": {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "slow",
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    },
+}
+BLOCK = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+DELTA = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "One moment"}}
+
+
+class Endless:
+    """An endpoint that begins one answer and never ends it; it knows when the caller hangs up."""
+
+    def __init__(self) -> None:
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.hung_up = threading.Event()
+        self.url = f"http://127.0.0.1:{self.listening.getsockname()[1]}"
+        threading.Thread(target=self._answer, daemon=True).start()
+
+    def _answer(self) -> None:
+        connection, _ = self.listening.accept()
+        with connection:
+            connection.recv(1_000_000)
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+            for event in (START, BLOCK, DELTA):
+                connection.sendall(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+            while connection.recv(65_536):
+                pass
+        self.hung_up.set()
+
+
+@pytest.fixture
+def endless() -> Iterator[Endless]:
+    endpoint = Endless()
+    yield endpoint
+    endpoint.listening.close()
+
+
+def world_with_a_customer() -> World:
+    world = make_world()
+    make_persona(world)
+    make_event(world, idempotency_key="1")
+    return world
+
+
+def only_turn(world: World) -> Turn | None:
+    with acting(world.system):
+        return Turn.objects.first()
+
+
+def is_done(world: World) -> bool:
+    turn = only_turn(world)
+    return turn is not None and turn.status == Turn.Status.DONE
+
+
+def test_who_listens_hears_the_answer_as_it_is_said_and_a_failing_listener_costs_nothing(database: str) -> None:  # R131
+    world, heard = world_with_a_customer(), []
+
+    def ears(turn: Turn) -> Listener:
+        def listen(text: str) -> None:
+            heard.append((turn.tenant_id, text))
+            if len(heard) > 1:
+                raise ValueError("The line is dead.")
+
+        return listen
+
+    with running_standin() as url:
+        engine = Engine(lambda: async_backend_at("stand-in", url, connections=5), LIMITS, ears=ears)
+        engine.start()
+        try:
+            assert wait_until(lambda: is_done(world), FINISHED_SECONDS, 0.2)
+        finally:
+            engine.stop(drain_seconds=2)
+    turn = only_turn(world)
+    assert turn is not None
+    with acting(world.system):
+        assert turn.reply is not None
+        reply = turn.reply.text
+    assert len(heard) == 2
+    assert reply.startswith("".join(text for _, text in heard))
+    assert {tenant_id for tenant_id, _ in heard} == {world.tenant.pk}
+
+
+def test_a_call_that_is_stopped_closes_its_stream(endless: Endless, database: str) -> None:  # R131
+    world, heard = world_with_a_customer(), threading.Event()
+    engine = Engine(
+        lambda: async_backend_at("a-key", endless.url, connections=5), LIMITS, ears=lambda _: lambda _: heard.set()
+    )
+    engine.start()
+    try:
+        assert heard.wait(FINISHED_SECONDS)
+        assert not endless.hung_up.is_set()
+        throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Stop.", agent_id=world.agent.pk)
+        assert endless.hung_up.wait(FINISHED_SECONDS)
+    finally:
+        engine.stop(drain_seconds=2)
+    turn = only_turn(world)
+    assert turn is not None
+    assert (turn.status, turn.failure_code) == (Turn.Status.RUNNING, "stopped")
