@@ -1,5 +1,6 @@
 """What every test stands on: a real PostgreSQL, with its roles and walls, cloned for tests that commit."""
 
+import gc
 import os
 import shutil
 import sys
@@ -39,6 +40,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Let tests that only walk what others reach run several times faster."""
     with untraced() if item.get_closest_marker("unmeasured") else nullcontext():
         return (yield)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: nobody need look again and again whether it is garbage."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from apps.prompt.values import Slot
 from apps.runtime.models import ModelCall, Turn
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import prompt, say, tool
+from tests.conftest import untraced
 from tests.factories import World, make_memory, make_persona, make_profile, make_skill, make_world
 from tests.standing_in import StandIn
 
@@ -19,6 +20,11 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def world() -> World:
     """An agent whose prompt is long enough for every model's cache."""
+    with untraced():
+        return wordy()
+
+
+def wordy() -> World:
     world = make_world()
     make_persona(world, identity=f"You are Ada of {world.tenant.key}. " * 100, style="Warm and brief. " * 120)
     make_memory(world, "Parcels are sent on Mondays. " * 65)

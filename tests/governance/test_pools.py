@@ -8,6 +8,9 @@ from apps.launcher.postgres import Postgres
 from tests.governance.interleaving import KINDS, inhabit, interleave
 from tests.governance.pooling import WAYS, Way, find_pgbouncer
 
+# Walks what other tests already cover.
+pytestmark = pytest.mark.unmeasured
+
 
 @pytest.mark.parametrize("name", WAYS)
 def test_sixty_four_clients_see_their_own_tenant_whatever_connection_they_get(

@@ -23,8 +23,9 @@ from tests.governance.test_isolation_over_rest import description, operations
 from tests.governance.unlike import row_of
 from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import list_of
+from tests.wholeness import whole_or
 
-FEW, MANY = 10, 100
+FEW, MANY = whole_or((5, 30), whole=(10, 100))
 # Where the words of one row are listed: tests/surfaces/api/test_versions.py and test_attachments.py count those.
 UNDER_A_ROW = {"versions", "attachments"}
 
@@ -81,8 +82,9 @@ def counted(ask: Ask) -> Counted:
 
 
 @pytest.mark.slow
+@pytest.mark.whole
 @pytest.mark.unmeasured
-def test_a_list_of_a_hundred_rows_costs_what_one_of_ten_does(
+def test_a_list_of_many_rows_costs_what_one_of_ten_does(
     committing: str, postgres: Postgres, standin: StandIn, settings: Settings
 ) -> None:
     # R012, R017: its grants included, which one statement resolves.

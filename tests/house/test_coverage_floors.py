@@ -9,6 +9,9 @@ import pytest
 from tests.house import coverage_floors
 from tests.house.coverage_floors import File, Floor, main, reached, table
 
+# Reads the product's sources and runs none of it.
+pytestmark = pytest.mark.unmeasured
+
 FLOOR = Floor("prompt", ("apps/prompt/*",), 100.0)
 
 

@@ -7,6 +7,9 @@ import pytest
 from tests.house import documented
 from tests.house.sources import ROOT, inline, sources
 
+# Reads the product's sources and runs none of it.
+pytestmark = pytest.mark.unmeasured
+
 PAGE = ROOT / "docs" / "page.md"
 
 

@@ -8,6 +8,9 @@ from tests.house import door
 from tests.house.allowances import JOURNALS, WRITERS
 from tests.house.sources import Check, flaws, inline, sources, top_functions
 
+# Reads the product's sources and runs none of it.
+pytestmark = pytest.mark.unmeasured
+
 ACTIONS = "apps/skills/actions.py"
 LAWFUL_ACTION = "def approve(skill, *, actor):\n    with governed(Act.X, actor) as change:\n        skill.approve()\n"
 

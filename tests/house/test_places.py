@@ -8,6 +8,9 @@ from tests.house import places
 from tests.house.allowances import LONG_FILES, LONG_FUNCTIONS
 from tests.house.sources import Check, flaws, inline, sources
 
+# Reads the product's sources and runs none of it.
+pytestmark = pytest.mark.unmeasured
+
 LONG_FUNCTION = "def act() -> None:\n" + "    pass\n" * 30
 
 RULES: dict[str, Check] = {

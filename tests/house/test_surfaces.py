@@ -5,6 +5,9 @@ import pytest
 from tests.house import surfaces
 from tests.house.sources import Check, flaws, inline
 
+# Reads the product's sources and runs none of it.
+pytestmark = pytest.mark.unmeasured
+
 TASKS = "apps/runtime/tasks.py"
 PAGE = "apps/console/skills.py"
 ACTS = "apps/governance/acts.py"

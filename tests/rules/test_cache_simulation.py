@@ -25,6 +25,9 @@ from benchmarks.prompt_cache_report import Goal
 from benchmarks.prompt_cache_requests import MODEL, Call, Renderer
 from benchmarks.prompt_cache_strategies import Planner, automatic, no_marks, one_mark
 
+# Tries the benchmark, whose parts of the product have tests of their own.
+pytestmark = pytest.mark.unmeasured
+
 SHARES = Shares(read=0.1, write_5m=1.25, write_1h=2.0)
 RATES = Rates(Decimal(1), Decimal(5), Decimal("0.1"), Decimal("1.25"), Decimal(2))
 RULES = CacheRules(date(2026, 10, 24), minimum_prefix_tokens=1)

@@ -23,6 +23,7 @@ def test_what_would_start_a_line_of_its_own_is_no_name(broken: str) -> None:
     assert not is_one_line(broken)
 
 
+@pytest.mark.unmeasured
 @given(st.text())
 def test_a_text_of_one_line_is_not_split_by_python_either(text: str) -> None:
     if is_one_line(text):

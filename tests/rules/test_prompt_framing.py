@@ -39,6 +39,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.unmeasured
 @given(JSON)
 def test_a_fence_gives_back_what_went_in(payload: Json) -> None:
     assert unfence(fence(payload)) == json.loads(canonical_json(payload))

@@ -41,6 +41,7 @@ def owners(part: Part) -> list[tuple[str, str, int]]:
     ]
 
 
+@pytest.mark.unmeasured
 @given(PROMPTS)
 def test_every_byte_of_the_prompt_is_owned_once(prompt: PromptInput) -> None:
     assembled = assemble(prompt)
@@ -102,6 +103,7 @@ def test_stored_segments_read_back_as_they_were(part: Part) -> None:
     assert decode_segments(part.slot, part.text, stored) == part
 
 
+@pytest.mark.unmeasured
 @given(PROMPTS)
 def test_the_segments_of_a_prompt_survive_storage(prompt: PromptInput) -> None:
     for part in assemble(prompt).parts:
@@ -137,11 +139,13 @@ def test_the_same_words_by_another_author_are_another_part() -> None:
     assert mine.sha256 == Part(Slot.MEMORY, mine.segments).sha256
 
 
+@pytest.mark.unmeasured
 @given(PROMPTS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_leaves_the_prompt_alone(prompt: PromptInput, chance: Random) -> None:  # R043
     assert assemble(shuffled(prompt, chance)) == assemble(prompt)
 
 
+@pytest.mark.unmeasured
 @given(PROMPTS)
 def test_no_stored_text_can_add_a_slot_or_a_separator(prompt: PromptInput) -> None:
     assembled = assemble(prompt)

@@ -1,5 +1,6 @@
 """The versions on a row's page, and any two of them side by side."""
 
+import pytest
 from django.test import Client
 
 from apps.governance.acting import acting
@@ -45,6 +46,7 @@ def test_versions_name_people_and_not_their_numbers(world: World, operator: Clie
     assert world.operator.label not in compared
 
 
+@pytest.mark.unmeasured
 def test_every_governed_noun_has_the_page_and_strangers_have_none(world: World, operator: Client) -> None:  # R006
     stranger = signed_in(make_world().operator_user)
     for row in furnished(world):
