@@ -26,6 +26,7 @@ from apps.api.profiles import ProfileView
 from apps.api.prompts import PromptView
 from apps.api.proposals import ProposalView
 from apps.api.restoring import RestoreView
+from apps.api.schedules import ScheduleView
 from apps.api.send_rules import SendRuleView
 from apps.api.sessions import SessionView
 from apps.api.skills import SkillView
@@ -50,6 +51,7 @@ router.register("conversations", ConversationView, "conversation")
 router.register("messages", MessageView, "message")
 router.register("drafts", DraftView, "draft")
 router.register("escalations", EscalationView, "escalation")
+router.register("schedules", ScheduleView, "schedule")
 router.register("send-rules", SendRuleView, "send-rule")
 router.register("endpoints", EndpointView, "endpoint")
 router.register("prices", PriceView, "price")

@@ -64,6 +64,7 @@ GROUPS = (
             Place("Identity cards", "badge", "personas_identitycard_changelist"),
             Place("Rules", "gavel", "personas_standingrule_changelist"),
             Place("Skills", "menu_book", "skills_skill_changelist", Skill.Status.APPROVED.value),
+            Place("Schedules", "schedule", "schedules_schedule_changelist"),
             Place("Memory", "psychology", "memory_agentmemory_changelist"),
             Place("Memory blocks", "view_agenda", "memory_memoryblock_changelist"),
             Place("Customers", "group", "memory_customerprofile_changelist"),

@@ -41,6 +41,7 @@ from apps.console.refused_attempts import AuditCheckAdmin, RefusalAdmin
 from apps.console.requests import actor_of, people_of
 from apps.console.restoring import restore_page
 from apps.console.rights import GrantsAdmin, LimitAdmin
+from apps.console.schedules import ScheduleAdmin
 from apps.console.send_rules import SendRuleAdmin
 from apps.console.sessions import SessionAdmin
 from apps.console.settings import SettingsAdmin
@@ -57,6 +58,7 @@ from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.restoration.models import Checkpoint
 from apps.runtime.models import Session, Spend
+from apps.schedules.models import Schedule
 from apps.skills.models import Skill
 from apps.switches.models import Switch
 from apps.tenants.grant_models import AgentGrants, MemberLimit
@@ -98,6 +100,7 @@ PAGES = {
     PersonaOverlay: OverlayAdmin,
     Proposal: ProposalAdmin,
     Refusal: RefusalAdmin,
+    Schedule: ScheduleAdmin,
     SendRule: SendRuleAdmin,
     Session: SessionAdmin,
     Skill: SkillAdmin,

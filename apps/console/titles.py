@@ -13,6 +13,7 @@ from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import Proposal
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.schedules.models import Schedule
 from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.models import InvokableAgent, Membership, TenantSettings
 
@@ -42,6 +43,7 @@ BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
     MemoryBlock: lambda row: f"Block {row.label} of agent {row.agent}",
     Draft: lambda row: f"Draft of agent {row.agent}",
     Escalation: lambda row: f"{row.get_reason_display()}: agent {row.agent}",
+    Schedule: lambda row: f"Schedule {row} of agent {row.agent}",
     SendRule: lambda row: f"{row} for agent {row.agent}",
 }
 

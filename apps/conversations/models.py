@@ -122,6 +122,7 @@ class InboundEvent(models.Model):
 
         MESSAGE = "message"
         OPERATOR = "operator"
+        SCHEDULE = "schedule"
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     conversation = models.ForeignKey(Conversation, db_index=False, on_delete=models.PROTECT, related_name="events")
@@ -149,7 +150,8 @@ class InboundEvent(models.Model):
                 fields=["tenant", "conversation", "idempotency_key"], name="event_arrives_once_per_key"
             ),
             models.CheckConstraint(
-                condition=models.Q(kind="operator") | models.Q(sent_by=""), name="only_an_instruction_names_who_sent_it"
+                condition=models.Q(kind__in=["operator", "schedule"]) | models.Q(sent_by=""),
+                name="only_an_instruction_names_who_sent_it",
             ),
         ]
         indexes: ClassVar = [

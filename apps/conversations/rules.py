@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 CHANNEL = r"^[a-z][a-z0-9_-]*\Z"
 CHANNEL_RULE = "A channel is lower-case letters, digits, hyphens and underscores, such as http or slack."
+# The channel of what an agent does by itself and posts nowhere.
+NOWHERE = "schedule"
 EVENT_CHARACTERS = 20_000
 KEY_CHARACTERS = 200
 LINE_CHARACTERS = 80

@@ -50,6 +50,8 @@ _PRICES = (
     *("input_micro_usd", "output_micro_usd"),
     *("cache_read_micro_usd", "cache_write_5m_micro_usd", "cache_write_1h_micro_usd"),
 )
+_PLAN = ("title", "cron", "timezone", "skill", "instruction", "preamble", "channel", "missed_runs")
+_SIGNED_BY = ("approved_by", "approved_at")
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
 _SIGNED = ("updated_by", "taint")
 _LINES = ("approved_body",)
@@ -150,6 +152,13 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
             does=Does.WRITES,
         ),
         Act.SEND_RULE_LIFT: Rule(PEOPLE, risk=Risk.HIGH, does=Does.REMOVES),
+        Act.SCHEDULE_DRAFT: Rule(PEOPLE | _AGENT, ("agent", "key", *_PLAN), does=Does.MAKES),
+        Act.SCHEDULE_AMEND: Rule(PEOPLE, _PLAN, risk=Risk.HIGH, stamps=_SIGNED_BY),
+        Act.SCHEDULE_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
+        Act.SCHEDULE_PAUSE: Rule(PEOPLE, ("status",)),
+        Act.SCHEDULE_RESUME: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
+        Act.SCHEDULE_DEPRECATE: Rule(PEOPLE, ("status",)),
+        Act.SCHEDULE_RUN: Rule(PEOPLE, risk=Risk.HIGH, does=Does.NOTHING),
         Act.PROPOSAL_SUBMIT: Rule(_ALL, does=Does.WRITES, stamps=_PROPOSED, reviewers=1),
         Act.PROPOSAL_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_BOUND, *_EDITED, "tier")),
         Act.PROPOSAL_APPLY: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_DECIDED, "replaced")),

@@ -9,7 +9,7 @@ from apps.governance.history import stamps
 from apps.governance.models import Taint
 from apps.llm.backend import JsonObject
 from apps.personas.models import IdentityCard
-from apps.prompt.framing import date_line
+from apps.prompt.framing import OWNERS, date_line
 from apps.prompt.segments import Part, encode_segments
 from apps.prompt.turns import user_turn
 from apps.prompt.values import Event, EventKind, LineCard, SendMode, Source, TurnInput
@@ -21,7 +21,11 @@ from apps.runtime.steps import canonical_object
 from apps.tenants.models import Agent
 
 SMS = "sms"
-KINDS = {InboundEvent.Kind.MESSAGE: EventKind.MESSAGE, InboundEvent.Kind.OPERATOR: EventKind.OPERATOR}
+KINDS = {
+    InboundEvent.Kind.MESSAGE: EventKind.MESSAGE,
+    InboundEvent.Kind.OPERATOR: EventKind.OPERATOR,
+    InboundEvent.Kind.SCHEDULE: EventKind.SCHEDULE,
+}
 
 
 def asked_of(claimed: Claim, mode: SendMode, *, actor: Actor) -> Asked:
@@ -64,7 +68,7 @@ def event_of(event: InboundEvent, conversation: Conversation) -> Event:
     """What arrived, with whose words it is."""
     kind, at = KINDS[InboundEvent.Kind(event.kind)], event.received_at
     source = Source(InboundEvent._meta.label_lower, event.pk, 1, "text", taint=Taint.CUSTOMER_DERIVED)
-    if kind is EventKind.OPERATOR:
+    if kind in OWNERS:
         sender = event.sent_by or "operator"
         source = replace(source, author=sender, approver=sender, taint=Taint.OPERATOR)
         return Event(kind, event.text, at, line=event.line_key, source=source)

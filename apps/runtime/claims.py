@@ -15,7 +15,7 @@ from apps.governance.actors import Actor, Role
 from apps.llm.backend import JsonObject
 from apps.prompt.segments import Part
 from apps.runtime.brought import Brought, Told, row_of
-from apps.runtime.budgets import LOOP_WINDOW, DaySpent, Money
+from apps.runtime.budgets import LOOP_WINDOW, DaySpent, Money, TurnKind
 from apps.runtime.claim_statement import CLAIM
 from apps.runtime.earlier import OTHERS_CALLS, OWN_TURNS
 from apps.runtime.kept_parts import KEPT
@@ -61,6 +61,12 @@ class Claim:
     def endpoint_id(self) -> int:
         """Where it is asked; 0 is the installation's endpoint."""
         return self.agent.endpoint_id or 0
+
+    @property
+    def kind(self) -> TurnKind:
+        """What the turn answers: nobody at all where its schedule began it."""
+        begun_by_schedule = any(event.kind == InboundEvent.Kind.SCHEDULE for event in self.events)
+        return TurnKind.SCHEDULED if begun_by_schedule else TurnKind.MESSAGE
 
     @property
     def is_spent(self) -> bool:

@@ -5,7 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from apps.conversations.rules import ToolCall
+from apps.conversations.actions import abandon_conversation
+from apps.conversations.rules import NOWHERE, ToolCall
 from apps.desk.actions import make_draft, open_escalation
 from apps.desk.models import Escalation, SendRule
 from apps.desk.rules import Fact, Grounding, Sending, grounding_of, mode_of
@@ -15,10 +16,11 @@ from apps.governance.errors import Conflicting
 from apps.llm.backend import Json, JsonObject
 from apps.prompt.derived import Heard, derived
 from apps.prompt.lines import lines_of
+from apps.prompt.scheduled import reports_nothing
 from apps.prompt.segments import Assembled
 from apps.prompt.tool_names import HOUSE, ROUTING
 from apps.prompt.values import SendMode, Slot
-from apps.runtime.budgets import DaySpent
+from apps.runtime.budgets import DaySpent, TurnKind
 from apps.runtime.claims import Claim
 from apps.runtime.journal import REPLIED, Asked, Closed, Ending, close, end_call, hold, postpone
 from apps.runtime.models import Turn
@@ -32,6 +34,7 @@ from apps.tenants.models import Agent
 
 DRAFTED: Final = Ending(Turn.Status.DONE, Turn.Outcome.DRAFTED)
 OBSERVED: Final = Ending(Turn.Status.DONE, Turn.Outcome.OBSERVED)
+SILENT: Final = Ending(Turn.Status.DONE, Turn.Outcome.SILENT)
 # Behind an answer that was cut off at its longest; whoever sends it completes it.
 CUT: Final = " […]"
 TAKEN_OVER: Final = Ending(
@@ -83,6 +86,8 @@ def leave(written: Written, *, actor: Actor) -> Closed:
     out looks at; else by those that stand now.
     """
     claimed, fetched = written.claimed, frozenset(skills_read(written.tool_calls))
+    if claimed.kind is TurnKind.SCHEDULED and reports_nothing(written.steps[-1].text):
+        return _come_to_nothing(written, actor)
     # Half a sentence leaves only by a person.
     agent, rules, is_paused = claimed.agent, claimed.brought.rules, written.is_cut
     while (mode := _mode(claimed, rules, agent.send_mode, fetched)) is SendMode.AUTONOMOUS and not is_paused:
@@ -105,7 +110,18 @@ def _looked_again(claimed: Claim, actor: Actor) -> tuple[Agent, tuple[Sending, .
     return agent, rules, is_sending_paused(conversation, actor=actor)
 
 
+def _come_to_nothing(written: Written, actor: Actor) -> Closed:
+    """Post nothing, and leave no open conversation behind that nobody began (R121)."""
+    with acting(actor):
+        hold(written.claimed.turn)
+        closed = _note(written, SILENT, actor)
+        abandon_conversation(written.claimed.conversation, actor=actor)
+    return closed
+
+
 def _mode(claimed: Claim, rules: Iterable[Sending], send_mode: str, fetched: Collection[int]) -> SendMode:
+    if claimed.kind is TurnKind.SCHEDULED and claimed.conversation.channel == NOWHERE:
+        return SendMode.OBSERVE
     return mode_of(SendMode(send_mode), rules, claimed.conversation.channel, set(fetched))
 
 

@@ -24,6 +24,7 @@ from apps.runtime.listening import Ears, attentive, nobody
 from apps.runtime.moves import AskModel, Over
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
 from apps.runtime.reach import Reached
+from apps.runtime.scheduling import run_all_due
 from apps.runtime.turn import Turning, begin
 from apps.tenants.due import due_work
 
@@ -140,6 +141,8 @@ class Engine:
 
     async def _poll(self) -> None:
         try:
+            # First, for what it opens is due at once.
+            await self._in_thread(run_all_due)
             for tenant_id, conversation_id in await self._in_thread(due_work, "turn"):
                 self._fair.add(tenant_id, conversation_id)
         except (DatabaseError, InterfaceError) as error:

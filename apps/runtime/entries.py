@@ -12,7 +12,11 @@ from apps.llm.prices import NO_RATES, OwnRates, cost_micro_usd
 from apps.runtime.models import ToolStep
 from apps.runtime.steps import Said, Step, canonical_object
 
-SENDERS = {InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER, InboundEvent.Kind.OPERATOR: Message.Sender.OPERATOR}
+SENDERS = {
+    InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER,
+    InboundEvent.Kind.OPERATOR: Message.Sender.OPERATOR,
+    InboundEvent.Kind.SCHEDULE: Message.Sender.OPERATOR,
+}
 
 
 @dataclass(frozen=True, slots=True)

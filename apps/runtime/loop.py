@@ -8,7 +8,7 @@ from apps.llm.blocks import with_marks, with_note
 from apps.prompt.turns import last_step
 from apps.runtime.accounts import Account, Planned
 from apps.runtime.brought import History
-from apps.runtime.budgets import Money
+from apps.runtime.budgets import Money, TurnKind
 from apps.runtime.rules import shortened_start
 from apps.runtime.steps import Said, Step, canonical_object, storable_text
 
@@ -106,11 +106,12 @@ class Loop:
             raise TurnFailed(self.last_because, _GAVE_NO_ANSWER[self.last_because].format(steps=self.max_steps))
 
 
-def refuse_unfit(said: Said) -> None:
-    """Raise TurnFailed for what no customer can be given as an answer."""
+def refuse_unfit(said: Said, kind: TurnKind) -> None:
+    """Raise TurnFailed for what no customer can be given as an answer. A schedule may come to nothing (R121)."""
     if said.stop_reason in {StopReason.REFUSAL.value, StopReason.CONTEXT_WINDOW_EXCEEDED.value}:
         raise TurnFailed(said.stop_reason, f"The model stopped: {said.stop_reason.replace('_', ' ')}.")
-    if not said.goes_on and not said.text.strip():
+    may_be_empty = kind is TurnKind.SCHEDULED and not said.is_cut
+    if not (said.goes_on or said.text.strip() or may_be_empty):
         raise TurnFailed("empty_reply", f"The model answered nothing ({said.stop_reason}).")
 
 

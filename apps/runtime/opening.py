@@ -15,6 +15,7 @@ from apps.runtime.journal import Asked, enter_session, hold
 from apps.runtime.loop import Loop, TurnFailed
 from apps.runtime.outside import Toolbox
 from apps.runtime.routing import is_routed, routed_of, routing_tools
+from apps.runtime.scheduled import refuse_lapsed
 from apps.runtime.sessions import Frozen, is_over, open_session, running_on
 from apps.runtime.stops import refuse_if_frozen
 from apps.runtime.tooling import Context
@@ -30,13 +31,15 @@ def opened(
     """
     conversation, agent = claimed.conversation, claimed.agent
     _refuse_to_begin(claimed)
+    if claimed.kind is TurnKind.SCHEDULED:
+        refuse_lapsed(conversation, actor=system)
     identity = agent_holding(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
     identity = identity.serving(conversation.end_user_key)
     frozen = frozen or _session(claimed, toolbox, identity, system)
     account = Account(
         frozen, claimed.model, conversation.pk, system, claimed.brought.earlier, rates=claimed.terms.rates
     )
-    steps = steps_allowed(TurnKind.MESSAGE, conversation.channel, agent.max_steps, None)
+    steps = steps_allowed(claimed.kind, conversation.channel, agent.max_steps, None)
     loop = Loop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
     loop.open(claimed.brought.history, asked.wire, claimed.turn.shortened)
     names = {tool.name: tool for tool in frozen.definitions}

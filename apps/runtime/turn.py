@@ -180,7 +180,7 @@ class Turning:
         if said.is_void and shorten(self.claimed, self.new_calls, said.number + 1, actor=self.system):
             self.move = Over(more_waits=True)
             return
-        refuse_unfit(said)
+        refuse_unfit(said, self.claimed.kind)
         if not said.goes_on:
             self._reply(said)
             return

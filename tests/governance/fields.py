@@ -20,6 +20,8 @@ STAMPED = {"id", "tenant", "version", "created_at", "updated_at"}
 # Where "Changed" is no value: what is, for a field of this name.
 SAMPLES: dict[str, Any] = {
     "timezone": "Europe/Berlin",
+    "cron": "0 4 * * *",
+    "channel": "slack",
     "base_url": "https://other.example",
     "locale": "de-DE",
     "name": "changed",

@@ -22,6 +22,7 @@ from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.restoration.actions import make_checkpoint
 from apps.runtime.driving import answer
+from apps.runtime.scheduling import run_now
 from apps.skills.actions import approve_skill, count_use
 from apps.skills.models import Skill
 from apps.switches.actions import lift_switch
@@ -45,6 +46,7 @@ from tests.factories import (
     make_visit,
     make_world,
 )
+from tests.scheduling import make_schedule
 from tests.thinking import make_endpoint, make_price
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
 
@@ -102,6 +104,8 @@ def fill(backend: Backend) -> Filled:
     make_send_rule(world)
     make_endpoint(world)
     make_price(world)
+    make_schedule(world)
+    run_now(make_schedule(world).pk, actor=world.operator)
     refuse_once(draft, world)
     receive_message(
         world.agent.pk,

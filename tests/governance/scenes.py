@@ -49,6 +49,7 @@ from tests.factories import (
     member_of,
 )
 from tests.reviewing import say_yes
+from tests.scheduling import SCHEDULING_SUBJECTS
 from tests.thinking import THINKING_SUBJECTS
 from tests.waiting import make_escalation, make_held_conversation, make_send_rule, make_waiting_draft
 
@@ -239,6 +240,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.ENDPOINT_CREATE: _nothing,
     Act.PRICE_SET: _nothing,
     **THINKING_SUBJECTS,
+    **SCHEDULING_SUBJECTS,
     Act.INVOKABLE_ALLOW: make_neighbour,
     Act.INVOKABLE_AMEND: make_invokable,
     Act.INVOKABLE_WITHDRAW: make_invokable,
@@ -266,6 +268,13 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
 MAKING: frozenset[Act] = frozenset(
     {
         *(act for act, make in _SUBJECTS.items() if make is _nothing),
-        *(Act.TENANT_CREATE, Act.MEMBER_ADD, Act.MEMBER_INVITE, Act.INVOKABLE_ALLOW, Act.DRAFT_MAKE),
+        *(
+            Act.TENANT_CREATE,
+            Act.MEMBER_ADD,
+            Act.MEMBER_INVITE,
+            Act.INVOKABLE_ALLOW,
+            Act.DRAFT_MAKE,
+            Act.SCHEDULE_DRAFT,
+        ),
     }
 )

@@ -99,6 +99,7 @@ from apps.tenants.actions import (
 )
 from tests.governance.on_desk import DESK
 from tests.governance.scenes import Scene
+from tests.scheduling import SCHEDULING
 from tests.thinking import THINKING
 
 WHOLE = Share("", Taint.AGENT, whole="New.")
@@ -199,6 +200,7 @@ class Actions:
         ),
         **DESK,
         **THINKING,
+        **SCHEDULING,
         Act.RULE_PROPOSE: lambda _, row, actor: propose_rule_change(row, actor=actor, text="Be brief."),
         Act.SKILL_UNDO: lambda _, row, actor: unpublish_skill(row, actor=actor, proposal=Proposal()),
         Act.PROPOSAL_SUBMIT: lambda _, row, actor: submit_draft(row, actor=actor),

@@ -25,6 +25,8 @@ from apps.governance.proposals import Verdict
 from apps.governance.tiers import Tier
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
 from apps.personas.models import Persona, StandingRule
+from apps.schedules.actions import deprecate_schedule
+from apps.schedules.models import Schedule
 from apps.skills.models import Skill
 from apps.switches.actions import lift_switch
 from apps.switches.models import Switch
@@ -39,6 +41,7 @@ from tests.factories import (
 )
 from tests.governance.attempts import BROKEN_RULE, attempt
 from tests.reviewing import say_yes
+from tests.scheduling import make_paused_schedule, make_schedule, make_schedule_draft
 from tests.waiting import make_escalation, make_waiting_draft
 
 pytestmark = pytest.mark.django_db
@@ -133,7 +136,24 @@ def escalation_in(world: World, state: str) -> Escalation:
 A_MESSAGE = (
     "(SELECT min(said.id) FROM conversations_message AS said WHERE said.conversation_id = desk_draft.conversation_id)"
 )
+
+
+def schedule_in(world: World, state: str) -> Schedule:
+    if state == Schedule.Status.DRAFT:
+        return make_schedule_draft(world)
+    if state == Schedule.Status.PAUSED:
+        return make_paused_schedule(world)
+    schedule = make_schedule(world)
+    return deprecate_schedule(schedule, actor=world.operator) if state == "deprecated" else schedule
+
+
 MACHINES = {
+    "schedule": Machine(
+        Schedule,
+        "status",
+        schedule_in,
+        dict.fromkeys(("approved", "paused"), "approved_by = 'x', approved_at = now()"),
+    ),
     "skill": Machine(Skill, "status", skill_in, {"approved": "approved_by = 'x', approved_sha256 = content_sha256"}),
     "persona": Machine(Persona, "status", persona_in, {}),
     "rule": Machine(StandingRule, "status", rule_in, {}),

@@ -28,6 +28,7 @@ from tests.factories import (
     make_switch,
 )
 from tests.governance.filled import refuse_once
+from tests.scheduling import make_schedule
 from tests.thinking import make_endpoint, make_price
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
 
@@ -57,6 +58,7 @@ def furnished(world: World) -> list[Model]:
         make_send_rule(world),
         make_endpoint(world),
         make_price(world),
+        make_schedule(world),
         make_profile(world),
         propose_patch(persona, actor=world.bot, text="Say sorry first."),
         propose_revision(

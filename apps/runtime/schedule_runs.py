@@ -1,0 +1,70 @@
+"""What came of the runs of schedules, told from the turns that they began."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from apps.runtime.models import Turn
+from apps.schedules.models import Schedule, ScheduleRun
+
+RUNS_SHOWN = 20
+# Between the commit of a run and its turn.
+WAITS = "waiting"
+SAID = {
+    WAITS: "waits for a worker",
+    Turn.Status.RUNNING.value: "is running",
+    Turn.Outcome.REPLIED.value: "posted",
+    Turn.Outcome.DRAFTED.value: "waits as a draft",
+    Turn.Outcome.OBSERVED.value: "noted, posted nowhere",
+    Turn.Outcome.ESCALATED.value: "failed, a person was asked",
+    Turn.Outcome.SILENT.value: "nothing to report",
+    ScheduleRun.Result.SKIPPED.value: "skipped",
+    ScheduleRun.Result.REFUSED.value: "did not begin",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One run: what came of it in a word, and why where it came to nothing."""
+
+    run: ScheduleRun
+    outcome: str
+    reason: str
+
+    @property
+    def planned_at(self) -> datetime:
+        """The time it was planned for."""
+        return self.run.planned_at
+
+    @property
+    def sentence(self) -> str:
+        """The outcome as people read it."""
+        return SAID.get(self.outcome, self.outcome)
+
+
+def runs_of(schedule: Schedule) -> list[Told]:
+    """The latest runs of one schedule, in two statements; called by whoever acts."""
+    return _told(ScheduleRun.objects.filter(schedule=schedule).select_related("conversation")[:RUNS_SHOWN])
+
+
+def last_runs(schedules: Iterable[Schedule]) -> dict[int, Told]:
+    """The latest run of each schedule, in two statements."""
+    ids = [schedule.pk for schedule in schedules]
+    latest = ScheduleRun.objects.filter(schedule__in=ids).order_by("schedule_id", "-id").distinct("schedule_id")
+    return {told.run.schedule_id: told for told in _told(latest)}
+
+
+def _told(runs: QuerySet[ScheduleRun]) -> list[Told]:
+    found = list(runs)
+    # The first turn of the conversation is the run's; a later one answers whoever wrote there.
+    turns = Turn.objects.filter(conversation__in=[run.conversation_id for run in found if run.conversation_id])
+    first = {turn.conversation_id: turn for turn in turns.order_by("-id")}
+    return [_one(run, first.get(run.conversation_id or 0)) for run in found]
+
+
+def _one(run: ScheduleRun, turn: Turn | None) -> Told:
+    if run.result != ScheduleRun.Result.BEGUN:
+        return Told(run, run.result, run.reason)
+    return Told(run, (turn.outcome or turn.status) if turn else WAITS, turn.failure if turn else "")

@@ -1,0 +1,115 @@
+"""Acts on schedules. What an agent plans waits for a person; so does what a person plans, until one with the right says yes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.door import governed, take_values
+from apps.governance.errors import Conflicting, IllegalTransition
+from apps.governance.models import Taint
+from apps.governance.policy import Act
+from apps.schedules.models import Schedule, ScheduleClock
+from apps.schedules.rules import SCHEDULES_PER_AGENT, next_time
+from apps.tenants.models import TenantSettings
+
+
+def draft_schedule(
+    agent_id: int,
+    *,
+    actor: Actor,
+    values: Mapping[str, Any],
+    evidence: Mapping[str, Any] | None = None,
+    taint: Taint | None = None,
+) -> Schedule:
+    """Plan when an agent begins by itself. Nothing runs before a person has approved it."""
+    schedule = Schedule(
+        tenant_id=actor.tenant_id,
+        agent_id=agent_id,
+        drafted_by=actor.label,
+        taint=taint or (Taint.OPERATOR if actor.is_person else Taint.AGENT),
+    )
+    with acting(actor), governed(Act.SCHEDULE_DRAFT, schedule, actor=actor, evidence=evidence) as row:
+        _refuse_one_too_many(agent_id, actor)
+        take_values(row, Act.SCHEDULE_DRAFT, values)
+        row.timezone = row.timezone or _timezone_of(actor)
+    return schedule
+
+
+def amend_schedule(
+    schedule: Schedule, *, actor: Actor, values: Mapping[str, Any], read_at: int | None = None, reason: str = ""
+) -> Schedule:
+    """Plan otherwise, from now on. What runs stays approved, now by whoever changed it."""
+    with acting(actor):
+        with governed(Act.SCHEDULE_AMEND, schedule, actor=actor, read_at=read_at, reason=reason) as row:
+            if row.status == Schedule.Status.DEPRECATED:
+                raise IllegalTransition("This schedule is deprecated and runs no more. Plan another one.")
+            take_values(row, Act.SCHEDULE_AMEND, values)
+            row.timezone = row.timezone or _timezone_of(actor)
+            if row.status != Schedule.Status.DRAFT:
+                _sign(row, actor)
+        _wind(schedule)
+    return schedule
+
+
+def approve_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Schedule:
+    """Let a plan run, from its next time on."""
+    with acting(actor):
+        with governed(Act.SCHEDULE_APPROVE, schedule, actor=actor, read_at=read_at, reason=reason) as row:
+            row.approve()
+            _sign(row, actor)
+        _wind(schedule)
+    return schedule
+
+
+def pause_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Schedule:
+    """Stop it for now; what has begun goes on to its end."""
+    with governed(Act.SCHEDULE_PAUSE, schedule, actor=actor, read_at=read_at, reason=reason) as row:
+        row.pause()
+    return schedule
+
+
+def resume_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Schedule:
+    """Let it run again, from its next time on: no time that passed meanwhile was missed."""
+    with acting(actor):
+        with governed(Act.SCHEDULE_RESUME, schedule, actor=actor, read_at=read_at, reason=reason) as row:
+            row.resume()
+            _sign(row, actor)
+        _wind(schedule)
+    return schedule
+
+
+def deprecate_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Schedule:
+    """End it for good, or turn a draft down; its runs stay readable."""
+    with governed(Act.SCHEDULE_DEPRECATE, schedule, actor=actor, read_at=read_at, reason=reason) as row:
+        row.deprecate()
+    return schedule
+
+
+def _wind(schedule: Schedule) -> None:
+    """Set the clock to the next time behind now."""
+    if schedule.status == Schedule.Status.DRAFT:
+        return
+    ScheduleClock.objects.update_or_create(
+        tenant_id=schedule.tenant_id,
+        schedule=schedule,
+        defaults={"next_run_at": next_time(schedule.cron, schedule.timezone, timezone.now())},
+    )
+
+
+def _sign(row: Schedule, actor: Actor) -> None:
+    row.approved_by, row.approved_at = actor.label, timezone.now()
+
+
+def _refuse_one_too_many(agent_id: int, actor: Actor) -> None:
+    if Schedule.objects.visible_to(actor).standing().for_agent(agent_id).count() >= SCHEDULES_PER_AGENT:
+        raise Conflicting(
+            f"This agent has {SCHEDULES_PER_AGENT} schedules already, which is as many as it may have."
+            " Deprecate one first, or do more in one of them."
+        )
+
+
+def _timezone_of(actor: Actor) -> str:
+    return TenantSettings.objects.visible_to(actor).values_list("timezone", flat=True).first() or "UTC"

@@ -1,0 +1,234 @@
+"""Schedules that come due: what a tick writes, and what the agent makes of it (R119-R122)."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.conversations.models import Conversation, InboundEvent, Message
+from apps.desk.models import Draft, Escalation
+from apps.governance.acting import acting
+from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted, NotVisible
+from apps.prompt.scheduled import NOTHING_TO_REPORT
+from apps.runtime.driving import answer
+from apps.runtime.models import Turn
+from apps.runtime.scheduling import run_all_due, run_due, run_now
+from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
+from apps.skills.actions import deprecate_skill
+from apps.switches.actions import lift_switch, throw_switch
+from apps.switches.models import Switch
+from apps.tenants.actions import amend_agent
+from apps.tenants.due import due_work
+from tests.actions.conversing import reply, tool
+from tests.factories import World, make_skill, make_switch, make_world
+from tests.scheduling import comes_due, make_paused_schedule, make_schedule, make_schedule_draft
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+Result, Status, Outcome = ScheduleRun.Result, Schedule.Status, Turn.Outcome
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def runs(world: World) -> list[ScheduleRun]:
+    with acting(world.operator):
+        return list(ScheduleRun.objects.select_related("conversation"))
+
+
+def tick(world: World, schedule: Schedule) -> int | None:
+    return run_due(world.tenant.pk, schedule.pk)
+
+
+def taken(world: World, schedule: Schedule, standin: StandIn) -> Turn:
+    """The turn of a schedule that came due."""
+    comes_due(schedule, world)
+    conversation_id = tick(world, schedule)
+    assert conversation_id is not None
+    answer(world.tenant.pk, conversation_id, backend=standin.backend)
+    with acting(world.operator):
+        return Turn.objects.select_related("conversation").get(conversation=conversation_id)
+
+
+def messages(world: World) -> list[tuple[str, str]]:
+    with acting(world.operator):
+        return list(Message.objects.values_list("sender", "text"))
+
+
+def next_run_at(schedule: Schedule, world: World) -> datetime:
+    with acting(world.operator):
+        return ScheduleClock.objects.get(schedule=schedule).next_run_at
+
+
+def test_a_tick_writes_run_conversation_event_and_next_time_in_one_commit(world: World) -> None:
+    # R120
+    row = make_schedule(world, channel="slack", instruction="Mind the weather.")
+    comes_due(row, world)
+    assert due_work("schedule") == [(world.tenant.pk, row.pk)]
+    run_all_due()
+    [run] = runs(world)
+    assert (run.result, run.missed, run.asked_by) == (Result.BEGUN, 0, "")
+    assert run.conversation is not None
+    assert (run.conversation.channel, run.conversation.end_user_key) == ("slack", "")
+    assert run.conversation.follows_id is None
+    with acting(world.operator):
+        event = InboundEvent.objects.get()
+    assert (event.kind, event.sent_by) == ("schedule", world.operator.label)
+    assert "Mind the weather." in event.text
+    assert "1. Note how they wish to be reached." in event.text
+    assert next_run_at(row, world) > timezone.now()
+    assert due_work("schedule") == []
+    assert tick(world, row) is None
+
+
+def test_the_agent_follows_the_skill_in_a_fresh_session_and_its_report_is_posted(
+    world: World, standin: StandIn
+) -> None:
+    # R120, R121, R140
+    standin.play(reply("All parcels arrived."))
+    turn = taken(world, make_schedule(world, channel="slack"), standin)
+    assert (turn.status, turn.outcome) == (Turn.Status.DONE, Outcome.REPLIED)
+    assert messages(world)[-1] == ("agent", "All parcels arrived.")
+    [sent] = standin.requests()
+    assert len(sent["messages"]) == 1
+    told = sent["messages"][0]["content"][0]["text"]
+    assert "[Scheduled instruction from your owner — not the contact]\nNobody wrote to you" in told
+    assert NOTHING_TO_REPORT in told
+    assert "Nobody wrote to you" not in str(sent["system"])
+
+
+def test_a_scheduled_turn_has_fifteen_steps(world: World, standin: StandIn) -> None:
+    # R124
+    amend_agent(world.agent, actor=world.admin, max_steps=2)
+    standin.play(
+        *(tool("list_skills") for _ in range(1)),
+        tool("get_skill", skill_id=1),
+        tool("get_skill", skill_id=2),
+        reply("Done."),
+    )
+    assert taken(world, make_schedule(world, channel="slack"), standin).outcome == Outcome.REPLIED
+
+
+@pytest.mark.parametrize("said", [NOTHING_TO_REPORT, f"{NOTHING_TO_REPORT}\n"])
+def test_nothing_to_report_posts_nothing_and_leaves_no_open_conversation(
+    world: World, standin: StandIn, said: str
+) -> None:
+    # R121
+    standin.play(reply(said))
+    turn = taken(world, make_schedule(world, channel="slack"), standin)
+    assert (turn.status, turn.outcome, turn.reply) == (Turn.Status.DONE, Outcome.SILENT, None)
+    assert turn.conversation.status == Conversation.Status.ABANDONED
+    assert [sender for sender, _ in messages(world)] == ["operator"]
+    with acting(world.operator):
+        assert not Draft.objects.visible_to(world.operator).exists()
+        assert not Escalation.objects.visible_to(world.operator).exists()
+
+
+def test_the_report_obeys_the_send_mode(world: World, standin: StandIn) -> None:
+    # R134
+    amend_agent(world.agent, actor=world.admin, send_mode="suggest")
+    standin.play(reply("All parcels arrived."))
+    turn = taken(world, make_schedule(world, channel="slack"), standin)
+    assert turn.outcome == Outcome.DRAFTED
+    with acting(world.operator):
+        assert Draft.objects.visible_to(world.operator).open().get().text == "All parcels arrived."
+
+
+def test_a_schedule_without_a_channel_posts_nowhere(world: World, standin: StandIn) -> None:
+    standin.play(reply("All parcels arrived."))
+    turn = taken(world, make_schedule(world), standin)
+    assert (turn.outcome, turn.conversation.channel) == (Outcome.OBSERVED, "schedule")
+    assert [sender for sender, _ in messages(world)] == ["operator"]
+
+
+def test_a_run_without_an_approved_skill_is_refused_and_says_so(world: World) -> None:
+    # R120
+    skill = make_skill(world, "approved")
+    row = make_schedule(world, skill=skill)
+    deprecate_skill(skill, actor=world.operator)
+    comes_due(row, world)
+    assert tick(world, row) is None
+    [run] = runs(world)
+    assert (run.result, run.code, run.conversation) == (Result.REFUSED, "skill_not_found", None)
+    assert "not approved" in run.reason
+    assert next_run_at(row, world) > timezone.now()
+    with pytest.raises(Conflicting, match="not approved"):
+        run_now(row.pk, actor=world.operator)
+
+
+def test_a_skill_withdrawn_before_the_turn_began_is_not_followed_and_a_person_is_asked(
+    world: World, standin: StandIn
+) -> None:
+    # R120, R122
+    skill = make_skill(world, "approved")
+    row = make_schedule(world, skill=skill, channel="slack")
+    comes_due(row, world)
+    conversation_id = tick(world, row)
+    assert conversation_id is not None
+    deprecate_skill(skill, actor=world.operator)
+    answer(world.tenant.pk, conversation_id, backend=standin.backend)
+    with acting(world.operator):
+        turn = Turn.objects.get()
+        assert Escalation.objects.visible_to(world.operator).open().count() == 1
+    assert (turn.outcome, turn.failure_code) == (Outcome.ESCALATED, "skill_not_found")
+    assert standin.requests() == []
+
+
+def test_a_skill_of_another_agent_or_a_draft_is_not_run(world: World) -> None:
+    row = make_schedule(world, skill=make_skill(world))
+    comes_due(row, world)
+    assert tick(world, row) is None
+    assert runs(world)[0].code == "skill_not_found"
+
+
+@pytest.mark.parametrize(("policy", "result", "missed"), [("skip", Result.SKIPPED, 3), ("once", Result.BEGUN, 2)])
+def test_runs_that_were_missed_are_counted_and_made_up_for_as_the_plan_says(
+    world: World, policy: str, result: str, missed: int
+) -> None:
+    row = make_schedule(
+        world, cron=f"{timezone.now() - timedelta(hours=2):%M %H} * * *", timezone="UTC", missed_runs=policy
+    )
+    comes_due(row, world, timedelta(days=2, hours=2))
+    tick(world, row)
+    [run] = runs(world)
+    assert (run.result, run.missed) == (result, missed)
+    assert run.reason if result == Result.SKIPPED else run.conversation
+
+
+def test_a_paused_agent_begins_nothing_by_itself(world: World) -> None:
+    row = make_schedule(world, channel="slack")
+    comes_due(row, world)
+    switch = make_switch(world)
+    assert due_work("schedule") == []
+    lift_switch(switch, actor=world.operator)
+    assert due_work("schedule") == [(world.tenant.pk, row.pk)]
+    throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Rest.", channel="slack")
+    assert due_work("schedule") == []
+
+
+def test_no_run_begins_beside_one_that_has_not_ended(world: World) -> None:
+    row = make_schedule(world)
+    comes_due(row, world)
+    tick(world, row)
+    comes_due(row, world)
+    assert tick(world, row) is None
+    assert [run.code for run in runs(world)] == ["still_running", ""]
+
+
+def test_a_person_runs_an_approved_or_paused_schedule_beside_its_plan(world: World, standin: StandIn) -> None:
+    row = make_paused_schedule(world)
+    before = next_run_at(row, world)
+    run = run_now(row.pk, actor=world.operator)
+    assert (run.result, run.asked_by) == (Result.BEGUN, world.operator.label)
+    assert next_run_at(row, world) == before
+    with pytest.raises(Conflicting, match="has not ended"):
+        run_now(row.pk, actor=world.operator)
+    with pytest.raises(IllegalTransition, match="Approve it"):
+        run_now(make_schedule_draft(world).pk, actor=world.operator)
+    with pytest.raises(NotPermitted):
+        run_now(row.pk, actor=world.bot)
+    with pytest.raises(NotVisible):
+        run_now(row.pk, actor=make_world().operator)

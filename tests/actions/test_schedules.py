@@ -1,0 +1,136 @@
+"""Schedules: who plans and who decides, and what PostgreSQL refuses (R123)."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, Stale
+from apps.governance.models import Taint
+from apps.runtime.models import Turn
+from apps.runtime.scheduling import run_due, run_now
+from apps.schedules.actions import (
+    amend_schedule,
+    approve_schedule,
+    deprecate_schedule,
+    draft_schedule,
+    pause_schedule,
+    resume_schedule,
+)
+from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
+from apps.schedules.rules import SCHEDULES_PER_AGENT
+from apps.tenants.due import due_work
+from tests.factories import World, make_skill, make_world
+from tests.governance.attempts import attempt
+from tests.scheduling import comes_due, make_paused_schedule, make_schedule, make_schedule_draft, plan_of
+
+pytestmark = pytest.mark.django_db
+
+Result, Status, Outcome = ScheduleRun.Result, Schedule.Status, Turn.Outcome
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def tick(world: World, schedule: Schedule) -> int | None:
+    return run_due(world.tenant.pk, schedule.pk)
+
+
+def next_run_at(schedule: Schedule, world: World) -> datetime:
+    with acting(world.operator):
+        return ScheduleClock.objects.get(schedule=schedule).next_run_at
+
+
+def test_what_an_agent_plans_waits_for_a_person(world: World) -> None:
+    # R123
+    row = draft_schedule(world.agent.pk, actor=world.bot, values=plan_of(world), taint=Taint.CUSTOMER_DERIVED)
+    assert (row.status, row.drafted_by, row.taint) == (Status.DRAFT, world.bot.label, Taint.CUSTOMER_DERIVED)
+    with acting(world.operator):
+        assert not ScheduleClock.objects.exists()
+    for act in (approve_schedule, deprecate_schedule, pause_schedule):
+        with pytest.raises(NotPermitted):
+            act(row, actor=world.bot)
+    with pytest.raises(NotPermitted):
+        amend_schedule(row, actor=world.bot, values={"cron": "*/5 * * * *"})
+    approve_schedule(row, actor=world.operator, read_at=row.version)
+    assert (row.status, row.approved_by) == (Status.APPROVED, world.operator.label)
+    assert next_run_at(row, world) > timezone.now()
+
+
+def test_a_yes_to_another_version_is_refused(world: World) -> None:
+    row = make_schedule_draft(world)
+    seen = row.version
+    amend_schedule(row, actor=world.admin, values={"instruction": "Delete everything."})
+    with pytest.raises(Stale):
+        approve_schedule(row, actor=world.operator, read_at=seen)
+
+
+def test_a_schedule_is_paused_resumed_and_deprecated_for_good(world: World) -> None:
+    row = make_paused_schedule(world)
+    comes_due(row, world, timedelta(days=3))
+    assert due_work("schedule") == []
+    assert tick(world, row) is None
+    resume_schedule(row, actor=world.operator)
+    assert next_run_at(row, world) > timezone.now()
+    deprecate_schedule(row, actor=world.operator)
+    with pytest.raises(IllegalTransition):
+        resume_schedule(row, actor=world.operator)
+    with pytest.raises(IllegalTransition, match="deprecated"):
+        amend_schedule(row, actor=world.operator, values={"title": "Again"})
+    draft_schedule(world.agent.pk, actor=world.operator, values=plan_of(world, key=row.key))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"cron": "every day"}, "five fields"),
+        ({"cron": "* * * * *"}, "5 minutes"),
+        ({"timezone": "Mars/Olympus"}, "no time zone"),
+        ({"channel": "Not a channel"}, "A channel is"),
+        ({"key": "Nightly!"}, "lower-case"),
+        ({"missed_runs": "all"}, "missed"),
+    ],
+)
+def test_a_plan_that_cannot_be_kept_is_refused_in_words(world: World, values: dict[str, str], said: str) -> None:
+    with pytest.raises(Invalid, match=said):
+        make_schedule_draft(world, **values)
+
+
+def test_a_plan_without_a_zone_is_kept_in_the_tenants(world: World) -> None:
+    assert make_schedule_draft(world, timezone="").timezone == "UTC"
+
+
+def test_an_agent_has_so_many_schedules_and_is_told_what_to_do_then(world: World) -> None:
+    skill = make_skill(world, "approved")
+    rows = [make_schedule_draft(world, skill=skill) for _ in range(SCHEDULES_PER_AGENT)]
+    with pytest.raises(Conflicting, match="20 schedules already"):
+        draft_schedule(world.agent.pk, actor=world.bot, values=plan_of(world, skill=skill))
+    deprecate_schedule(rows[0], actor=world.operator)
+    draft_schedule(world.agent.pk, actor=world.bot, values=plan_of(world, skill=skill))
+    with pytest.raises(Conflicting, match="20 schedules"):
+        make_schedule_draft(world, skill=skill)
+
+
+def test_a_key_stands_once_for_an_agent(world: World) -> None:
+    row = make_schedule(world)
+    with pytest.raises(Conflicting, match="with this key"):
+        make_schedule_draft(world, key=row.key)
+
+
+def test_postgresql_lets_no_agent_approve_sign_or_move_a_clock(world: World) -> None:
+    row = make_schedule(world)
+    draft = draft_schedule(world.agent.pk, actor=world.bot, values=plan_of(world))
+    run_now(row.pk, actor=world.operator)
+    for actor, statement, pk in (
+        (world.bot, "UPDATE schedules_schedule SET status = 'approved' WHERE id = %s", draft.pk),
+        (world.bot, "UPDATE schedules_scheduleclock SET next_run_at = now() WHERE schedule_id = %s", row.pk),
+        (world.bot, "DELETE FROM schedules_schedulerun WHERE schedule_id = %s", row.pk),
+        (world.system, "UPDATE schedules_schedule SET cron = '*/5 * * * *' WHERE id = %s", row.pk),
+        (world.operator, "UPDATE schedules_schedule SET status = 'draft' WHERE id = %s", row.pk),
+        (world.operator, "UPDATE schedules_schedulerun SET reason = 'x' WHERE schedule_id = %s", row.pk),
+    ):
+        assert not attempt(actor, statement, (pk,)).passed, statement
+    assert attempt(world.bot, "SELECT 1 FROM schedules_schedulerun WHERE schedule_id = %s", (row.pk,)).passed
