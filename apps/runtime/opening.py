@@ -36,12 +36,7 @@ def opened(
     identity = agent_holding(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
     identity = identity.serving(conversation.end_user_key)
     frozen = frozen or _session(claimed, toolbox, identity, system)
-    account = Account(
-        frozen, claimed.model, conversation.pk, system, claimed.brought.earlier, rates=claimed.terms.rates
-    )
-    steps = steps_allowed(claimed.kind, conversation.channel, agent.max_steps, None)
-    loop = Loop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
-    loop.open(claimed.brought.history, asked.wire, claimed.turn.shortened)
+    loop = _loop(claimed, asked, frozen, system)
     names = {tool.name: tool for tool in frozen.definitions}
     routed = routed_of(toolbox, names)
     routing = routing_tools(routed) if is_routed(names) else ()
@@ -54,6 +49,15 @@ def opened(
         before_keeping=partial(refuse_if_frozen, conversation, actor=system),
     )
     return loop, caller
+
+
+def _loop(claimed: Claim, asked: Asked, frozen: Frozen, system: Actor) -> Loop:
+    conversation, rates = claimed.conversation, claimed.terms.rates
+    account = Account(frozen, claimed.model, conversation.pk, system, claimed.brought.earlier, rates=rates)
+    steps = steps_allowed(claimed.kind, conversation.channel, claimed.agent.max_steps, None)
+    loop = Loop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
+    loop.open(claimed.brought.history, asked.wire, claimed.turn.shortened)
+    return loop
 
 
 def _refuse_to_begin(claimed: Claim) -> None:
