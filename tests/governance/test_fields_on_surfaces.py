@@ -16,6 +16,7 @@ from apps.governance.actors import Role
 from apps.governance.door import recorded_values
 from apps.governance.models import Governed, Proposal
 from apps.governance.policy import POLICY, Act
+from tests.factories import make_skill
 from tests.governance.fields import CHANGING, another, columns, governed_fields, is_state, records, stored
 from tests.governance.scenes import Scene, set_scene
 from tests.surfaces.console.browsing import page_of
@@ -63,6 +64,7 @@ def test_rest_writes_a_field_for_the_roles_of_the_policy(method: str, act: Act) 
     # R015, R017, R018, R019, R020
     scene = set_scene(act)
     prefix, view = REST[act.noun]
+    named = by_name(scene)
     for role in (Role.OPERATOR, Role.ADMIN, Role.AGENT):
         client = client_of(scene, role)
         for field in columns(CHANGING[act]):
@@ -72,9 +74,12 @@ def test_rest_writes_a_field_for_the_roles_of_the_policy(method: str, act: Act) 
             stood, before = recorded_values(row), len(records(scene))
             acts = [each for each in view.acts["partial_update"] if field.name in POLICY[each].writes(adding=False)]
             open_acts = {each.value for each in acts if role in POLICY[each].allowed}
-            sent = {field.name: another(field, getattr(row, field.attname)), **BESIDE.get(field.name, {})}
+            value = named.get(field.name) or another(field, getattr(row, field.attname))
+            sent = {field.name: value, **BESIDE.get(field.name, {})}
             if method == "PUT":
-                sent = {name: stood[name] for name in governed_fields(act.noun) & set(stood) & body_of(act)} | sent
+                sent = (
+                    {name: stood[name] for name in governed_fields(act.noun) & set(stood) & body_of(act)} | named | sent
+                )
             undo = transaction.savepoint()
             answer = client.generic(method, f"/api/v1/{prefix}/{row.pk}", json_of(sent), "application/json")
             made = records(scene)[before:]
@@ -93,6 +98,11 @@ def test_rest_writes_a_field_for_the_roles_of_the_policy(method: str, act: Act) 
                 assert answer.status_code in {200, 400, 403}, cell
                 assert after == stood, cell
             transaction.savepoint_rollback(undo)
+
+
+def by_name(scene: Scene) -> dict[str, Any]:  # Any: what a body carries
+    """What a body names where the row has a number: a schedule's skill."""
+    return {"skill": make_skill(scene.world, "approved").name} if scene.act.noun == "schedule" else {}
 
 
 def client_of(scene: Scene, role: Role) -> Client:
@@ -122,14 +132,14 @@ def test_a_form_of_the_console_writes_a_field_for_the_roles_of_the_policy(act: A
     # R015, R017, R018
     scene = set_scene(act)
     shown = set(FORMS[act].fields or ())
-    endpoint_id = make_endpoint(scene.world).pk
+    others = {"endpoint": make_endpoint(scene.world).pk, "skill": make_skill(scene.world, "approved").pk}
     for role in (Role.OPERATOR, Role.ADMIN):
         client = client_of(scene, role)
         for field in columns(CHANGING[act]):
             row = stored(scene, scene.subject)
             stood, before = recorded_values(row), len(records(scene))
             typed = {name: getattr(row, row._meta.get_field(name).attname) for name in shown} | {
-                field.name: endpoint_id if field.name == "endpoint" else another(field, getattr(row, field.attname))
+                field.name: others.get(field.name) or another(field, getattr(row, field.attname))
             }
             form = {name: value for name, value in typed.items() if value is not None and value is not False}
             undo = transaction.savepoint()
