@@ -1,0 +1,55 @@
+"""Several workers find a schedule due at the same moment, and one of them dies: it runs once, and does run."""
+
+from functools import partial
+
+import pytest
+
+from apps.conversations.models import InboundEvent
+from apps.governance.acting import acting
+from apps.runtime.scheduling import run_all_due, run_due
+from apps.schedules.models import Schedule, ScheduleRun
+from apps.tenants.due import due_work
+from tests.actions.test_sending_at_once import at_once
+from tests.factories import World, make_world
+from tests.scheduling import comes_due, make_schedule
+
+
+class Died(Exception):
+    """A worker that was killed."""
+
+
+def run_and_die(world: World, schedule: Schedule) -> None:
+    """Do all of a run, and do not live to commit it."""
+    with acting(world.system):
+        run_due(world.tenant.pk, schedule.pk)
+        raise Died
+
+
+def begun(world: World) -> tuple[int, int]:
+    """How many runs there are, and how many tasks wait for the agent."""
+    with acting(world.system):
+        return ScheduleRun.objects.count(), InboundEvent.objects.count()
+
+
+def test_a_schedule_that_several_workers_find_due_runs_once(committing: str) -> None:
+    # R120
+    world = make_world()
+    schedule = make_schedule(world)
+    comes_due(schedule, world)
+    deeds = [partial(run_due, world.tenant.pk, schedule.pk)] * 6
+    assert at_once(deeds) == [""] * 6
+    assert begun(world) == (1, 1)
+    assert due_work("schedule") == []
+
+
+def test_a_worker_that_dies_before_its_commit_leaves_the_schedule_due(committing: str) -> None:
+    # R120
+    world = make_world()
+    schedule = make_schedule(world)
+    comes_due(schedule, world)
+    with pytest.raises(Died):
+        run_and_die(world, schedule)
+    assert begun(world) == (0, 0)
+    assert due_work("schedule") == [(world.tenant.pk, schedule.pk)]
+    run_all_due()
+    assert begun(world) == (1, 1)
