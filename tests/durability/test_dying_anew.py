@@ -96,7 +96,8 @@ def dies_at(world: World, standin: StandIn, statements: Statements) -> None:
         with statements.watched():
             answer(world.tenant.pk, event.conversation_id, backend=model)
     except PowerCutError:
-        lease_runs_out(world, turn_of(world, event))
+        if (turn := turn_of(world, event)).status == turn.Status.RUNNING:
+            lease_runs_out(world, turn)
         answer(world.tenant.pk, event.conversation_id, backend=model)
     said = [("customer", FIRST), ("customer", SECOND), ("agent", "Number 12 is on its way.")]
     assert lines(world, event.conversation_id) == said, f"{statements.side} {statements.at}"

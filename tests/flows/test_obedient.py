@@ -45,6 +45,7 @@ JOURNAL = {
     "runtime.session",
     "runtime.sessionpart",
     "runtime.snapshotpart",
+    "runtime.spend",
     "runtime.toolstep",
     "runtime.turn",
     "skills.skilluse",

@@ -4,8 +4,10 @@ Nothing of the product is asked, for a hundred lawful rows of every noun would c
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
@@ -17,6 +19,8 @@ from django.db.models import Field, Model
 from tests.governance.tables import TENANT_COLUMN, tenant_tables
 
 Row = dict[str, Any]  # Any: whatever a column holds
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:")
 HEX_CHARACTERS = 64
 USERS = "tenants_user"
 # One row per tenant; the table holds no second.
@@ -161,6 +165,10 @@ class Crowd:
 
 def varied(value: Any, number: int) -> Any:
     """Another value of the kind."""
+    if isinstance(value, str) and DAY.fullmatch(value):
+        return str(date.fromisoformat(value) - timedelta(days=number))
+    if isinstance(value, str) and MOMENT.match(value):
+        return str(datetime.fromisoformat(value) - timedelta(minutes=number))
     if isinstance(value, str):
         is_digest = len(value) == HEX_CHARACTERS and not set(value) - set("0123456789abcdef")
         return sha256(f"{value}{number}".encode()).hexdigest() if is_digest else f"{value}{number}"

@@ -63,6 +63,8 @@ def test_every_error_of_a_backend_is_the_endpoints_fault_or_not() -> None:
         "rate_limited",
         "spend_limit_reached",
         "not_authorised",
+        "endpoint_refused",
+        "context_exceeded",
         "bad_request",
         "unknown_stop_reason",
     }

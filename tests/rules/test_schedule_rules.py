@@ -9,7 +9,7 @@ import pytest
 from apps.prompt.scheduled import NOTHING_TO_REPORT, Task, reports_nothing, scheduled_task
 from apps.schedules.rules import COUNTED_AT_MOST, ONCE, SKIP, due_of, flaw_of, next_time, times_after
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "prompt" / "scheduled.txt"
+GOLDEN = Path(__file__).parents[1] / "golden" / "scheduled.txt"
 
 
 def at(text: str) -> datetime:
