@@ -7,6 +7,7 @@ schedule goes by elapsed time instead, as with Debian's cron.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice, takewhile
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -78,10 +79,7 @@ def next_time(cron: str, timezone: str, after: datetime) -> datetime:
 
 def due_of(cron: str, timezone: str, planned: datetime, now: datetime, missed_runs: str) -> Due:
     """What to do at `now` about a plan whose next time was `planned`, and with the times since that nobody noticed."""
-    latest, passed, coming = planned, 1, next_time(cron, timezone, now)
-    for at in times_after(cron, timezone, planned):
-        if at > now or passed >= COUNTED_AT_MOST:
-            break
-        latest, passed = at, passed + 1
-    runs = missed_runs == ONCE or now - latest <= GRACE
-    return Due(latest, runs, passed - 1 if runs else passed, coming)
+    since = takewhile(lambda at: at <= now, times_after(cron, timezone, planned))
+    passed = [planned, *islice(since, COUNTED_AT_MOST - 1)]
+    runs = missed_runs == ONCE or now - passed[-1] <= GRACE
+    return Due(passed[-1], runs, len(passed) - 1 if runs else len(passed), next_time(cron, timezone, now))
