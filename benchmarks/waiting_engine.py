@@ -86,15 +86,19 @@ async def bare_seconds(requests: list[Request]) -> float:
 def main() -> int:
     turns = int(sys.argv[1])
     gates: list[Gate] = []
+    # The engine makes its client in its loop, for the first turn that needs one.
+    is_made = threading.Event()
 
     def gate() -> Gate:
         gates.append(Gate(turns))
+        is_made.set()
         return gates[0]
 
     limits = Limits(turns, settings.TURN_DATABASE_THREADS, settings.SWEEP_INTERVAL_SECONDS, settings.TURN_LEASE_SECONDS)
     idle_kb, begun = memory_kb("VmRSS"), perf_counter()
     engine = Engine(gate, limits)
     engine.start()
+    is_made.wait()
     gates[0].all_back.wait()
     engine.stop(DRAIN_SECONDS)
     told = {
