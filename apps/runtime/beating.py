@@ -26,8 +26,7 @@ class Holding:
     @property
     def may_begin_anew(self) -> bool:
         """Whether it waits for its model, and its agent would rather answer all that has arrived."""
-        agent = self.turning.claimed.agent
-        return self.is_thinking and agent.while_thinking == agent.WhileThinking.RESTART
+        return self.is_thinking and self.turning.claimed.agent.begins_anew
 
 
 @dataclass(frozen=True, slots=True)

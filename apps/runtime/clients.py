@@ -5,16 +5,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from apps.llm.backend import AsyncBackend, NotAuthorised
+from apps.llm.backend import AsyncBackend
 from apps.runtime.reach import Reached
 
 # Each keeps connections open; one that nobody asked for the longest time is let go.
 MOST = 100
-
-
-def nowhere_else(place: Reached) -> AsyncBackend:
-    """The installation's endpoint alone."""
-    raise NotAuthorised(f"Endpoint {place.endpoint_id} cannot be asked by this process.")
 
 
 @dataclass(slots=True)

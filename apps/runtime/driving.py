@@ -4,18 +4,13 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from apps.llm.backend import Backend, BackendError, NotAuthorised
+from apps.llm.backend import Backend, BackendError
 from apps.runtime.moves import AskModel, Over
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
-from apps.runtime.reach import Reached
+from apps.runtime.reach import Reached, nowhere_else
 from apps.runtime.turn import Turning, begin
 
 Places = Callable[[Reached], Backend]
-
-
-def nowhere_else(place: Reached) -> Backend:
-    """The installation's endpoint alone."""
-    raise NotAuthorised(f"Endpoint {place.endpoint_id} is asked by workers alone.")
 
 
 def answer(

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import itemgetter
 
 from django.db import DatabaseError
 
@@ -99,15 +100,16 @@ def _read(brought: Told, others: Told, conversation_id: int) -> Earlier:
         agents_talks=_others(agents, conversation_id),
         everybodys_talks=_others(everybodys, conversation_id),
     )
-    for left in sorted([*mine, *agents, *everybodys], key=lambda call: datetime.fromisoformat(call["requested_at"])):
-        earlier.keep(left["entries"], datetime.fromisoformat(left["requested_at"]), left["cached_tokens"])
+    lefts = ((datetime.fromisoformat(call["requested_at"]), call) for call in (*mine, *agents, *everybodys))
+    for at, left in sorted(lefts, key=itemgetter(0)):
+        earlier.keep(left["entries"], at, left["cached_tokens"])
     return earlier
 
 
 def _hashes(blocks: str) -> tuple[str, ...]:
     if " " in blocks:
-        # Of an earlier release, which kept more of each.
-        return tuple(told[:HASH_CHARACTERS] for told in blocks.split())
+        # Of an earlier release, whose hashes say nothing of ours.
+        return ()
     return tuple(blocks[at : at + HASH_CHARACTERS] for at in range(0, len(blocks), HASH_CHARACTERS))
 
 

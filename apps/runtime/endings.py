@@ -88,14 +88,14 @@ def leave(written: Written, *, actor: Actor) -> Closed:
     claimed, fetched = written.claimed, frozenset(skills_read(written.tool_calls))
     if claimed.kind is TurnKind.SCHEDULED and reports_nothing(written.steps[-1].text):
         return _come_to_nothing(written, actor)
-    # Half a sentence leaves only by a person.
-    agent, rules, is_paused = claimed.agent, claimed.brought.rules, written.is_cut
-    while (mode := _mode(claimed, rules, agent.send_mode, fetched)) is SendMode.AUTONOMOUS and not is_paused:
+    # Half a sentence leaves only by a person, as everything does while sending is paused.
+    agent, rules, by_person = claimed.agent, claimed.brought.rules, written.is_cut
+    while (mode := _mode(claimed, rules, agent.send_mode, fetched)) is SendMode.AUTONOMOUS and not by_person:
         try:
             stated, calls = _stated(agent, rules), written.new_calls
             return close(claimed, written.asked, written.steps, REPLIED, calls, SENDING, actor=actor, rules=stated)
         except Stopped:
-            agent, rules, is_paused = _looked_again(claimed, actor)
+            agent, rules, by_person = _looked_again(claimed, actor)
     return _note(written, OBSERVED, actor) if mode is SendMode.OBSERVE else _draft(written, actor)
 
 

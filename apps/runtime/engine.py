@@ -18,15 +18,14 @@ from django.db import DatabaseError, InterfaceError, connections
 
 from apps.llm.backend import AsyncBackend
 from apps.runtime.beating import Holding, beat_all, interrupted
-from apps.runtime.clients import Clients, nowhere_else
+from apps.runtime.clients import Clients
 from apps.runtime.fairness import Fair
 from apps.runtime.listening import Ears, attentive, nobody
 from apps.runtime.moves import AskModel, Over
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
-from apps.runtime.reach import Reached
-from apps.runtime.scheduling import run_all_due
+from apps.runtime.reach import Reached, nowhere_else
+from apps.runtime.scheduling import turns_due
 from apps.runtime.turn import Turning, begin
-from apps.tenants.due import due_work
 
 logger = logging.getLogger(__name__)
 
@@ -141,9 +140,7 @@ class Engine:
 
     async def _poll(self) -> None:
         try:
-            # First, for what it opens is due at once.
-            await self._in_thread(run_all_due)
-            for tenant_id, conversation_id in await self._in_thread(due_work, "turn"):
+            for tenant_id, conversation_id in await self._in_thread(turns_due):
                 self._fair.add(tenant_id, conversation_id)
         except (DatabaseError, InterfaceError) as error:
             logger.warning("what is due cannot be read", extra={"error": type(error).__name__})

@@ -194,8 +194,7 @@ def _held_back(is_held: bool, has_said_more: bool) -> Exception | None:
 
 
 def _restarts(turn: Turn) -> int:
-    agent = turn.conversation.agent
-    return RESTARTS_PER_TURN if agent.while_thinking == agent.WhileThinking.RESTART else 0
+    return RESTARTS_PER_TURN if turn.conversation.agent.begins_anew else 0
 
 
 def _closing(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending: Ending) -> dict[str, Any]:

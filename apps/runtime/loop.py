@@ -43,7 +43,6 @@ class Loop:
     # Answers that came to nothing, because the prompt left no room for them; they are paid for and count as steps.
     voids: int = 0
     messages: list[JsonObject] = field(default_factory=list)
-    planned: Planned | None = None
     started: float = field(default_factory=monotonic)
     money: Money = field(default_factory=Money)
     # Why no call may follow the one that was asked last; blank while one may.
@@ -72,7 +71,7 @@ class Loop:
         left = self.deadline_seconds - (monotonic() - self.started)
         if left <= 0:
             raise TimedOut(f"The turn took longer than {self.deadline_seconds:.0f} seconds.")
-        planned = self.planned = self.account.plan(self.messages)
+        planned = self.account.plan(self.messages)
         self.last_because = self._last_because(planned)
         frozen = self.account.frozen
         request = Request(

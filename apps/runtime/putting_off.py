@@ -8,12 +8,12 @@ from apps.governance.actors import Actor
 from apps.llm.backend import BackendError, JsonObject, SpendLimitReached
 from apps.runtime.breakers import HeldBack
 from apps.runtime.claims import Claim
-from apps.runtime.endings import cancel, pause_for_money
-from apps.runtime.journal import Asked, hold, keep, postpone
+from apps.runtime.endings import pause_for_money
+from apps.runtime.journal import hold, keep, postpone
 from apps.runtime.retrying import retry_delay
 from apps.runtime.rules import SHORTENED_AT_MOST, shortened_start
 from apps.runtime.statements import SHORTEN
-from apps.runtime.stops import Stopped, is_taken_over, why_stopped
+from apps.runtime.stops import Stopped, why_stopped
 
 
 def put_off(claimed: Claim, error: BackendError, *, actor: Actor) -> None:
@@ -43,13 +43,9 @@ def shorten(claimed: Claim, calls: Sequence[JsonObject], asking: int, *, actor: 
     return True
 
 
-def lay_down(claimed: Claim, asked: Asked | None, calls: Sequence[JsonObject], *, actor: Actor) -> bool:
-    """A person stopped it. One who answers in its place ends it, and more may wait; else it waits until they let go."""
-    conversation = claimed.conversation
-    if is_taken_over(conversation, actor=actor):
-        return cancel(claimed, asked, calls, actor=actor).more_waits
-    postpone(claimed.turn, Stopped.code, why_stopped(conversation, actor=actor), 0, actor=actor)
-    return False
+def lay_down(claimed: Claim, *, actor: Actor) -> None:
+    """Wait until whoever stopped it lets go."""
+    postpone(claimed.turn, Stopped.code, why_stopped(claimed.conversation, actor=actor), 0, actor=actor)
 
 
 def hold_back(claimed: Claim, held: HeldBack, *, actor: Actor) -> None:

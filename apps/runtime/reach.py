@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from apps.llm.backend import NotAuthorised
 from apps.llm.prices import OwnRates, Rates
@@ -76,3 +76,8 @@ def reached(endpoint: Mapping[str, Any], tenant_id: int) -> Reached:
     except CannotOpen as refusal:
         raise NotAuthorised(str(refusal)) from refusal
     return Reached(int(endpoint["id"]), str(endpoint["base_url"]), api_key)
+
+
+def nowhere_else(place: Reached) -> NoReturn:
+    """For a process that asks the installation's endpoint alone."""
+    raise NotAuthorised(f"Endpoint {place.endpoint_id} cannot be asked by this process.")

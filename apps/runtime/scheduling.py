@@ -5,6 +5,7 @@ leaves nothing, one that dies afterwards a turn that waits like every other.
 """
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -29,7 +30,7 @@ from apps.runtime.scheduled import SKILL_NOT_FOUND, approved_skill
 from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
 from apps.schedules.rules import Due, due_of
 from apps.skills.models import Skill
-from apps.tenants.due import due_work
+from apps.tenants.due import due_works
 from apps.tenants.identity import system_actor
 
 logger = logging.getLogger(__name__)
@@ -55,13 +56,22 @@ class NotRun(Exception):
         self.code = code
 
 
-def run_all_due() -> None:
-    """Run whatever is due by now; one that fails keeps no other from running, and stays due."""
-    for tenant_id, schedule_id in due_work("schedule"):
+def turns_due() -> list[tuple[int, int]]:
+    """(tenant id, conversation id) of every turn that is due, those included that schedules begin now."""
+    due = due_works("schedule", "turn")
+    return [*run_all(due["schedule"]), *due["turn"]]
+
+
+def run_all(due: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Run these schedules; the conversations they opened. One that fails keeps no other from running, and stays due."""
+    opened = []
+    for tenant_id, schedule_id in due:
         try:
-            run_due(tenant_id, schedule_id)
+            if conversation_id := run_due(tenant_id, schedule_id):
+                opened.append((tenant_id, conversation_id))
         except Exception as error:  # noqa: BLE001  # the worker's edge
             logger.error("schedule failed", extra={"schedule_id": schedule_id, "error": type(error).__name__})
+    return opened
 
 
 def run_due(tenant_id: int, schedule_id: int) -> int | None:

@@ -43,10 +43,9 @@ CLAIMED: Final = f"""
                        AND other.id <> claimed.id AND other.started_at > statement_timestamp() - %(loop_window)s)"""  # noqa: S608  # of constants
 
 # Notes that a person was asked about the day's budget; nothing comes back where one was already.
-TELL: Final = """
-INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, told_at, calls, unpriced, cost_micro_usd, input_tokens, output_tokens,
-                                    cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens)
-VALUES (app_tenant(), %(agent)s, tenant_day(app_tenant()), statement_timestamp(), 0, 0, 0, 0, 0, 0, 0, 0)
+TELL: Final = f"""
+INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, told_at, calls, unpriced, cost_micro_usd, {", ".join(_COUNTED)})
+VALUES (app_tenant(), %(agent)s, tenant_day(app_tenant()), statement_timestamp(), 0, 0, 0, {", ".join("0" for _ in _COUNTED)})
     ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET told_at = excluded.told_at WHERE spend.told_at IS NULL
 RETURNING id
-"""
+"""  # noqa: S608  # of constants

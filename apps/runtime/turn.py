@@ -19,14 +19,7 @@ from apps.runtime.breakers import HeldBack, note_answer, note_failure, permitted
 from apps.runtime.budgets import DaySpent
 from apps.runtime.calling import Caller
 from apps.runtime.claims import Claim, claim
-from apps.runtime.endings import (
-    Written,
-    fail,
-    leave,
-    mode_at_first,
-    settle_call,
-    wait_for_money,
-)
+from apps.runtime.endings import Written, cancel, fail, leave, mode_at_first, settle_call, wait_for_money
 from apps.runtime.entries import call_row, priced, tool_row
 from apps.runtime.journal import Asked, FenceLost, SaidMore, Standing, hold, keep, postpone
 from apps.runtime.ledger import notes_of
@@ -146,7 +139,8 @@ class Turning:
 
     def took_reply(self, reply: Reply) -> None:
         """The model has answered: its tools are called, or its words leave the house."""
-        account, planned = self.loop.account, self.loop.planned
+        account = self.loop.account
+        planned = account.planned
         if planned is None:
             raise ValueError("A reply came to a turn that has asked nothing.")
         said = self.loop.heard(reply)
@@ -292,6 +286,11 @@ class Turning:
         self.move = Over()
 
     def _lay_down(self) -> None:
-        if self.new_calls and not is_taken_over(self.claimed.conversation, actor=self.system):
+        """A person stopped it. One who answers in its place ends it; otherwise what is paid for is kept for when they let go."""
+        if is_taken_over(self.claimed.conversation, actor=self.system):
+            self.move = Over(cancel(self.claimed, self.asked, self.new_calls, actor=self.system).more_waits)
+            return
+        if self.new_calls:
             self._keep(self.loop.asking)
-        self.move = Over(lay_down(self.claimed, self.asked, self.new_calls, actor=self.system))
+        lay_down(self.claimed, actor=self.system)
+        self.move = Over()

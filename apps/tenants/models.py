@@ -220,6 +220,11 @@ class Agent(Governed):
         return self.key
 
     @property
+    def begins_anew(self) -> bool:
+        """Whether it takes up what arrives while it thinks, and answers all of it (R126)."""
+        return self.while_thinking == self.WhileThinking.RESTART
+
+    @property
     def agent_concerned(self) -> int | None:
         """The agent itself."""
         return self.pk

@@ -18,8 +18,9 @@ from apps.desk.actions import (
 )
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.desk.rules import Fact, Grounding, Sending
-from apps.desk.waiting import open_escalations, waiting_counts
+from apps.desk.waiting import waiting_counts
 from apps.governance.acting import acting
+from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, GovernanceError, IllegalTransition, Invalid, NotPermitted, Unseen
 from apps.governance.models import ChangeRecord, Taint
 from apps.prompt.values import SendMode
@@ -56,6 +57,12 @@ def acts_on(world: World, row: Any) -> list[str]:  # Any: a row of the desk
     with acting(world.operator):
         about = ChangeRecord.objects.filter(subject_type=row._meta.label_lower, subject_id=row.pk)
         return list(about.order_by("id").values_list("act", flat=True))
+
+
+def open_escalations(conversation_id: int, actor: Actor) -> int:
+    """How many questions of a conversation wait."""
+    with acting(actor):
+        return Escalation.objects.visible_to(actor).open().of_conversation(conversation_id).count()
 
 
 def test_a_draft_waits_with_its_label_and_the_facts_under_it(world: World, thread: Conversation) -> None:

@@ -12,7 +12,7 @@ from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted,
 from apps.prompt.scheduled import NOTHING_TO_REPORT
 from apps.runtime.driving import answer
 from apps.runtime.models import Turn
-from apps.runtime.scheduling import run_all_due, run_due, run_now
+from apps.runtime.scheduling import run_all, run_due, run_now
 from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
 from apps.skills.actions import deprecate_skill
 from apps.switches.actions import lift_switch, throw_switch
@@ -68,7 +68,7 @@ def test_a_tick_writes_run_conversation_event_and_next_time_in_one_commit(world:
     row = make_schedule(world, channel="slack", instruction="Mind the weather.")
     comes_due(row, world)
     assert due_work("schedule") == [(world.tenant.pk, row.pk)]
-    run_all_due()
+    run_all(due_work("schedule"))
     [run] = runs(world)
     assert (run.result, run.missed, run.asked_by) == (Result.BEGUN, 0, "")
     assert run.conversation is not None

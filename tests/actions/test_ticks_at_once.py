@@ -6,7 +6,7 @@ import pytest
 
 from apps.conversations.models import InboundEvent
 from apps.governance.acting import acting
-from apps.runtime.scheduling import run_all_due, run_due
+from apps.runtime.scheduling import run_all, run_due
 from apps.schedules.models import Schedule, ScheduleRun
 from apps.tenants.due import due_work
 from tests.actions.test_sending_at_once import at_once
@@ -51,5 +51,5 @@ def test_a_worker_that_dies_before_its_commit_leaves_the_schedule_due(committing
         run_and_die(world, schedule)
     assert begun(world) == (0, 0)
     assert due_work("schedule") == [(world.tenant.pk, schedule.pk)]
-    run_all_due()
+    run_all(due_work("schedule"))
     assert begun(world) == (1, 1)
