@@ -12,7 +12,7 @@ from apps.conversations.actions import receive_message
 from apps.governance.acting import acting
 from apps.runtime.kick import kick_turn
 from apps.tenants.actions import amend_agent
-from tests.factories import World, make_memory, make_persona, make_skill, make_world
+from tests.factories import World, let_everything_in, make_memory, make_persona, make_skill, make_world
 
 TENANTS, CONVERSATIONS = 8, 400
 LONGEST_BURST = 3
@@ -35,7 +35,7 @@ class Thread:
 
 def make_threads() -> list[Thread]:
     """Tenants with an agent that has something to say, and who writes to whom."""
-    worlds = [make_world() for _ in range(TENANTS)]
+    worlds = [let_everything_in(make_world()) for _ in range(TENANTS)]
     for number, world in enumerate(worlds):
         make_persona(world)
         if number % 2:

@@ -29,6 +29,7 @@ from benchmarks.turn_ground import Ground, statements_in  # noqa: E402
 from tests.conftest import close_connections, point_to, run_as_superuser  # noqa: E402
 from tests.factories import (  # noqa: E402
     World,
+    let_everything_in,
     make_identity_card,
     make_memory,
     make_persona,
@@ -109,7 +110,7 @@ class Product:
 
 def _make_agent() -> tuple[World, Skill]:
     """With a prompt in which every slot has something."""
-    world = make_world()
+    world = let_everything_in(make_world())
     make_persona(world)
     make_identity_card(world)
     for number in range(6):

@@ -27,6 +27,7 @@ from apps.switches.models import Switch
 from apps.tenants.actions import (
     add_member,
     allow_invokable,
+    amend_settings,
     create_agent,
     create_tenant,
     enter_tenant,
@@ -36,7 +37,7 @@ from apps.tenants.actions import (
 )
 from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.identity import agent_actor, new_tenant_actor, person_actor, staff_actor
-from apps.tenants.models import Agent, InvokableAgent, Membership, StaffVisit, Tenant, User
+from apps.tenants.models import Agent, InvokableAgent, Membership, StaffVisit, Tenant, TenantSettings, User
 from tests.standing_worlds import STANDING
 
 _numbers = count(1)
@@ -67,7 +68,7 @@ def make_world(key: str = "", agent_key: str = "support", memory_review: MemoryR
     key = key or f"tenant-{next(_numbers)}"
     system = new_tenant_actor()
     people = [make_user(f"{role}@{key}.example") for role in ("operator", "admin")]
-    tenant = create_tenant(key, key.title(), actor=system, memory_review=memory_review)
+    tenant = create_tenant(key, key.title(), actor=system, memory_review=memory_review, profiles_need_proof=False)
     for user, role in zip(people, (Role.OPERATOR, Role.ADMIN), strict=True):
         add_member(user, actor=system, role=role)
     agent = create_agent(agent_key, agent_key.title(), actor=system)
@@ -83,6 +84,14 @@ def make_world(key: str = "", agent_key: str = "support", memory_review: MemoryR
         admin=person_actor(people[1].pk, tenant.pk, Role.ADMIN),
         bot=agent_actor(tenant.pk, agent.pk, agent.service_user_id, agent.key),
     )
+
+
+def let_everything_in(world: World) -> World:
+    """As many messages of a customer as there may be: where one of them is a thousand."""
+    with acting(world.admin):
+        settings = TenantSettings.objects.visible_to(world.admin).get()
+    amend_settings(settings, actor=world.admin, messages_per_minute=10_000, messages_per_day=100_000)
+    return world
 
 
 def make_user(username: str) -> User:

@@ -42,6 +42,7 @@ class ConversationRow(Shown[Conversation]):
             "outcome",
             "origin",
             "off_the_record",
+            "proven_at",
             "follows_id",
             "resolved_at",
             "held_by",

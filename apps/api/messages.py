@@ -63,6 +63,11 @@ class NewMessage(Body):
     channel = Text(default="http")
     conversation_key = Text(max_length=200, allow_blank=False)
     end_user_key = Text(required=False, max_length=200)
+    user_hash = Text(
+        required=False,
+        max_length=64,
+        help_text="HMAC-SHA256 of `end_user_key` under the tenant's key for signatures, in lower-case hex: it proves the customer.",
+    )
     sender_name = Text(required=False, max_length=120)
     line = Text(
         required=False,

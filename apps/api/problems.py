@@ -31,6 +31,7 @@ STATUS: Mapping[type[errors.GovernanceError], int] = {
     errors.Conflicting: 409,
     errors.Invalid: 400,
     errors.Erased: 410,
+    errors.TooMany: 429,
     PlanMoved: 409,
 }
 # REST framework's words for what we say otherwise; every other code is its own.
@@ -59,6 +60,7 @@ TITLES = {
     "stale": "It has changed since",
     "throttled": "Too many requests",
     "too_large": "The body is too large",
+    "too_many": "Too many messages",
     "turn_failed": "The agent could not answer",
     "unsupported_media_type": "The body is not JSON",
 }

@@ -1,15 +1,49 @@
 """What a tenant decides for all its agents: one row, one page."""
 
-from apps.console.deeds import Amendment, Values
+from django import forms
+from unfold.widgets import UnfoldAdminPasswordWidget
+
+from apps.console.deeds import Amendment, Button, Values
+from apps.console.forms import Decision
 from apps.console.governed_admin import GovernedAdmin
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
+from apps.tenants.proofs import rotate_proof_key
 
 
 def _amend(settings: TenantSettings, values: Values, actor: Actor, read_at: int | None) -> TenantSettings:
     return amend_settings(settings, actor=actor, read_at=read_at, **values)
+
+
+class ProofKey(Decision):
+    """A key for signatures, typed once."""
+
+    key = forms.CharField(
+        required=False,
+        label="New key",
+        help_text="32 characters or more, drawn at random. Stored encrypted and never shown again. Empty: nobody can prove who"
+        " they are any more.",
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "off"}),
+    )
+    keep_former = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Let the present key hold for now",
+        help_text="Leave this out where somebody else knows it.",
+    )
+
+
+def _rotate(settings: TenantSettings, actor: Actor, said: Values) -> TenantSettings:
+    kept, read_at = said["keep_former"], said["read_at"]
+    return rotate_proof_key(settings, actor=actor, key=said["key"], keep_former=kept, read_at=read_at)
+
+
+def _key_kept(settings: TenantSettings) -> str:
+    if settings.has_proof_key:
+        return "The new key is kept. Messages that arrive from now on may be signed with it."
+    return "There is no key for signatures any more, so nobody can prove who they are."
 
 
 class SettingsAdmin(GovernedAdmin):
@@ -21,8 +55,22 @@ class SettingsAdmin(GovernedAdmin):
         *("timezone", "ai_disclosure", "slot_order", "memory_review"),
         *("high_risk_reviewers", "proposal_days", "max_open_proposals"),
         "day_budget_micro_usd",
+        *("profiles_need_proof", "messages_per_minute", "messages_per_day"),
     )
     change_form_template = "console/settings.html"
     edit_label = "Change the settings"
-    saved = "Saved. Time zone, budget and review of memory hold from the next message on, the rest from the next session on."
+    saved = "Saved. What is about money, limits, time and memory holds from the next message on, the rest from the next session."
     amends = (Amendment(Act.SETTINGS_AMEND, _amend),)
+    buttons = (
+        Button(
+            "proof_key",
+            "Change the key for signatures",
+            Act.SETTINGS_ROTATE_PROOF_KEY,
+            _rotate,
+            done=_key_kept,
+            consequence="Your server signs with the new key from now on. What it signed with the present key goes on holding until"
+            " the next change, unless you say otherwise.",
+            form=ProofKey,
+            tone="primary",
+        ),
+    )

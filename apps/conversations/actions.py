@@ -9,7 +9,8 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from apps.conversations.arriving import Sent, Thread, refuse_flaws, refuse_unstorable
+from apps.conversations.admission import Proof, admit
+from apps.conversations.arriving import Sent, Terms, Thread, refuse_flaws, refuse_unstorable
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import Line
 from apps.governance.acting import acting
@@ -19,6 +20,7 @@ from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotP
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.governance.text import content_sha256
+from apps.tenants.proofs import proving_key
 
 
 def open_conversation(
@@ -64,19 +66,21 @@ def receive_message(
     sender_name: str = "",
     line_key: str = "",
     off_the_record: bool | None = None,
+    user_hash: str = "",
 ) -> InboundEvent:
     """Take what a customer wrote. The same key again is the same event; other words under it are refused (R126).
 
     Only the message that opens a conversation says whether it is off the record; a later one may leave it out or agree.
-    What a person sends is stored with who sent it.
+    What a person sends is stored with who sent it. A `user_hash` proves that the customer is who `end_user_key` names.
     """
     authorize(actor, Act.MESSAGE_RECEIVE, actor.tenant_id, agent_id=agent_id)
     thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
     sent: Sent = {"text": text, "idempotency_key": idempotency_key, "sender_name": sender_name, "line_key": line_key}
     refuse_flaws(text, end_user_key, channel)
     refuse_unstorable(sent, thread, end_user_key)
+    proof = Proof(proving_key(end_user_key, user_hash, actor=actor)) if user_hash else None
     with acting(actor):
-        return _known_or_new(_event_of(sent, actor), thread, actor, end_user_key, off_the_record)
+        return _known_or_new(_event_of(sent, actor), thread, actor, Terms(end_user_key, off_the_record, proof))
 
 
 def resolve_conversation(
@@ -232,19 +236,19 @@ def _event_of(sent: Sent, actor: Actor) -> InboundEvent:
     )
 
 
-def _known_or_new(
-    event: InboundEvent, thread: Thread, actor: Actor, end_user_key: str, off_the_record: bool | None
-) -> InboundEvent:
+def _known_or_new(event: InboundEvent, thread: Thread, actor: Actor, terms: Terms) -> InboundEvent:
     known = _known_event(event, thread, actor)
     if known:
-        _refuse_other_terms(known.conversation, end_user_key, off_the_record)
+        _refuse_other_terms(known.conversation, terms)
         return known
     # Locked, so that it is not resolved between this look and the write.
     rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",)).select_related("agent")
     conversation = rows.open().filter(**thread).first()
     if conversation is None:
-        conversation = _open_or_join(thread, actor, end_user_key, off_the_record)
-    _refuse_other_terms(conversation, end_user_key, off_the_record)
+        conversation = _open_or_join(thread, actor, terms)
+    _refuse_other_terms(conversation, terms)
+    if event.kind == InboundEvent.Kind.MESSAGE:
+        admit(conversation, terms.proof, actor=actor)
     event.conversation = conversation
     return _append_event(event, thread, actor)
 
@@ -263,19 +267,19 @@ def _known_event(event: InboundEvent, thread: Thread, actor: Actor) -> InboundEv
     return known
 
 
-def _open_or_join(thread: Thread, actor: Actor, end_user_key: str, off_the_record: bool | None) -> Conversation:
+def _open_or_join(thread: Thread, actor: Actor, terms: Terms) -> Conversation:
     try:
-        return open_conversation(**thread, actor=actor, end_user_key=end_user_key, off_the_record=off_the_record)
+        return open_conversation(**thread, **terms.opening, actor=actor)
     except Conflicting:
         # Another message of the thread opened it between our look and our write.
         return Conversation.objects.visible_to(actor).open().get(**thread)
 
 
-def _refuse_other_terms(conversation: Conversation, end_user_key: str, off_the_record: bool | None) -> None:
-    if end_user_key and conversation.end_user_key != end_user_key:
+def _refuse_other_terms(conversation: Conversation, terms: Terms) -> None:
+    if terms.end_user_key and conversation.end_user_key != terms.end_user_key:
         flaw = f"This thread belongs to {conversation.end_user_key or 'nobody named'}. Use another conversation key."
         raise Invalid(flaw, {"end_user_key": [flaw]})
-    if off_the_record not in {None, conversation.off_the_record}:
+    if terms.off_the_record not in {None, conversation.off_the_record}:
         stands = "off" if conversation.off_the_record else "on"
         flaw = (
             f"This conversation opened {stands} the record and stays so. Leave the field out, or open another thread."

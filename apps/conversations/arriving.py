@@ -1,9 +1,11 @@
 """What comes in or goes out as a message: which thread, which words, and why some are not taken."""
 
+from dataclasses import dataclass
 from typing import TypedDict
 
 from django.core.exceptions import ValidationError
 
+from apps.conversations.admission import Proof
 from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, message_flaws
 from apps.governance.errors import Invalid
 from apps.governance.text import plain_text
@@ -15,6 +17,27 @@ class Thread(TypedDict):
     agent_id: int
     channel: str
     conversation_key: str
+
+
+class Opening(TypedDict):
+    """What is settled of a conversation when it opens."""
+
+    end_user_key: str
+    off_the_record: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Whose thread a message takes it for, whether it is off the record, and what proves the customer."""
+
+    end_user_key: str
+    off_the_record: bool | None
+    proof: Proof | None
+
+    @property
+    def opening(self) -> Opening:
+        """What a conversation that begins with the message is opened with; the proof comes later."""
+        return {"end_user_key": self.end_user_key, "off_the_record": self.off_the_record}
 
 
 class Sent(TypedDict):

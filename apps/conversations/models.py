@@ -56,6 +56,12 @@ class Conversation(Governed):
     )
     follows = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="followed_by")
     resolved_at = models.DateTimeField(null=True, blank=True)
+    proven_at = models.DateTimeField(
+        null=True, editable=False, help_text="When somebody proved to be the customer it names."
+    )
+    proven_key_id = models.BigIntegerField(
+        null=True, editable=False, help_text="Which of the tenant's keys signed that."
+    )
     held_by = models.CharField(max_length=200, blank=True, editable=False)
     held_by_id = models.BigIntegerField(null=True, editable=False)
     held_at = models.DateTimeField(null=True, editable=False)
@@ -89,6 +95,18 @@ class Conversation(Governed):
                 | (~models.Q(held_by="") & models.Q(held_by_id__isnull=False, held_at__isnull=False)),
                 name="held_conversation_names_who_holds_it",
             ),
+            models.CheckConstraint(
+                condition=models.Q(proven_at__isnull=True, proven_key_id__isnull=True)
+                | (models.Q(proven_at__isnull=False, proven_key_id__isnull=False) & ~models.Q(end_user_key="")),
+                name="proven_conversation_names_its_customer_and_the_key",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["tenant", "end_user_key"],
+                condition=~models.Q(end_user_key=""),
+                name="conversation_of_customer",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -98,6 +116,11 @@ class Conversation(Governed):
     def is_held(self) -> bool:
         """Whether a person has it in hand, so that the agent stays out of it."""
         return self.held_at is not None
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether somebody has proven to be the customer it names."""
+        return self.proven_at is not None
 
     @property
     def next_position(self) -> int:

@@ -1,6 +1,8 @@
 """What may arrive, and what a transcript is made of; pure."""
 
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from math import ceil
 
 CHANNEL = r"^[a-z][a-z0-9_-]*\Z"
 CHANNEL_RULE = "A channel is lower-case letters, digits, hyphens and underscores, such as http or slack."
@@ -43,3 +45,8 @@ def message_flaws(text: str, end_user_key: str, channel: str) -> dict[str, list[
             f"“{end_user_key}” is not of channel {channel}. Write {channel}: and the customer's id."
         ]
     return flaws
+
+
+def seconds_to_wait(oldest_at: datetime, span: timedelta, now: datetime) -> int:
+    """Until the oldest of as many messages as are taken in a span is that long ago; a second at least."""
+    return max(1, ceil((oldest_at + span - now).total_seconds()))

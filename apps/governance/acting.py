@@ -133,8 +133,11 @@ def _assumptions(actor: Actor | None) -> dict[str, str]:
 
 
 def _customer_setting(actor: Actor) -> str:
-    # A turn with nobody named is not the same as no turn: the equals sign tells them apart (see app_customer()).
-    return "" if actor.customer_key is None else f"={actor.customer_key}"
+    # A turn with nobody named is not the same as no turn: the sign before the key tells them apart, and whether somebody has
+    # proven to be who is named (see app_customer() and app_customer_is_proven()).
+    if actor.customer_key is None:
+        return ""
+    return f"{'=' if actor.customer_is_proven else '~'}{actor.customer_key}"
 
 
 def tenant_id_named(key: str) -> int | None:

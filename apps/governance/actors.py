@@ -36,7 +36,7 @@ class Actor:
     `grants` hold wherever nothing else is said. `by_agent` replaces them for the rows of one agent; `limits` names the agents
     to whose rows a member is confined with a grant, and takes away without ever giving.
     `customer_key` is set in a turn: the end user being served, beyond whom the agent sees nobody (R006, R007); empty where the
-    conversation names none. Outside a turn it is None.
+    conversation names none. Outside a turn it is None. Of a customer who is named but not proven no profile is seen.
     """
 
     tenant_id: int
@@ -46,6 +46,7 @@ class Actor:
     user_id: int | None = None
     agent_id: int | None = None
     customer_key: str | None = None
+    customer_is_proven: bool = True
     by_agent: tuple[tuple[int, frozenset[str]], ...] = ()
     limits: tuple[tuple[str, frozenset[int]], ...] = ()
 
@@ -66,6 +67,6 @@ class Actor:
     def _confined(self, name: str) -> frozenset[int] | None:
         return next((agent_ids for limited, agent_ids in self.limits if limited == name), None)
 
-    def serving(self, customer_key: str) -> "Actor":
+    def serving(self, customer_key: str, *, is_proven: bool = True) -> "Actor":
         """The same actor inside a turn with one customer."""
-        return replace(self, customer_key=customer_key)
+        return replace(self, customer_key=customer_key, customer_is_proven=is_proven)

@@ -110,6 +110,16 @@ class QueueFull(GovernanceError):
     code = "queue_full"
 
 
+class TooMany(GovernanceError):
+    """More came than is taken in some time; `wait` is how many seconds until the next is."""
+
+    code = "too_many"
+
+    def __init__(self, message: str, wait: int) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
 class Invalid(GovernanceError):
     """Values break a rule; `fields` says which and why."""
 

@@ -57,6 +57,7 @@ _SIGNED = ("updated_by", "taint")
 _LINES = ("approved_body",)
 _QUARANTINED = ("quarantined_at", "quarantined_by")
 _APPROVED = ("approved_sha256", "approved_by", "approved_at")
+_ADMISSION = ("profiles_need_proof", "messages_per_minute", "messages_per_day")
 _REVIEW_TERMS = ("high_risk_reviewers", "proposal_days", "max_open_proposals")
 _BOUND = ("base_version", "base_sha256", "base_content")
 _EDITED = ("edited_content", "edited_by", "edited_by_id", "proposers", "approval_count")
@@ -129,6 +130,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.CONVERSATION_ABANDON: Rule(_ALL, ("status",)),
         Act.CONVERSATION_TAKE_OVER: Rule(PEOPLE, stamps=_HELD),
         Act.CONVERSATION_HAND_BACK: Rule(PEOPLE, stamps=_HELD),
+        Act.CONVERSATION_PROVE: Rule(_SYSTEM, stamps=("proven_at", "proven_key_id")),
         Act.MESSAGE_RECEIVE: Rule(_ALL, does=Does.NOTHING),
         Act.MESSAGE_SEND: Rule(PEOPLE, risk=Risk.HIGH, does=Does.NOTHING),
         Act.DRAFT_MAKE: Rule(_SYSTEM, does=Does.MAKES),
@@ -178,9 +180,18 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.TENANT_LEAVE: Rule(_STAFF, stamps=("left_at",), on="visit"),
         Act.SETTINGS_AMEND: Rule(
             _ADMIN,
-            ("timezone", "ai_disclosure", "slot_order", "memory_review", "day_budget_micro_usd", *_REVIEW_TERMS),
+            (
+                "timezone",
+                "ai_disclosure",
+                "slot_order",
+                "memory_review",
+                "day_budget_micro_usd",
+                *_REVIEW_TERMS,
+                *_ADMISSION,
+            ),
             risk=Risk.HIGH,
         ),
+        Act.SETTINGS_ROTATE_PROOF_KEY: Rule(_ADMIN, risk=Risk.HIGH, stamps=("proof_secret", "former_proof_secret")),
         Act.AGENT_CREATE: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
         Act.AGENT_AMEND: Rule(_ADMIN, _AGENT_RUNS),
         Act.ENDPOINT_CREATE: Rule(

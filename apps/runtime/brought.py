@@ -75,18 +75,21 @@ class Brought:
     history: History
     grants: tuple[Said, ...]
     zone: ZoneInfo
+    profiles_need_proof: bool
     rules: tuple[Sending, ...]
     open_escalations: int
     earlier: Told
 
     @classmethod
     def of(cls, told: Told) -> Self:
+        settings = told["settings"] or {}
         return cls(
             now=datetime.fromisoformat(told["now"]),
             running=Running.of(told),
             history=History.of(told),
             grants=tuple((place, agent_id, names) for place, agent_id, names in told["grants"] or ()),
-            zone=ZoneInfo(told["timezone"] or UTC),
+            zone=ZoneInfo(settings.get("timezone", UTC)),
+            profiles_need_proof=settings.get("profiles_need_proof", True),
             rules=sendings(told["rules"] or ()),
             open_escalations=told["escalations"],
             earlier=told["earlier"],

@@ -131,7 +131,8 @@ _STANDING: Final = f"""
                   'segments', CASE WHEN mark <> ALL (%(known)s) THEN segments END) ORDER BY position) FROM parts),
     'grants', (SELECT json_agg(json_build_array(said.place, said.agent_id, said.names))
                  FROM ({SAID}) AS said (place, agent_id, names)),
-    'timezone', (SELECT timezone FROM tenants_tenantsettings WHERE tenant_id = %(tenant)s),
+    'settings', (SELECT json_build_object('timezone', timezone, 'profiles_need_proof', profiles_need_proof)
+                   FROM tenants_tenantsettings WHERE tenant_id = %(tenant)s),
     'rules', (SELECT json_agg(json_build_array(rule.send_mode, rule.channel, rule.skill_id) ORDER BY rule.id)
                 FROM desk_sendrule AS rule WHERE rule.tenant_id = %(tenant)s AND rule.agent_id = agent.id),
     'escalations', (SELECT count(*) FROM desk_escalation AS escalation

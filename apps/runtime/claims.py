@@ -69,6 +69,11 @@ class Claim:
         return TurnKind.SCHEDULED if begun_by_schedule else TurnKind.MESSAGE
 
     @property
+    def customer_is_proven(self) -> bool:
+        """Whether the agent may be told what is known of the customer, and may note more."""
+        return self.conversation.is_proven or not self.brought.profiles_need_proof
+
+    @property
     def is_spent(self) -> bool:
         """Its workers died too often, so the turn itself kills them; waiting for the model is no death. Or it is too old."""
         return self.turn.deadline_at <= self.brought.now or self.turn.crashes >= CRASHES_PER_TURN

@@ -135,6 +135,10 @@ def _update_customer_profile(context: Context, arguments: JsonObject) -> str:
     evidence = {"conversation_id": context.conversation.pk}
     if not context.actor.customer_key:
         raise NotVisible("This conversation names no customer, so there is no profile to write.")
+    if not context.actor.customer_is_proven:
+        raise NotVisible(
+            "Nobody has proven to be the customer this conversation names, so their profile stays as it is."
+        )
     with acting(context.actor):
         rows = CustomerProfile.objects.visible_to(context.actor)
         profile = rows.filter(end_user_key=context.actor.customer_key).first()

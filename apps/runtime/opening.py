@@ -34,7 +34,7 @@ def opened(
     if claimed.kind is TurnKind.SCHEDULED:
         refuse_lapsed(conversation, actor=system)
     identity = agent_holding(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
-    identity = identity.serving(conversation.end_user_key)
+    identity = identity.serving(conversation.end_user_key, is_proven=claimed.customer_is_proven)
     frozen = frozen or _session(claimed, toolbox, identity, system)
     loop = _loop(claimed, asked, frozen, system)
     names = {tool.name: tool for tool in frozen.definitions}

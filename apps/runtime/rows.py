@@ -71,7 +71,7 @@ def rows_now(agent: Agent, end_user_key: str, *, actor: Actor, system: Actor) ->
             tuple(row.callee for row in invokable),
             _rows("memory", AgentMemory.objects.visible_to(actor).filter(**mine)),
             _rows("memory", MemoryBlock.objects.visible_to(actor).filter(pinned=True, **mine)),
-            _rows("profile", known) if end_user_key else (),
+            _rows("profile", known) if end_user_key and actor.customer_is_proven else (),
             omitted_if_unreadable("skills", lambda: _use_counts(skills), ()),
         )
 

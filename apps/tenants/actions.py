@@ -37,10 +37,16 @@ def create_tenant(
     actor: Actor,
     timezone_name: str = "UTC",
     memory_review: MemoryReview = MemoryReview.TAINTED,
+    profiles_need_proof: bool = True,
 ) -> Tenant:
     """Open the books of a tenant. The actor comes from `new_tenant_actor`."""
     tenant = Tenant(pk=actor.tenant_id, key=key, name=name)
-    settings = TenantSettings(tenant_id=actor.tenant_id, timezone=timezone_name, memory_review=memory_review.value)
+    settings = TenantSettings(
+        tenant_id=actor.tenant_id,
+        timezone=timezone_name,
+        memory_review=memory_review.value,
+        profiles_need_proof=profiles_need_proof,
+    )
     try:
         tenant.clean_fields()
         with acting(actor), governed(Act.TENANT_CREATE, settings, actor=actor):

@@ -1,6 +1,8 @@
 """What a tenant's values must be, sayable without a database."""
 
+import hmac
 from functools import cache
+from hashlib import sha256
 from typing import Final
 from zoneinfo import available_timezones
 
@@ -16,3 +18,26 @@ def is_time_zone(name: str) -> bool:
 def _time_zones() -> frozenset[str]:
     # The function walks a folder of six hundred files each time.
     return frozenset(available_timezones())
+
+
+PROOF_KEY_CHARACTERS: Final = (32, 500)
+
+
+def key_flaw(key: str) -> str:
+    """Why this cannot be a key for signatures; empty if it can."""
+    shortest, longest = PROOF_KEY_CHARACTERS
+    if not shortest <= len(key) <= longest or not key.isascii() or not key.isprintable() or " " in key:
+        return (
+            f"This is no key: it is {shortest} to {longest} visible ASCII characters without spaces, drawn at random."
+        )
+    return ""
+
+
+def signature_of(key: str, end_user_key: str) -> str:
+    """What the tenant's server sends beside the name of its customer."""
+    return hmac.new(key.encode(), end_user_key.encode(), sha256).hexdigest()
+
+
+def signs(key: str, end_user_key: str, user_hash: str) -> bool:
+    """Whether the signature is of this customer by this key; the comparison takes as long whatever differs."""
+    return hmac.compare_digest(signature_of(key, end_user_key).encode(), user_hash.encode())

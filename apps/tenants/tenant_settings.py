@@ -10,6 +10,7 @@ from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.prompt.holding import MemoryReview
 from apps.prompt.values import Disclosure, SlotOrder
+from apps.tenants.endpoint_models import SealedSecret
 from apps.tenants.rules import TIME_ZONE_RULE, is_time_zone
 
 
@@ -86,6 +87,32 @@ class TenantSettings(Governed):
         " what customers write waits for the next day. Empty: no budget.",
     )
 
+    profiles_need_proof = models.BooleanField(
+        "profiles need a proof",
+        default=True,
+        help_text="On: what is known of a customer is told to an agent only where your server signed who writes. Off: whoever is"
+        " named by a message is believed.",
+    )
+    messages_per_minute = models.PositiveIntegerField(
+        "messages of a customer in a minute",
+        default=120,
+        validators=[MinValueValidator(1), MaxValueValidator(10_000)],
+        help_text="More are refused until some time has passed. Of a thread that names nobody, those of the thread are counted.",
+    )
+    messages_per_day = models.PositiveIntegerField(
+        "messages of a customer in 24 hours",
+        default=2000,
+        validators=[MinValueValidator(1), MaxValueValidator(100_000)],
+        help_text="The same, counted over the last 24 hours.",
+    )
+    # Stamped by rotating the key; the database holds both references within the tenant.
+    proof_secret = models.ForeignKey(
+        SealedSecret, null=True, editable=False, on_delete=models.DO_NOTHING, related_name="+"
+    )
+    former_proof_secret = models.ForeignKey(
+        SealedSecret, null=True, editable=False, on_delete=models.DO_NOTHING, related_name="+"
+    )
+
     noun = "settings"
     objects = GovernedQuerySet["TenantSettings"].as_manager()
 
@@ -95,3 +122,8 @@ class TenantSettings(Governed):
 
     def __str__(self) -> str:
         return "Settings"
+
+    @property
+    def has_proof_key(self) -> bool:
+        """Whether anybody can prove who they are."""
+        return self.proof_secret_id is not None

@@ -30,6 +30,7 @@ HOW_IT_RUNS = (
 CHOICES = (
     *("timezone", "ai_disclosure", "slot_order", "memory_review"),
     *("high_risk_reviewers", "proposal_days", "max_open_proposals", "day_budget_micro_usd"),
+    *("messages_per_minute", "messages_per_day"),
 )
 OF_AGENTS = "an agent does this; a person changes the row itself"
 
@@ -58,6 +59,7 @@ class Console:
     not_offered: Mapping[Act, str] = {
         Act.GRANT_SYNC: SYNCS,
         Act.DRAFT_MAKE: "a turn makes a draft; nobody asks for one",
+        Act.CONVERSATION_PROVE: "a signed message proves its conversation",
         Act.DRAFT_SUPERSEDE: "a later turn overtakes a draft",
         Act.ESCALATION_OPEN: "an agent hands a question over; people ask each other",
         Act.PERSONA_PROPOSE: OF_AGENTS,
@@ -132,6 +134,7 @@ class Console:
         Act.PROPOSAL_RELEASE: decision("release", reason="Fine."),
         Act.PROPOSAL_WITHDRAW: decision("withdraw"),
         Act.AGENT_CREATE: add("tenants_agent", key="sales", title="Sales", learns="on"),
+        Act.SETTINGS_ROTATE_PROOF_KEY: decision("proof_key", key="k" * 40),
         Act.SETTINGS_AMEND: edit(*CHOICES, timezone="Europe/Berlin"),
         Act.AGENT_AMEND: edit(*HOW_IT_RUNS, title="Changed", learns="on", tells_time="on"),
         Act.INVOKABLE_ALLOW: lambda scene, callee: (

@@ -52,6 +52,8 @@ class Rest:
         Act.TENANT_LEAVE: "platform staff enter by the console alone",
         Act.AGENT_CREATE: "agents are made in the console",
         Act.SETTINGS_AMEND: "settings are changed in the console",
+        Act.SETTINGS_ROTATE_PROOF_KEY: "settings are changed in the console",
+        Act.CONVERSATION_PROVE: "a signed message proves its conversation",
         Act.AGENT_AMEND: "agents are changed in the console",
         Act.INVOKABLE_ALLOW: "who may ask whom is decided in the console",
         Act.INVOKABLE_AMEND: "who may ask whom is decided in the console",

@@ -97,6 +97,7 @@ from apps.tenants.actions import (
     withdraw_invokable,
     write_grants,
 )
+from apps.tenants.proofs import rotate_proof_key
 from tests.governance.on_desk import DESK
 from tests.governance.scenes import Scene
 from tests.scheduling import SCHEDULING
@@ -226,6 +227,7 @@ class Actions:
         ),
         Act.TENANT_ENTER: lambda *given: enter_tenant("A ticket of theirs.", actor=given[-1]),
         Act.TENANT_LEAVE: lambda _, row, actor: leave_tenant(row, actor=actor),
+        Act.SETTINGS_ROTATE_PROOF_KEY: lambda _, row, actor: rotate_proof_key(row, actor=actor, key="k" * 40),
         Act.SETTINGS_AMEND: lambda _, row, actor: amend_settings(row, actor=actor, timezone="Europe/Berlin"),
         Act.AGENT_CREATE: lambda *given: create_agent("sales", "Sales", actor=given[-1]),
         Act.AGENT_AMEND: lambda _, row, actor: amend_agent(row, actor=actor, title="Changed"),

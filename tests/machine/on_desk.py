@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from itertools import count
 
 from apps.conversations.actions import hand_back_conversation, send_message, take_over_conversation
+from apps.conversations.admission import Proof, prove_conversation
 from apps.conversations.models import Conversation, Message
 from apps.desk.actions import (
     answer_escalation,
@@ -93,6 +94,10 @@ def _send_rule(chosen: Chosen) -> object:
     )
 
 
+def _prove(chosen: Chosen) -> object:
+    return prove_conversation(chosen.row(Conversation), actor=chosen.actor, proof=Proof(1))
+
+
 def _write(chosen: Chosen) -> object:
     row = chosen.row(Conversation)
     return send_message(row, actor=chosen.actor, sender=Message.Sender.OPERATOR, text=chosen.words, wire={})
@@ -101,6 +106,7 @@ def _write(chosen: Chosen) -> object:
 DESK: Mapping[Act, Deed] = {
     Act.CONVERSATION_TAKE_OVER: amending(Conversation, take_over_conversation),
     Act.CONVERSATION_HAND_BACK: amending(Conversation, hand_back_conversation),
+    Act.CONVERSATION_PROVE: _prove,
     Act.MESSAGE_SEND: _write,
     Act.DRAFT_MAKE: _make,
     Act.DRAFT_SUPERSEDE: amending(Draft, supersede_draft),

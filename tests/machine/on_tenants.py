@@ -33,6 +33,7 @@ from apps.tenants.actions import (
 from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.identity import new_tenant_actor
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, TenantSettings
+from apps.tenants.proofs import rotate_proof_key
 from tests.factories import make_user
 from tests.machine.chosen import Chosen, Deed, amending, saying
 
@@ -78,6 +79,12 @@ def _terms(chosen: Chosen) -> object:
     return amend_settings(row, actor=chosen.actor, read_at=chosen.read_at(row), **terms)
 
 
+def _proof_key(chosen: Chosen) -> object:
+    row = chosen.row(TenantSettings)
+    key, kept = chosen.name * (chosen.pick % 9), chosen.pick % 2 == 0
+    return rotate_proof_key(row, actor=chosen.actor, key=key, keep_former=kept, read_at=chosen.read_at(row))
+
+
 def _agent_amend(chosen: Chosen) -> object:
     row = chosen.row(Agent)
     changes = ({"contract": chosen.words}, {"title": chosen.name}, {"skill_index": "full"})[chosen.pick % 3]
@@ -99,6 +106,7 @@ def _role(chosen: Chosen) -> object:
 TENANTS: Mapping[Act, Deed] = {
     Act.TENANT_CREATE: _tenant,
     Act.SETTINGS_AMEND: _terms,
+    Act.SETTINGS_ROTATE_PROOF_KEY: _proof_key,
     Act.AGENT_CREATE: lambda chosen: create_agent(chosen.name, chosen.name, actor=chosen.actor),
     Act.AGENT_AMEND: _agent_amend,
     Act.INVOKABLE_ALLOW: _allow,

@@ -31,6 +31,11 @@ class Command(BaseCommand):
         """Which tenant, and which templates."""
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
         parser.add_argument("--create-tenant", metavar="NAME", help="Open the tenant under this name if it is missing.")
+        parser.add_argument(
+            "--profiles-without-proof",
+            action="store_true",
+            help="With --create-tenant: believe whoever a message names. By default a signature is needed.",
+        )
         parser.add_argument("--only", nargs="+", metavar="KEY", default=[], help="These templates instead of all.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -38,13 +43,15 @@ class Command(BaseCommand):
         del args
         try:
             templates = [template_named(key) for key in options["only"]] or persona_templates()
-            actor = self._actor(options["tenant"], options["create_tenant"])
+            actor = self._actor(
+                options["tenant"], options["create_tenant"], needs_proof=not options["profiles_without_proof"]
+            )
             for template in templates:
                 self._seed(template, actor)
         except (UnknownTemplate, GovernanceError) as refusal:
             raise CommandError(str(refusal)) from refusal
 
-    def _actor(self, key: str, name: str | None) -> Actor:
+    def _actor(self, key: str, name: str | None, *, needs_proof: bool) -> Actor:
         known = tenant_named(key)
         if known:
             self._say("kept", f"tenant {key}")
@@ -54,7 +61,7 @@ class Command(BaseCommand):
                 f"There is no tenant “{key}”. Make it with: manage.py seed_personas --tenant {key} --create-tenant NAME"
             )
         actor = new_tenant_actor()
-        create_tenant(key, name, actor=actor, memory_review=MemoryReview.TAINTED)
+        create_tenant(key, name, actor=actor, profiles_need_proof=needs_proof)
         self._say("created", f"tenant {key} (review of memory: {MemoryReview.TAINTED})")
         return actor
 

@@ -29,6 +29,11 @@ class Command(BaseCommand):
             default=MemoryReview.TAINTED.value,
             help="What of agents' own memory waits for a person: nothing, lines in a customer's or tool's words, or all.",
         )
+        parser.add_argument(
+            "--profiles-without-proof",
+            action="store_true",
+            help="Believe whoever a message names, and tell agents what is known of them. By default a signature is needed.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the tenant's key."""
@@ -42,6 +47,7 @@ class Command(BaseCommand):
                 actor=actor,
                 timezone_name=options["timezone"],
                 memory_review=review,
+                profiles_need_proof=not options["profiles_without_proof"],
             )
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal

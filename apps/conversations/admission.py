@@ -1,0 +1,82 @@
+"""Whether a customer's message is let in: how many they sent lately, and whether they are who the message names."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from apps.conversations.models import Conversation, InboundEvent
+from apps.conversations.rules import seconds_to_wait
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.door import governed
+from apps.governance.errors import Conflicting, Invalid, TooMany
+from apps.governance.policy import Act
+from apps.tenants.identity import system_actor
+from apps.tenants.models import TenantSettings
+
+MINUTE: Final = timedelta(minutes=1)
+DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """That the tenant's server signed who writes, and with which key."""
+
+    key_id: int
+
+
+def prove_conversation(conversation: Conversation, *, actor: Actor, proof: Proof) -> Conversation:
+    """Note that the customer of a conversation is who it names: its next session is told what is known of them."""
+    with governed(Act.CONVERSATION_PROVE, conversation, actor=actor) as row:
+        if not row.end_user_key:
+            raise Conflicting("This conversation names no customer, so nobody can prove to be them.")
+        if row.is_proven:
+            raise Conflicting("Whose conversation this is was proven already.")
+        row.proven_at, row.proven_key_id = timezone.now(), proof.key_id
+    return conversation
+
+
+def admit(conversation: Conversation, proof: Proof | None, *, actor: Actor) -> None:
+    """Let one more message of the customer in, or refuse it. Whoever calls has the conversation locked.
+
+    Once somebody has proven to be its customer, nobody else goes on in it unproven: its agent has been told their profile.
+    """
+    system = system_actor(actor.tenant_id, "admission")
+    with acting(system):
+        settings = TenantSettings.objects.visible_to(system).get()
+        if conversation.is_proven and proof is None and settings.profiles_need_proof:
+            flaw = "The customer of this thread has proven who they are. Send their user_hash with every message."
+            raise Invalid(flaw, {"user_hash": [flaw]})
+        _refuse_too_many(conversation, settings)
+        if proof is not None and not conversation.is_proven:
+            prove_conversation(conversation, actor=system, proof=proof)
+
+
+def _refuse_too_many(conversation: Conversation, settings: TenantSettings) -> None:
+    now, sent = timezone.now(), _sent_by_customer(conversation)
+    for limit, span, named in (
+        (settings.messages_per_minute, MINUTE, "a minute"),
+        (settings.messages_per_day, DAY, "24 hours"),
+    ):
+        lately = sent.filter(received_at__gt=now - span).order_by("-received_at")
+        for nth_at in lately.values_list("received_at", flat=True)[limit - 1 : limit]:
+            wait = seconds_to_wait(nth_at, span, now)
+            raise TooMany(
+                f"This customer has sent {limit} messages within {named}, which is as many as are taken."
+                f" Send the next one in {wait} seconds.",
+                wait,
+            )
+
+
+def _sent_by_customer(conversation: Conversation) -> QuerySet[InboundEvent]:
+    """What a customer sent to any agent of the tenant; of one who is not named, what came in on the thread."""
+    customers = InboundEvent.objects.filter(tenant_id=conversation.tenant_id, kind=InboundEvent.Kind.MESSAGE)
+    if not conversation.end_user_key:
+        return customers.filter(conversation=conversation)
+    threads = Conversation.objects.filter(
+        tenant_id=conversation.tenant_id, end_user_key=conversation.end_user_key, origin=Conversation.Origin.LIVE
+    )
+    return customers.filter(conversation__in=threads)

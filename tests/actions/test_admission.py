@@ -1,0 +1,185 @@
+"""Whose message it is: a claim until the tenant's server signed it. And how many of them are taken."""
+
+import pytest
+from django.db import DatabaseError, transaction
+from pytest_django import Settings
+
+from apps.conversations.actions import receive_message, resolve_conversation
+from apps.conversations.admission import Proof, prove_conversation
+from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.governance.errors import Conflicting, Invalid, TooMany
+from apps.memory.models import CustomerProfile
+from apps.tenants.actions import amend_agent, amend_settings
+from apps.tenants.models import SealedSecret, TenantSettings
+from apps.tenants.proofs import rotate_proof_key
+from apps.tenants.rules import signature_of
+from tests.actions.conversing import CUSTOMER, calls, prompt, reply, take, tell, tool
+from tests.factories import World, make_event, make_persona, make_profile, make_world
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+KEY, OTHER = "a" * 40, "b" * 40
+SIGNED = signature_of(KEY, CUSTOMER)
+KNOWN = "Prefers letters."
+
+
+def settings_of(world: World) -> TenantSettings:
+    with acting(world.admin):
+        return TenantSettings.objects.visible_to(world.admin).get()
+
+
+@pytest.fixture
+def world() -> World:
+    """A tenant that wants proofs, with a key for them and somebody who is known."""
+    world = make_world()
+    amend_settings(settings_of(world), actor=world.admin, profiles_need_proof=True)
+    rotate_proof_key(settings_of(world), actor=world.admin, key=KEY)
+    make_persona(world)
+    make_profile(world, CUSTOMER, preferences=KNOWN)
+    return world
+
+
+def told(world: World, standin: StandIn, text: str, **more: str) -> bool:
+    """Whether the agent that answers was told what is known."""
+    take(world, tell(world, text, **more), standin.backend)
+    return KNOWN in prompt(standin.requests()[-1])
+
+
+def test_a_profile_is_told_only_of_who_has_proven_to_be_the_customer(world: World, standin: StandIn) -> None:
+    assert not told(world, standin, "It is me", thread="claimed")
+    assert told(world, standin, "It is me, signed", thread="proven", user_hash=SIGNED)
+    amend_settings(settings_of(world), actor=world.admin, profiles_need_proof=False)
+    assert told(world, standin, "Believed", thread="believed")
+
+
+def test_a_proof_in_the_middle_counts_from_the_next_session_on(world: World, standin: StandIn) -> None:
+    assert not told(world, standin, "Hello")
+    assert not told(world, standin, "Now signed", user_hash=SIGNED)
+    amend_agent(world.agent, actor=world.admin, session_idle_seconds=0)
+    assert told(world, standin, "And later", user_hash=SIGNED)
+
+
+def test_nobody_goes_on_unproven_where_the_customer_was_proven(world: World, standin: StandIn) -> None:
+    first = tell(world, "It is me", user_hash=SIGNED)
+    with pytest.raises(Invalid, match="with every message") as refusal:
+        tell(world, "Me too")
+    assert set(refusal.value.fields) == {"user_hash"}
+    # The same message again is the same event, and needs no second look.
+    assert tell(world, "It is me").pk == first.pk
+    resolve_conversation(first.conversation, actor=world.bot)
+    sequel = tell(world, "Hello again")
+    assert (sequel.conversation.follows_id, sequel.conversation.is_proven) == (first.conversation_id, False)
+    assert not told(world, standin, "Who am I?")
+
+
+def test_an_agent_notes_nothing_about_who_has_not_proven_to_be_the_customer(world: World, standin: StandIn) -> None:
+    wish = tool("update_customer_profile", preferences="Send my parcels elsewhere.")
+    for more, saved in ({}, False), ({"user_hash": SIGNED}, True):
+        standin.play(wish, reply("Well."))
+        turn = take(world, tell(world, f"Note it {saved}", thread=f"{saved}", **more), standin.backend)
+        assert ("Nobody has proven" not in calls(world, turn)[0]["result"]) is saved
+        with acting(world.operator):
+            [profile] = CustomerProfile.objects.visible_to(world.operator)
+            assert ("elsewhere" in profile.preferences) is saved
+
+
+def test_the_database_shows_and_takes_no_profile_of_who_is_not_proven(world: World) -> None:
+    for is_proven, seen in (True, 1), (False, 0):
+        with acting(world.bot.serving(CUSTOMER, is_proven=is_proven)):
+            assert CustomerProfile.objects.count() == seen
+
+
+@pytest.mark.parametrize(
+    ("customer", "user_hash", "said"),
+    [
+        (CUSTOMER, signature_of(OTHER, CUSTOMER), "not the signature"),
+        (CUSTOMER, signature_of(KEY, "http:somebody"), "not the signature"),
+        ("", SIGNED, "send the end_user_key"),
+    ],
+)
+def test_a_wrong_signature_is_refused_and_nothing_arrives(
+    world: World, customer: str, user_hash: str, said: str
+) -> None:
+    with pytest.raises(Invalid, match=said):
+        tell(world, "It is me", customer=customer, user_hash=user_hash)
+    with acting(world.operator):
+        assert not Conversation.objects.visible_to(world.operator).exists()
+
+
+def test_two_keys_hold_while_one_takes_the_others_place(world: World) -> None:
+    rotate_proof_key(settings_of(world), actor=world.admin, key=OTHER)
+    for at, key in enumerate((KEY, OTHER)):
+        assert tell(world, f"{at}", thread=f"{at}", user_hash=signature_of(key, CUSTOMER)).conversation.is_proven
+    rotate_proof_key(settings_of(world), actor=world.admin, key="c" * 40, keep_former=False)
+    for key in (KEY, OTHER):
+        with pytest.raises(Invalid, match="not the signature"):
+            tell(world, "Too late", thread="late", user_hash=signature_of(key, CUSTOMER))
+    with acting(world.system):
+        assert SealedSecret.objects.filter(tenant=world.tenant).count() == 1
+
+
+def test_without_a_key_that_opens_nothing_is_proven(world: World, settings: Settings) -> None:
+    for broken in ("too short", f"{KEY} "):
+        with pytest.raises(Invalid, match="This is no key"):
+            rotate_proof_key(settings_of(world), actor=world.admin, key=broken)
+    standing, settings.SEALING_KEYS = settings.SEALING_KEYS, ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
+    with pytest.raises(Invalid, match="keeps no key"):
+        tell(world, "It is me", user_hash=SIGNED)
+    settings.SEALING_KEYS = standing
+    assert not rotate_proof_key(settings_of(world), actor=world.admin, key="").has_proof_key
+    with pytest.raises(Invalid, match="keeps no key"):
+        tell(world, "It is me", user_hash=SIGNED)
+
+
+def test_a_conversation_is_proven_once_and_only_where_it_names_somebody(world: World) -> None:
+    nobody = tell(world, "Hello", customer="", thread="nobody").conversation
+    with pytest.raises(Conflicting, match="names no customer"):
+        prove_conversation(nobody, actor=world.system, proof=Proof(1))
+    proven = tell(world, "It is me", user_hash=SIGNED).conversation
+    with pytest.raises(Conflicting, match="proven already"):
+        prove_conversation(proven, actor=world.system, proof=Proof(1))
+    for change in "proven_key_id = 9", "proven_at = NULL, proven_key_id = NULL", "end_user_key = 'http:other'":
+        said = "permission denied" if "other" in change else "stays as it began"
+        with pytest.raises(DatabaseError, match=said), transaction.atomic(), acting(world.system):
+            Conversation.objects.raw(
+                f"UPDATE conversations_conversation SET {change} WHERE id = %s RETURNING id",  # noqa: S608  # of constants
+                [proven.pk],
+            )[0]
+
+
+@pytest.mark.parametrize(("named", "limits"), [("a minute", (2, 9)), ("24 hours", (9, 2))])
+def test_a_customer_sends_so_many_messages_and_no_more(world: World, named: str, limits: tuple[int, int]) -> None:
+    minute, day = limits
+    amend_settings(settings_of(world), actor=world.admin, messages_per_minute=minute, messages_per_day=day)
+    for at in range(2):
+        tell(world, f"{at}", thread=f"{at}")
+    with pytest.raises(TooMany, match=f"2 messages within {named}") as refusal:
+        tell(world, "Too much", thread="another")
+    assert 0 < refusal.value.wait <= (60 if minute == 2 else 86_400)
+    # What was taken before is answered again; neither others nor people are held back.
+    tell(world, "1", thread="1")
+    tell(world, "I am somebody else", customer="http:bob", thread="bob")
+    for _ in range(2):
+        make_event(world, end_user_key="", conversation_key="nobody")
+    with pytest.raises(TooMany):
+        make_event(world, end_user_key="", conversation_key="nobody")
+    make_event(world, end_user_key="", conversation_key="nobody else")
+
+
+def test_a_colleague_writes_to_an_agent_as_often_as_it_takes(world: World) -> None:
+    amend_settings(settings_of(world), actor=world.admin, messages_per_minute=1)
+    for text in ("Mind the parcel.", "And the letter."):
+        receive_message(
+            world.agent.pk,
+            actor=world.operator,
+            channel="http",
+            conversation_key="thread",
+            end_user_key=CUSTOMER,
+            text=text,
+            idempotency_key=text,
+        )
+    tell(world, "Hello")
+    with pytest.raises(TooMany):
+        tell(world, "Hello?")
