@@ -21,6 +21,8 @@ from apps.schedules.actions import (
     resume_schedule,
 )
 from apps.schedules.models import Schedule, ScheduleClock
+from apps.skills.models import Skill
+from apps.tenants.actions import amend_agent
 from tests.factories import World, make_skill
 
 _numbers = count(1)
@@ -55,8 +57,14 @@ def comes_due(schedule: Schedule, world: World, ago: timedelta = timedelta(secon
         ScheduleClock.objects.filter(schedule=schedule).update(next_run_at=timezone.now() - ago)
 
 
+def let_plan(world: World) -> Skill:
+    """Let the agent plan, and give it a skill to plan with."""
+    amend_agent(world.agent, actor=world.admin, plans_schedules=True)
+    return make_skill(world, "approved")
+
+
 SCHEDULING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
-    Act.SCHEDULE_DRAFT: lambda world: make_skill(world, "approved"),
+    Act.SCHEDULE_DRAFT: let_plan,
     Act.SCHEDULE_AMEND: make_schedule,
     Act.SCHEDULE_APPROVE: make_schedule_draft,
     Act.SCHEDULE_PAUSE: make_schedule,

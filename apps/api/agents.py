@@ -38,6 +38,7 @@ class AgentRow(Shown[Agent]):
             "max_steps",
             "burst_seconds",
             "while_thinking",
+            "plans_schedules",
             "turn_budget_micro_usd",
             *STAMPS,
         )

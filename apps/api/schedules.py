@@ -23,8 +23,8 @@ from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy import Act
+from apps.runtime.planning import skill_named
 from apps.runtime.schedule_runs import Told, runs_of
-from apps.runtime.scheduled import skill_named
 from apps.runtime.scheduling import run_now
 from apps.schedules.actions import (
     amend_schedule,

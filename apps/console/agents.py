@@ -116,6 +116,7 @@ class AgentAdmin(GovernedAdmin):
         "session_idle_seconds",
         "max_session_age_seconds",
         "max_steps",
+        "plans_schedules",
         "turn_budget_micro_usd",
     )
     change_form_template = "console/agent.html"

@@ -15,7 +15,7 @@ from apps.console.templatetags.console import badge
 from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
-from apps.runtime.schedule_runs import last_runs, runs_of
+from apps.runtime.schedule_runs import COUNTED_DAYS, last_runs, runs_of, totals_of
 from apps.runtime.scheduling import run_now
 from apps.schedules.actions import (
     amend_schedule,
@@ -48,6 +48,8 @@ def schedule_panels(schedule: Any, request: HttpRequest) -> dict[str, Any]:
     del request
     return {
         "runs": runs_of(schedule),
+        "totals": totals_of(schedule),
+        "counted_days": COUNTED_DAYS,
         "next_run": next_run_of(schedule),
         "is_runnable": schedule.skill.status == Skill.Status.APPROVED,
     }

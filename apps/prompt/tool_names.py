@@ -14,6 +14,8 @@ UPDATE_CUSTOMER_PROFILE: Final = "update_customer_profile"
 PROPOSE_PERSONA_PATCH: Final = "propose_persona_patch"
 DRAFT_SKILL: Final = "draft_skill"
 ESCALATE: Final = "escalate"
+LIST_SCHEDULES: Final = "list_schedules"
+PROPOSE_SCHEDULE: Final = "propose_schedule"
 LIST_RESOURCES: Final = "list_resources"
 USE_RESOURCE: Final = "use_resource"
 CALL_TOOL: Final = "call_tool"
@@ -39,6 +41,8 @@ HOUSE: Mapping[str, Effect] = MappingProxyType(
         PROPOSE_PERSONA_PATCH: Effect.WRITES,
         DRAFT_SKILL: Effect.WRITES,
         ESCALATE: Effect.WRITES,
+        LIST_SCHEDULES: Effect.READS,
+        PROPOSE_SCHEDULE: Effect.WRITES,
     }
 )
 # Parts of the names that operators give to their own tools.

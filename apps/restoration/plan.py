@@ -22,6 +22,7 @@ from apps.personas.models import IdentityCard, Persona, PersonaOverlay, Standing
 from apps.restoration import texts
 from apps.restoration.runbooks import Shelf, of_skill
 from apps.restoration.steps import Note, Pair, Step, Then, then_of
+from apps.schedules.models import Schedule
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, InvokableAgent, TenantSettings
 
@@ -40,7 +41,9 @@ NOUNS: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {
     InvokableAgent: texts.of_invokable,
     CustomerProfile: texts.of_profile,
 }
-RESTORABLE = frozenset({*NOUNS, Skill})
+# They follow the skills that they name.
+AFTER_SKILLS: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {Schedule: texts.of_schedule}
+RESTORABLE = frozenset({*NOUNS, Skill, *AFTER_SKILLS})
 OF_NO_AGENT = frozenset({TenantSettings, CustomerProfile})
 
 
@@ -108,7 +111,7 @@ def _of_moment(target: MomentTarget, actor: Actor) -> Found:
 
 
 def _of_pairs(model: type[Governed], pairs: list[Pair[Any]]) -> Found:
-    bring: Callable[[Pair[Any]], Found] = partial(of_skill, shelf=_shelf(pairs)) if model is Skill else NOUNS[model]
+    bring: Callable[[Pair[Any]], Found] = partial(of_skill, shelf=_shelf(pairs)) if model is Skill else BRING[model]
     for pair in pairs:
         yield from bring(pair)
 
@@ -119,7 +122,8 @@ def _shelf(pairs: Iterable[Pair[Skill]]) -> Shelf:
     return Shelf(now, frozenset(approved))
 
 
-RESTORABLE_IN_ORDER: tuple[type[Governed], ...] = (*NOUNS, Skill)
+RESTORABLE_IN_ORDER: tuple[type[Governed], ...] = (*NOUNS, Skill, *AFTER_SKILLS)
+BRING: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {**NOUNS, **AFTER_SKILLS}
 
 
 def _is_asked(model: type[Governed], target: MomentTarget) -> bool:
@@ -181,7 +185,7 @@ def _of_row(target: RowTarget, actor: Actor) -> Found:
         others = [Pair(row, None, "") for row in rows]
         yield from of_skill(pair, _shelf(others))
     else:
-        yield from NOUNS[target.model](pair)
+        yield from BRING[target.model](pair)
 
 
 def _beside(row: Governed) -> dict[str, Any]:
@@ -201,7 +205,9 @@ def _label(row: Any, keys: Mapping[int, str]) -> str:
     whose = f"of agent {keys.get(row.agent_id, row.agent_id)}" if row.agent_id else "of the organisation"
     if isinstance(row, InvokableAgent):
         return f"Agent {keys.get(row.agent_id, row.agent_id)} asking agent {keys.get(row.callee_id, row.callee_id)}"
-    name = getattr(row, "name", "") or getattr(row, "label", "") or getattr(row, "line_key", "")
+    name = (
+        getattr(row, "name", "") or getattr(row, "key", "") or getattr(row, "label", "") or getattr(row, "line_key", "")
+    )
     number = f" {row.pk}" if isinstance(row, StandingRule) else ""
     return " ".join(filter(None, [f"{kind}{number}", f"“{name}”" if name else "", whose]))
 

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar, cast
 
+from django.core.exceptions import ObjectDoesNotExist
+from django.db.models import Model
+
 from apps.governance.actors import Actor
 from apps.governance.history import row_of
 from apps.governance.models import ChangeRecord, Governed
@@ -95,9 +98,19 @@ def then_of(model: type[Row], record: ChangeRecord) -> Then[Row]:
 
 def differing(now: Governed, then: Then[Any], act: Act) -> Values:
     """What the act would have to write so that the row reads as it did."""
-    governed = POLICY[act].writes(adding=False) & then.fields
-    names = (field.name for field in now._meta.concrete_fields if field.name in governed)
-    return {name: getattr(then.row, name) for name in names if getattr(then.row, name) != getattr(now, name)}
+    governed = POLICY[act].writes(adding=False)
+    fields = (each for each in now._meta.concrete_fields if each.name in governed and each.attname in then.fields)
+    differ = (each.name for each in fields if getattr(then.row, each.attname) != getattr(now, each.attname))
+    return {name: getattr(then.row, name) for name in differ if _is_there(then.row, name)}
+
+
+def _is_there(row: Governed, name: str) -> bool:
+    """Whether what the field refers to, if it refers to anything, still exists."""
+    try:
+        getattr(row, name)
+    except ObjectDoesNotExist:
+        return False
+    return True
 
 
 def step(pair: Pair[Any], act: Act, values: Mapping[str, Any], carry: Callable[..., object], says: str = "") -> Step:
@@ -111,13 +124,18 @@ def step(pair: Pair[Any], act: Act, values: Mapping[str, Any], carry: Callable[.
         version=now.version if now else 0,
         label=pair.label,
         says=says or f"Change {listed(values)}",
-        before={name: getattr(now, name) for name in values} if now else {},
-        after=dict(values),
+        before={name: _plain(getattr(now, name)) for name in values} if now else {},
+        after={name: _plain(value) for name, value in values.items()},
         restores={"record_id": then.record_id, "version": then.version} if then else {},
         reason=f"Restores {then.said}." if then else "",
         row=now or row,
         carry=carry,
     )
+
+
+def _plain(value: Any) -> Any:  # Any: whatever a row's fields hold
+    """A value as a plan shows it: of another row, its id."""
+    return value.pk if isinstance(value, Model) else value
 
 
 def listed(names: Iterable[str]) -> str:

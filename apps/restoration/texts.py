@@ -21,6 +21,8 @@ from apps.personas.actions import (
 )
 from apps.personas.models import CARD_TEXTS, IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.restoration.steps import Note, Pair, Step, Values, differing, step
+from apps.schedules.actions import amend_schedule, pause_schedule, resume_schedule
+from apps.schedules.models import Schedule
 from apps.tenants.actions import allow_invokable, amend_agent, amend_invokable, amend_settings, withdraw_invokable
 from apps.tenants.models import Agent, InvokableAgent, TenantSettings
 
@@ -132,6 +134,23 @@ def of_invokable(pair: Pair[InvokableAgent]) -> Found:
             Act.INVOKABLE_AMEND,
             lambda values: partial(amend_invokable, pair.standing, role_hint=values["role_hint"]),
         )
+
+
+def of_schedule(pair: Pair[Schedule]) -> Found:
+    """The plan, and whether it runs. One planned or approved since stands still; what was deprecated since stays so."""
+    now, was = pair.standing, pair.then.row.status if pair.then else Schedule.Status.DRAFT
+    if now.status == Schedule.Status.DEPRECATED:
+        if was != now.status:
+            yield Note(pair.label, "The schedule was deprecated since, which is for good. Plan another one.")
+        return
+    yield from _reworded(pair, Act.SCHEDULE_AMEND, lambda values: partial(amend_schedule, now, values=values))
+    ran = was == Schedule.Status.APPROVED
+    if now.status == Schedule.Status.APPROVED and not ran:
+        pause = partial(pause_schedule, now)
+        yield step(pair, Act.SCHEDULE_PAUSE, {"status": Schedule.Status.PAUSED}, pause, "Pause it: it did not run then")
+    elif now.status == Schedule.Status.PAUSED and ran:
+        resume = partial(resume_schedule, now)
+        yield step(pair, Act.SCHEDULE_RESUME, {"status": Schedule.Status.APPROVED}, resume, "Let it run again")
 
 
 def _reworded(pair: Pair[Any], act: Act, carry: Callable[[Values], Callable[..., object]]) -> Found:

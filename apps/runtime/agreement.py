@@ -18,8 +18,11 @@ ACTS: Final[Mapping[str, Act]] = {
     "propose_persona_patch": Act.PERSONA_PROPOSE,
     "draft_skill": Act.SKILL_DRAFT,
     "escalate": Act.ESCALATION_OPEN,
+    "propose_schedule": Act.SCHEDULE_DRAFT,
 }
 CALLED: Final[Mapping[str, Mapping[str, str]]] = {"propose_persona_patch": {"text": "proposed_patch"}}
+# Fields that hold a row, which the tool finds by its name.
+NAMED: Final[Mapping[str, frozenset[str]]] = {"propose_schedule": frozenset({"skill"})}
 
 
 def offers() -> dict[Act, list[str]]:
@@ -42,7 +45,7 @@ def _departures(tool: HouseTool, act: Act) -> Iterator[str]:
         yield f"the tool {tool.name} is {act.value}, which the policy gives no agent."
     properties = schema_of(act)["properties"]
     called = CALLED.get(tool.name, {})
-    settled = POLICY[act].settled
+    settled = POLICY[act].settled | NAMED.get(tool.name, frozenset())
     for name in tool.parameters:
         if name not in settled and properties.get(called.get(name, name), {}).get("type") != "string":
             yield f"the tool {tool.name} asks for {name}, which {act.value} takes no text for."

@@ -32,8 +32,9 @@ from apps.prompt.tool_names import (
 from apps.prompt.values import Rule
 from apps.runtime.handing_over import HANDING_OVER
 from apps.runtime.hearing import heard_in, whose_words
+from apps.runtime.planning import PLANNING
 from apps.runtime.steps import whole_number
-from apps.runtime.tooling import Context, HouseTool
+from apps.runtime.tooling import Context, HouseTool, Occasion
 from apps.skills.actions import draft_skill
 from apps.skills.files import content_of, refuse_fetch
 from apps.skills.models import Skill
@@ -237,9 +238,12 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         _draft_skill,
     ),
     HANDING_OVER,
+    *PLANNING,
 )
 
 
-def house_tools(*, off_the_record: bool) -> tuple[HouseTool, ...]:
+def house_tools(occasion: Occasion) -> tuple[HouseTool, ...]:
     """The tools a session offers, in their order."""
-    return tuple(tool for tool in HOUSE_TOOLS if not (off_the_record and tool.keeps))
+    return tuple(
+        tool for tool in HOUSE_TOOLS if tool.offered(occasion) and not (occasion.off_the_record and tool.keeps)
+    )

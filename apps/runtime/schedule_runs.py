@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
+from django.db.models import Case, Count, F, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models.functions import Coalesce, Now, NullIf
 
 from apps.runtime.models import Turn
 from apps.schedules.models import Schedule, ScheduleRun
 
 RUNS_SHOWN = 20
+COUNTED_DAYS = 30
+COUNTED = timedelta(days=COUNTED_DAYS)
 # Between the commit of a run and its turn.
 WAITS = "waiting"
 SAID = {
@@ -54,6 +57,16 @@ def last_runs(schedules: Iterable[Schedule]) -> dict[int, Told]:
     ids = [schedule.pk for schedule in schedules]
     latest = ScheduleRun.objects.filter(schedule__in=ids).order_by("schedule_id", "-id").distinct("schedule_id")
     return {told.run.schedule_id: told for told in _told(latest)}
+
+
+def totals_of(schedule: Schedule) -> list[tuple[str, int]]:
+    """How often what came of it lately, the commonest first, in one statement; called by whoever acts."""
+    first = Turn.objects.filter(conversation=OuterRef("conversation")).order_by("id")
+    lately = ScheduleRun.objects.filter(schedule=schedule, at__gt=Now() - COUNTED).order_by()
+    came = Coalesce(NullIf(Subquery(first.values("outcome")[:1]), Value("")), Subquery(first.values("status")[:1]))
+    begun = Case(When(result=ScheduleRun.Result.BEGUN, then=Coalesce(came, Value(WAITS))), default=F("result"))
+    counted = lately.annotate(outcome=begun).values_list("outcome").annotate(times=Count("id"))
+    return [(SAID.get(outcome, outcome), times) for outcome, times in counted.order_by("-times", "outcome")]
 
 
 def _told(runs: QuerySet[ScheduleRun]) -> list[Told]:

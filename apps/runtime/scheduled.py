@@ -23,9 +23,3 @@ def refuse_lapsed(conversation: Conversation, *, actor: Actor) -> None:
         run = ScheduleRun.objects.filter(conversation=conversation).select_related("schedule").first()
         if run is None or approved_skill(run.schedule, actor=actor) is None:
             raise TurnFailed(SKILL_NOT_FOUND, "The skill of this schedule is approved no more, so nothing was done.")
-
-
-def skill_named(name: str, agent_id: int, *, actor: Actor) -> Skill | None:
-    """The approved skill of this name that the agent has."""
-    with acting(actor):
-        return Skill.objects.visible_to(actor).approved().for_agent(agent_id).filter(name=name).first()

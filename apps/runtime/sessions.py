@@ -25,6 +25,7 @@ from apps.runtime.kept_parts import KEPT, StoredPart
 from apps.runtime.models import Session, SnapshotPart
 from apps.runtime.routing import ROUTING_DEFINITIONS
 from apps.runtime.rules import is_stale, offered_tools
+from apps.runtime.tooling import Occasion
 from apps.tenants.models import Agent
 
 logger = logging.getLogger(__name__)
@@ -87,17 +88,17 @@ def open_session(
     )
     for slot in sorted({note.slot for note in assembled.notes}):
         logger.info("prompt text neutralised", extra={"slot": slot.name.lower(), "agent_id": agent.pk})
-    tools = tools_part(agent, outside, off_the_record=conversation.off_the_record)
+    tools = tools_part(agent, Occasion.of(agent, conversation), outside)
     return Frozen(freeze(conversation, assembled, tools, actor=system), assembled, tools)
 
 
-def tools_part(agent: Agent, outside: tuple[Tool, ...] = (), *, off_the_record: bool) -> Part:
+def tools_part(agent: Agent, occasion: Occasion, outside: tuple[Tool, ...] = ()) -> Part:
     """The allow-listed tools in allow-list order, the house's first, as slot 0 of what is frozen (R058).
 
     Where they are too many, the last of them are reached through others (R125). The bare agent has the learning layer's tools
     no more than its prompt (R001, R004).
     """
-    ours = house_tools(off_the_record=off_the_record) if agent.learns else ()
+    ours = house_tools(occasion) if agent.learns else ()
     offered = offered_tools([tool.definition for tool in ours], outside, ROUTING_DEFINITIONS)
     # One definition a line, so that a difference shows which tool it is about.
     lines = ",\n".join(canonical_json(tool.wire) for tool in offered)

@@ -3,10 +3,33 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final, Self
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.llm.backend import JsonObject, Tool
+from apps.tenants.models import Agent
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """What a session is opened for, which decides what tools it offers beside those of every session."""
+
+    off_the_record: bool = False
+    plans_schedules: bool = False
+
+    @classmethod
+    def of(cls, agent: Agent, conversation: Conversation) -> Self:
+        """A conversation with this agent."""
+        return cls(conversation.off_the_record, agent.plans_schedules)
+
+
+ORDINARY: Final = Occasion()
+
+
+def _always(occasion: Occasion) -> bool:
+    del occasion
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +60,8 @@ class HouseTool:
     learns: bool = True
     # Whether it writes nothing at all; what writes is one commit with the step that says so.
     reads: bool = False
+    # In which sessions it is offered, where not in all.
+    offered: Callable[[Occasion], bool] = _always
 
     @property
     def definition(self) -> Tool:

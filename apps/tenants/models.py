@@ -171,6 +171,11 @@ class Agent(Governed):
         choices=WhileThinking.choices,
         help_text="A turn begins anew three times at most, and only while nothing was sent, written or called elsewhere.",
     )
+    plans_schedules = models.BooleanField(
+        "may propose schedules",
+        default=False,
+        help_text="On: it may plan when it begins by itself. What it plans waits for a person.",
+    )
     turn_budget_micro_usd = models.PositiveBigIntegerField(
         "budget of a turn, in millionths of a US dollar",
         null=True,

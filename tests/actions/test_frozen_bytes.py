@@ -6,9 +6,10 @@ from apps.governance.acting import acting
 from apps.personas.actions import amend_persona
 from apps.prompt.segments import decode_segments
 from apps.prompt.values import Slot, Source
-from apps.runtime.house_tools import HOUSE_TOOLS
+from apps.runtime.house_tools import house_tools
 from apps.runtime.models import Session, SnapshotPart
 from apps.runtime.sessions import open_session, thawed
+from apps.runtime.tooling import ORDINARY
 from tests.actions.conversing import CUSTOMER, say, sessions, take, tell
 from tests.factories import World, make_memory, make_persona, make_world
 from tests.governance.attempts import BROKEN_RULE, attempt
@@ -81,7 +82,7 @@ def test_tools_are_frozen_with_the_session_and_writers_are_not_offered_off_the_r
     for event in (on, off):
         take(world, event, standin.backend)
     said, unsaid = standin.requests()
-    assert [tool["name"] for tool in said["tools"]] == [tool.name for tool in HOUSE_TOOLS]
+    assert [tool["name"] for tool in said["tools"]] == [tool.name for tool in house_tools(ORDINARY)]
     assert [tool["name"] for tool in unsaid["tools"]] == ["get_skill", "list_skills", "get_skill_attachment"]
     assert "off the record" in unsaid["messages"][0]["content"][0]["text"]
     assert "off the record" not in said["messages"][0]["content"][0]["text"]

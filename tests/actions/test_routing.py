@@ -9,10 +9,11 @@ from apps.conversations.models import Message
 from apps.governance.acting import acting
 from apps.llm.backend import JsonObject, Tool
 from apps.runtime.driving import answer
-from apps.runtime.house_tools import HOUSE_TOOLS
+from apps.runtime.house_tools import house_tools
 from apps.runtime.models import ToolStep, Turn
 from apps.runtime.outside import LOST, Outcome, Toolbox
 from apps.runtime.rules import TOOLS_OFFERED
+from apps.runtime.tooling import ORDINARY
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import lease_runs_out, reply, tell, tool, turn_of
 from tests.actions.test_resuming import PowerCutError
@@ -20,6 +21,8 @@ from tests.factories import World, make_world
 from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
+
+OWN = house_tools(ORDINARY)
 
 ROUTING = ["list_resources", "use_resource", "call_tool"]
 LAST = "tool_60"
@@ -86,7 +89,7 @@ def steps(world: World, turn: Turn) -> list[ToolStep]:
 
 def test_forty_tools_are_carried_as_they_are(world: World, standin: StandIn) -> None:
     # R125
-    count = TOOLS_OFFERED - len(HOUSE_TOOLS)
+    count = TOOLS_OFFERED - len(OWN)
     take(world, standin, toolbox_of(count), reply("Hello."))
     assert len(offered(standin)) == TOOLS_OFFERED
     assert not set(ROUTING) & set(offered(standin))
@@ -97,8 +100,8 @@ def test_of_more_the_first_are_carried_and_three_lead_to_the_rest(world: World, 
     take(world, standin, toolbox_of(60), reply("Hello."))
     take(world, standin, toolbox_of(60), reply("Hello again."), text="Hello again")
     names = offered(standin)
-    carried = TOOLS_OFFERED - len(HOUSE_TOOLS) - len(ROUTING)
-    assert names == [*(own.name for own in HOUSE_TOOLS), *(f"tool_{n}" for n in range(1, carried + 1)), *ROUTING]
+    carried = TOOLS_OFFERED - len(OWN) - len(ROUTING)
+    assert names == [*(own.name for own in OWN), *(f"tool_{n}" for n in range(1, carried + 1)), *ROUTING]
     assert offered(standin, 0) == names
     # A bare agent has none of the house's own, and as many in all.
     amend_agent(world.agent, actor=world.admin, learns=False, session_idle_seconds=0)
@@ -114,7 +117,7 @@ def test_the_rest_is_listed_and_shown(world: World, standin: StandIn) -> None:
     )
     turn = take(world, standin, toolbox_of(60), *script)
     everything, found, shown, carried = steps(world, turn)
-    carried_count = TOOLS_OFFERED - len(HOUSE_TOOLS) - len(ROUTING)
+    carried_count = TOOLS_OFFERED - len(OWN) - len(ROUTING)
     listed = json.loads(everything.result)["tools"]
     assert [line["name"] for line in listed] == [f"tool_{n}" for n in range(carried_count + 1, 61)]
     assert json.loads(found.result) == {"tools": [{"name": LAST, "description": "Do the thing with number 60."}]}
@@ -128,7 +131,7 @@ def test_of_very_many_a_hundred_are_listed_and_the_others_counted(world: World, 
     turn = take(world, standin, toolbox_of(200), tool("list_resources"), reply("Good."))
     [listed] = steps(world, turn)
     told = json.loads(listed.result)
-    assert (len(told["tools"]), told["more"]) == (100, 200 - (TOOLS_OFFERED - len(HOUSE_TOOLS) - len(ROUTING)) - 100)
+    assert (len(told["tools"]), told["more"]) == (100, 200 - (TOOLS_OFFERED - len(OWN) - len(ROUTING)) - 100)
 
 
 def test_a_routed_call_is_a_call_of_the_tool_it_leads_to(world: World, standin: StandIn) -> None:

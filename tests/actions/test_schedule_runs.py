@@ -3,6 +3,8 @@
 from datetime import datetime, timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.conversations.models import Conversation, InboundEvent, Message
@@ -12,6 +14,7 @@ from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted,
 from apps.prompt.scheduled import NOTHING_TO_REPORT
 from apps.runtime.driving import answer
 from apps.runtime.models import Turn
+from apps.runtime.schedule_runs import totals_of
 from apps.runtime.scheduling import run_all, run_due, run_now
 from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
 from apps.skills.actions import deprecate_skill
@@ -125,6 +128,21 @@ def test_nothing_to_report_posts_nothing_and_leaves_no_open_conversation(
     with acting(world.operator):
         assert not Draft.objects.visible_to(world.operator).exists()
         assert not Escalation.objects.visible_to(world.operator).exists()
+
+
+def test_what_came_of_runs_is_counted(world: World, standin: StandIn) -> None:
+    # R121
+    row = make_schedule(world, channel="slack")
+    standin.play(reply(NOTHING_TO_REPORT), reply(NOTHING_TO_REPORT), reply("A parcel was lost."))
+    for _ in range(3):
+        taken(world, row, standin)
+    comes_due(row, world, timedelta(hours=1))
+    tick(world, row)
+    comes_due(row, world)
+    tick(world, row)
+    with acting(world.operator), CaptureQueriesContext(connection) as asked:
+        assert totals_of(row) == [("nothing to report", 2), ("posted", 1), ("skipped", 1), ("waits for a worker", 1)]
+    assert len(asked) == 1
 
 
 def test_the_report_obeys_the_send_mode(world: World, standin: StandIn) -> None:

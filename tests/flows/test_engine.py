@@ -8,7 +8,7 @@ from urllib.request import Request, urlopen
 import psycopg
 import pytest
 
-from apps.conversations.models import InboundEvent
+from apps.conversations.models import InboundEvent, Message
 from apps.governance.acting import acting
 from apps.launcher.children import wait_until
 from apps.launcher.postgres import Postgres
@@ -16,8 +16,10 @@ from apps.llm.anthropic.async_client import async_backend_at
 from apps.llm.standin.running import running_standin
 from apps.runtime.engine import Engine, Limits
 from apps.runtime.models import Turn
+from apps.schedules.models import ScheduleRun
 from apps.tenants.actions import amend_agent
 from tests.factories import World, make_event, make_persona, make_world
+from tests.scheduling import comes_due, make_schedule
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
@@ -123,6 +125,35 @@ def test_a_call_is_broken_off_when_the_customer_goes_on_writing(database: str) -
     assert turn is not None
     assert turn == turn_of(world, first)
     assert turn.round == 2
+
+
+def test_a_schedule_that_comes_due_is_run_by_one_of_two_workers_and_posts_once(database: str) -> None:
+    # R119, R120, R122
+    world = make_world()
+    make_persona(world)
+    row = make_schedule(world, channel="slack")
+    comes_due(row, world)
+    limits = Limits(in_flight=5, threads=2, poll_seconds=0.1, lease_seconds=30)
+    with running_standin() as url:
+        workers = [Engine(lambda: async_backend_at("stand-in", url, connections=5), limits) for _ in range(2)]
+        for worker in workers:
+            worker.start()
+        try:
+            assert wait_until(lambda: posted(world) == 1, FINISHED_SECONDS, 0.1)
+            # Both look once more.
+            time.sleep(SETTLED_SECONDS)
+        finally:
+            for worker in workers:
+                worker.stop(drain_seconds=5)
+    with acting(world.system):
+        assert Turn.objects.count() == 1
+        assert ScheduleRun.objects.get().result == ScheduleRun.Result.BEGUN
+        assert Message.objects.filter(is_reply=True).count() == 1
+
+
+def posted(world: World) -> int:
+    with acting(world.system):
+        return Turn.objects.filter(outcome=Turn.Outcome.REPLIED).count()
 
 
 def slow_down(url: str, seconds: float) -> None:

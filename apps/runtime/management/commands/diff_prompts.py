@@ -18,6 +18,7 @@ from apps.runtime.causes import Cause, Window, causes, causes_of_order
 from apps.runtime.models import Session
 from apps.runtime.preview import told
 from apps.runtime.sessions import PrefixChanged, thawed, tools_part
+from apps.runtime.tooling import Occasion
 
 NOW = "now"
 UNEXPLAINED = "no act in between explains it: the product's own words, or the choice by use, changed"
@@ -166,6 +167,6 @@ def _frozen(session: Session) -> Told:
 def _now(session: Session, system: Actor) -> Told:
     """What a new session of the same conversation would freeze."""
     agent, conversation = session.agent, session.conversation
-    tools = tools_part(agent, off_the_record=conversation.off_the_record)
+    tools = tools_part(agent, Occasion.of(agent, conversation))
     given = told(agent, conversation.end_user_key, system=system, off_the_record=conversation.off_the_record)
     return Told(session, Assembled((tools, *assemble(given).parts)))

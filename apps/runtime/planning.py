@@ -1,0 +1,103 @@
+"""The tools by which an agent looks at its schedules and plans another one, which a person then approves (R123)."""
+
+from typing import Final
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import NotVisible
+from apps.llm.backend import Json, JsonObject
+from apps.prompt.budgets import SECTION_CHARACTERS
+from apps.prompt.framing import canonical_json
+from apps.prompt.sanitizer import sanitize
+from apps.prompt.tool_names import LIST_SCHEDULES, PROPOSE_SCHEDULE
+from apps.runtime.hearing import heard_in, whose_words
+from apps.runtime.tooling import Context, HouseTool, Occasion
+from apps.schedules.actions import draft_schedule
+from apps.schedules.models import Schedule
+from apps.skills.models import Skill
+
+
+def skill_named(name: str, agent_id: int, *, actor: Actor) -> Skill | None:
+    """The approved skill of this name that the agent has."""
+    with acting(actor):
+        return Skill.objects.visible_to(actor).approved().for_agent(agent_id).filter(name=name).first()
+
+
+def _list_schedules(context: Context, arguments: JsonObject) -> str:
+    del arguments
+    with acting(context.actor):
+        rows = Schedule.objects.visible_to(context.actor).standing().for_agent(context.agent_id)
+        listed: list[Json] = [_described(row) for row in rows.select_related("skill", "clock").order_by("key")]
+    return canonical_json({"schedules": listed})
+
+
+def _described(row: Schedule) -> JsonObject:
+    clock = getattr(row, "clock", None)
+    runs = clock is not None and row.status == Schedule.Status.APPROVED
+    return {
+        "key": row.key,
+        "title": _clean(row.title),
+        "cron": row.cron,
+        "timezone": row.timezone,
+        "skill": row.skill.name,
+        "instruction": _clean(row.instruction),
+        "status": row.status,
+        "next_run_at": clock.next_run_at.isoformat() if clock and runs else None,
+    }
+
+
+def _clean(text: str) -> str:
+    return sanitize(text, SECTION_CHARACTERS).text
+
+
+def _propose_schedule(context: Context, arguments: JsonObject) -> str:
+    said = {name: str(text) for name, text in arguments.items()}
+    skill = skill_named(said["skill"], context.agent_id, actor=context.actor)
+    if skill is None:
+        raise NotVisible(f"You have no approved skill named “{said['skill']}”. list_skills tells those there are.")
+    with acting(context.actor):
+        words = "\n".join((said["key"], said["title"], said.get("instruction", "")))
+        taint = whose_words(words, heard_in(context.conversation, actor=context.actor))
+    row = draft_schedule(
+        context.agent_id,
+        actor=context.actor,
+        values={**said, "skill": skill},
+        evidence={"conversation_id": context.conversation.pk},
+        taint=taint,
+    )
+    return f"Schedule {row.pk} “{row.key}” waits for an operator. Nothing runs before one approves it."
+
+
+def _plans(occasion: Occasion) -> bool:
+    return occasion.plans_schedules
+
+
+PLANNING: Final = (
+    HouseTool(
+        LIST_SCHEDULES,
+        "List your schedules: when you begin by yourself, with which skill, and which of them wait for an operator.",
+        {},
+        (),
+        _list_schedules,
+        keeps=False,
+        reads=True,
+        offered=_plans,
+    ),
+    HouseTool(
+        PROPOSE_SCHEDULE,
+        "Plan when you begin by yourself with one of your skills, for an operator to approve. What you make of it is read in "
+        "the console; an operator may have it posted to a channel.",
+        {
+            "key": "A short name in lower-case letters, digits and hyphens.",
+            "title": "A short title.",
+            "cron": "Five fields: minute, hour, day of the month, month, day of the week, such as 0 23 * * *.",
+            "timezone": "Such as Europe/Madrid. Leave it out for the organisation's own.",
+            "skill": "The name of one of your approved skills.",
+            "instruction": "What the skill does not say, for these runs alone.",
+        },
+        ("key", "title", "cron", "skill"),
+        _propose_schedule,
+        learns=False,
+        offered=_plans,
+    ),
+)

@@ -1,0 +1,103 @@
+"""An agent looks at its schedules and plans another one, where people let it (R123)."""
+
+import json
+
+import pytest
+
+from apps.governance.acting import acting
+from apps.governance.models import ChangeRecord, Taint
+from apps.schedules.models import Schedule
+from apps.schedules.rules import SCHEDULES_PER_AGENT
+from apps.tenants.due import due_work
+from tests.actions.conversing import calls, reply, say, tool
+from tests.factories import World, make_skill, make_world
+from tests.scheduling import comes_due, let_plan, make_schedule, make_schedule_draft
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+PLAN = {"key": "weekly", "title": "Weekly report", "cron": "0 9 * * MON"}
+
+
+@pytest.fixture
+def world() -> World:
+    world = make_world()
+    let_plan(world)
+    return world
+
+
+def called(world: World, standin: StandIn, name: str, said: str = "Please.", **arguments: object) -> dict[str, object]:
+    standin.play(tool(name, **arguments), reply("Done."))
+    [made] = calls(world, say(world, said, standin))
+    return made
+
+
+def schedules(world: World) -> list[Schedule]:
+    with acting(world.operator):
+        return list(Schedule.objects.visible_to(world.operator))
+
+
+def test_what_it_plans_is_a_draft_of_its_own_that_posts_nowhere(world: World, standin: StandIn) -> None:
+    # R123
+    skill = make_skill(world, "approved")
+    made = called(world, standin, "propose_schedule", skill=skill.name, timezone="Europe/Madrid", **PLAN)
+    [row] = schedules(world)
+    assert str(made["result"]).startswith(f"Schedule {row.pk} “weekly” waits for an operator.")
+    assert (row.agent_id, row.status, row.channel) == (world.agent.pk, "draft", "")
+    assert (row.drafted_by, row.taint) == (world.bot.label, Taint.AGENT)
+    assert (row.skill_id, row.timezone) == (skill.pk, "Europe/Madrid")
+    with acting(world.operator):
+        record = ChangeRecord.objects.get(subject_id=row.pk, act="schedule.draft")
+    assert record.evidence["conversation_id"]
+    comes = due_work("schedule")
+    assert comes == [], "nobody approved it"
+
+
+def test_words_of_a_customer_in_a_plan_are_known_as_theirs(world: World, standin: StandIn) -> None:
+    skill = make_skill(world, "approved")
+    wish = "Send my neighbour a discount code every single morning"
+    called(world, standin, "propose_schedule", wish, skill=skill.name, instruction=wish, **PLAN)
+    assert schedules(world)[0].taint == Taint.CUSTOMER_DERIVED
+
+
+@pytest.mark.parametrize("status", ["draft", "foreign"])
+def test_only_an_approved_skill_of_its_own_can_be_planned(world: World, standin: StandIn, status: str) -> None:
+    # R120
+    skill = make_skill(world, "draft") if status == "draft" else make_skill(make_world(), "approved", name="theirs")
+    made = called(world, standin, "propose_schedule", skill=skill.name, **PLAN)
+    assert made["is_error"] is True
+    assert "no approved skill named" in str(made["result"])
+    assert schedules(world) == []
+
+
+def test_a_plan_that_cannot_be_taken_is_told_why(world: World, standin: StandIn) -> None:
+    skill = make_skill(world, "approved")
+    made = called(world, standin, "propose_schedule", skill=skill.name, **PLAN | {"cron": "* * * * *"})
+    assert made["is_error"] is True
+    assert "five minutes" in str(made["result"]) or "5 minutes" in str(made["result"])
+    for _ in range(SCHEDULES_PER_AGENT):
+        make_schedule_draft(world, skill=skill)
+    made = called(world, standin, "propose_schedule", "Again.", skill=skill.name, **PLAN)
+    assert f"{SCHEDULES_PER_AGENT} schedules already" in str(made["result"])
+
+
+def test_it_sees_its_own_schedules_alone_with_their_next_time(world: World, standin: StandIn) -> None:
+    # R006, R123
+    other = make_world()
+    make_schedule(other)
+    running, waiting = make_schedule(world, key="a-running"), make_schedule_draft(world, key="b-waiting")
+    comes_due(running, world)
+    listed = json.loads(str(called(world, standin, "list_schedules")["result"]))["schedules"]
+    assert [(line["key"], line["status"], line["next_run_at"] is None) for line in listed] == [
+        ("a-running", "approved", False),
+        ("b-waiting", "draft", True),
+    ]
+    assert listed[1]["skill"] == waiting.skill.name
+
+
+def test_the_tools_are_offered_where_people_let_it_plan(world: World, standin: StandIn) -> None:
+    for each in (make_world(), world):
+        standin.play(reply("Hello."))
+        say(each, "Hello", standin)
+    planning = {"list_schedules", "propose_schedule"}
+    assert [planning & {each["name"] for each in sent["tools"]} for sent in standin.requests()] == [set(), planning]

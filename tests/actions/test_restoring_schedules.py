@@ -1,0 +1,63 @@
+"""Schedules are brought back as they were planned, and run again only if they ran."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.restoration.plan import Plan, plan
+from apps.schedules.actions import (
+    amend_schedule,
+    approve_schedule,
+    deprecate_schedule,
+    pause_schedule,
+    resume_schedule,
+)
+from apps.schedules.models import Schedule, ScheduleClock
+from tests.actions.restoring import carry_out, of_agent, only, said
+from tests.factories import World, make_skill, make_world
+from tests.scheduling import make_paused_schedule, make_schedule, make_schedule_draft
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def test_a_plan_changed_and_paused_since_reads_and_runs_as_it_did(world: World) -> None:
+    row = make_schedule(world)
+    skill, moment = row.skill_id, timezone.now()
+    other = make_skill(world, "approved", title="Another one")
+    amend_schedule(row, actor=world.operator, values={"cron": "0 5 * * *", "skill": other})
+    pause_schedule(row, actor=world.operator)
+    carry_out(of_agent(world, moment), world.admin)
+    back = only(world, Schedule)
+    assert (back.cron, back.skill_id, back.status) == ("0 23 * * *", skill, "approved")
+    with acting(world.operator):
+        assert ScheduleClock.objects.get(schedule=back).next_run_at > timezone.now() - timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("make", "run"), [(make_schedule_draft, approve_schedule), (make_paused_schedule, resume_schedule)]
+)
+def test_what_did_not_run_then_is_paused(
+    world: World, make: Callable[[World], Schedule], run: Callable[..., Schedule]
+) -> None:
+    row, moment = make(world), timezone.now()
+    run(row, actor=world.operator)
+    found, _ = carry_out(of_agent(world, moment), world.admin)
+    assert said(found) == [f"schedule.pause Schedule “{row.key}” of agent support: Pause it: it did not run then"]
+    assert only(world, Schedule).status == "paused"
+
+
+def test_what_was_deprecated_since_stays_so_and_is_named(world: World) -> None:
+    row = make_schedule(world)
+    moment = timezone.now()
+    deprecate_schedule(row, actor=world.operator)
+    found: Plan = plan(of_agent(world, moment), actor=world.admin)
+    assert found.steps == ()
+    assert "deprecated since, which is for good" in found.notes[0].says
