@@ -12,6 +12,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection, transaction
 
+from apps.governance import prepared
 from apps.governance.actors import Actor, Role
 
 # Which of the database's roles each kind of actor runs as.
@@ -105,11 +106,12 @@ def one_shot(actor: Actor, sql: str, params: Mapping[str, Any]) -> list[tuple[An
             with acting(actor):
                 cursor.execute(sql, params)
                 return list(cursor.fetchall())
-        cursor.execute(f"{_ASSUME}; {sql}", {**params, **_assumptions(actor)})
-        cursor.nextset()
+        prepared.call(cursor, f"{_ASSUME}, {_PLAN_ONCE}", sql, {**params, **_assumptions(actor)})
         return list(cursor.fetchall())
 
 
+# Whatever the arguments: a statement that is called by name is not planned for each of them.
+_PLAN_ONCE: Final = "set_config('plan_cache_mode', 'force_generic_plan', true)"
 _ASSUME: Final = (
     "SELECT set_config('role', %(as_role)s, true), set_config('app.tenant', %(as_tenant)s, true),"
     " set_config('app.agent', %(as_agent)s, true), set_config('app.customer', %(as_customer)s, true)"

@@ -37,7 +37,7 @@ LOOK_AGAIN_SECONDS: Final = 5.0
 SPREAD: Final = 0.25
 
 _BEGIN_PROBE: Final = """
-UPDATE runtime_breaker SET state = 'half_open', opened_until = statement_timestamp() + %(probe)s
+UPDATE runtime_breaker SET state = 'half_open', opened_until = statement_timestamp() + %(probe)s::interval
  WHERE endpoint_id = %(endpoint)s AND model = %(model)s AND state <> 'closed' AND opened_until <= statement_timestamp()
 RETURNING id
 """

@@ -22,7 +22,7 @@ WITH thread AS (
 ), over AS (
     UPDATE runtime_turn AS turn SET fence = turn.fence + 1, attempts = turn.attempts + 1,
            crashes = turn.crashes + CASE WHEN turn.is_released THEN 0 ELSE 1 END, is_released = false,
-           lease_until = statement_timestamp() + %(lease)s, asked_at = statement_timestamp(),
+           lease_until = statement_timestamp() + %(lease)s::interval, asked_at = statement_timestamp(),
            -- A turn that an operator or the day's budget held has not grown old by itself.
            deadline_at = turn.deadline_at
                + CASE WHEN turn.failure_code = ANY(%(stopped)s) THEN statement_timestamp() - turn.lease_until ELSE interval '0' END
@@ -37,8 +37,9 @@ WITH thread AS (
 ), begun AS (
     INSERT INTO runtime_turn (tenant_id, conversation_id, status, outcome, round, fence, attempts, crashes, tries, is_released,
                               lease_until, run_at, deadline_at, asking_step, asked_at, started_at, failure_code, failure)
-    SELECT thread.tenant_id, thread.id, 'running', '', 1, 1, 1, 0, 0, false, statement_timestamp() + %(lease)s,
-           statement_timestamp(), statement_timestamp() + %(patience)s, 1, statement_timestamp(), statement_timestamp(), '', ''
+    SELECT thread.tenant_id, thread.id, 'running', '', 1, 1, 1, 0, 0, false, statement_timestamp() + %(lease)s::interval,
+           statement_timestamp(), statement_timestamp() + %(patience)s::interval, 1, statement_timestamp(),
+           statement_timestamp(), '', ''
       FROM thread
      WHERE thread.held_at IS NULL AND NOT EXISTS (SELECT 1 FROM over)
        AND (SELECT min(due_at) FROM waiting) <= statement_timestamp()

@@ -40,7 +40,7 @@ CLAIMED: Final = f"""
                    WHERE call.tenant_id = claimed.tenant_id AND call.turn_id = claimed.id),
     'other_turns', (SELECT count(*) FROM runtime_turn AS other
                      WHERE other.tenant_id = claimed.tenant_id AND other.conversation_id = claimed.conversation_id
-                       AND other.id <> claimed.id AND other.started_at > statement_timestamp() - %(loop_window)s)"""  # noqa: S608  # of constants
+                       AND other.id <> claimed.id AND other.started_at > statement_timestamp() - %(loop_window)s::interval)"""  # noqa: S608  # of constants
 
 # Notes that a person was asked about the day's budget; nothing comes back where one was already.
 TELL: Final = f"""

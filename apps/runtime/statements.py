@@ -25,8 +25,8 @@ UPDATE runtime_turn SET shortened = shortened + 1
 """
 
 POSTPONE: Final = """
-UPDATE runtime_turn SET run_at = statement_timestamp() + %(seconds)s, lease_until = statement_timestamp(), is_released = true,
-       tries = %(tries)s, failure_code = %(code)s, failure = %(failure)s
+UPDATE runtime_turn SET run_at = statement_timestamp() + %(seconds)s::interval, lease_until = statement_timestamp(),
+       is_released = true, tries = %(tries)s, failure_code = %(code)s, failure = %(failure)s
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
 """
 
@@ -55,7 +55,7 @@ _STEPS: Final = f"""
 
 _HELD_ON: Final = """
 WITH held AS (
-    UPDATE runtime_turn SET lease_until = statement_timestamp() + %(lease)s, asking_step = %(asking)s,
+    UPDATE runtime_turn SET lease_until = statement_timestamp() + %(lease)s::interval, asking_step = %(asking)s,
            asked_at = statement_timestamp(), tries = 0, failure_code = '', failure = ''
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
     RETURNING id, tenant_id, fence, round, conversation_id"""
@@ -85,7 +85,7 @@ KEEP: Final = _HELD_ON + _STEPS + _MAY_GO_ON
 # What came of a call that was begun: its row ends, if the turn is still held.
 END_CALL: Final = """
 WITH held AS (
-    UPDATE runtime_turn SET lease_until = statement_timestamp() + %(lease)s
+    UPDATE runtime_turn SET lease_until = statement_timestamp() + %(lease)s::interval
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
     RETURNING id, tenant_id, round
 )
@@ -110,9 +110,9 @@ WITH mine AS (
         ON event.tenant_id = mine.tenant_id AND event.conversation_id = mine.conversation_id
      WHERE event.turn_id IS NULL ORDER BY event.id FOR UPDATE OF event
 ), held AS (
-    UPDATE runtime_turn SET round = runtime_turn.round + 1, lease_until = statement_timestamp() + %(lease)s, asking_step = 1,
-           session_id = coalesce(%(session)s, runtime_turn.session_id), asked_at = statement_timestamp(), tries = 0,
-           failure_code = '', failure = ''
+    UPDATE runtime_turn SET round = runtime_turn.round + 1, lease_until = statement_timestamp() + %(lease)s::interval,
+           asking_step = 1, session_id = coalesce(%(session)s, runtime_turn.session_id), asked_at = statement_timestamp(),
+           tries = 0, failure_code = '', failure = ''
       FROM mine
      WHERE runtime_turn.id = mine.id AND EXISTS (SELECT 1 FROM waiting) AND {_said_more("runtime_turn")}
     RETURNING runtime_turn.id, runtime_turn.tenant_id, runtime_turn.fence, runtime_turn.round - 1 AS round,
@@ -200,7 +200,7 @@ CLOSE: Final = _HELD_TO_THE_END + _STEPS + _LEAVE
 
 # One statement per tenant and beat; a turn that is not returned is no longer ours.
 BEAT: Final = """
-UPDATE runtime_turn AS turn SET lease_until = statement_timestamp() + %(lease)s
+UPDATE runtime_turn AS turn SET lease_until = statement_timestamp() + %(lease)s::interval
   FROM unnest(%(turns)s::bigint[], %(fences)s::integer[]) AS mine(id, fence)
  WHERE turn.tenant_id = app_tenant() AND turn.id = mine.id AND turn.fence = mine.fence AND turn.status = 'running'
    AND NOT turn.is_released

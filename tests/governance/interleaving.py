@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from django.db import DatabaseError, connection, connections, transaction
 from psycopg.errors import InsufficientPrivilege
 
-from apps.governance.acting import acting
+from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
 from apps.memory.actions import amend_profile
 from apps.memory.models import CustomerProfile
@@ -93,7 +93,10 @@ def _look(actor: Actor, counted: Counter[str]) -> None:
     """Everything there is to see, without a filter of ours."""
     with connection.cursor() as cursor:
         cursor.execute(SEEN)
-        rows = cursor.fetchall()
+        _count(actor, cursor.fetchall(), counted)
+
+
+def _count(actor: Actor, rows: Sequence[tuple[str, int, int]], counted: Counter[str]) -> None:
     counted["foreign"] += sum(tenant_id != actor.tenant_id for _, tenant_id, _ in rows)
     counted["blind"] += {kind for kind, _, _ in rows} != {"skill", "persona", "memory", "profile"}
 
@@ -103,6 +106,12 @@ def _read(mine: Inhabitant, theirs: Inhabitant, chance: random.Random, counted: 
     with acting(actor):
         _look(actor, counted)
         counted["foreign"] += Skill.objects.filter(tenant_id=theirs.world.tenant.pk).count()
+
+
+def _one_shot(mine: Inhabitant, theirs: Inhabitant, chance: random.Random, counted: Counter[str]) -> None:
+    """The same by a statement that the server planned for whoever had this connection first."""
+    actor = chance.choice(mine.actors)
+    _count(actor, one_shot(actor, SEEN, {}), counted)
 
 
 def _write(mine: Inhabitant, theirs: Inhabitant, chance: random.Random, counted: Counter[str]) -> None:
@@ -147,6 +156,7 @@ def _nobody(mine: Inhabitant, theirs: Inhabitant, chance: random.Random, counted
 
 KINDS: Mapping[str, Callable[[Inhabitant, Inhabitant, random.Random, Counter[str]], None]] = {
     "read": _read,
+    "one shot": _one_shot,
     "write": _write,
     "abandon": _abandon,
     "savepoint": _savepoint,

@@ -2,12 +2,21 @@
 
 import pytest
 from django.db import DatabaseError, ProgrammingError, connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.governance.acting import one_shot
 from apps.governance.database import role_name
-from tests.factories import make_profile, make_world
+from apps.governance.prepared import prepared
+from tests.factories import World, make_profile, make_world
 
+NAMED = "SELECT %(word)s || ' of ' || current_setting('app.tenant'), current_setting('plan_cache_mode'), %(word)s LIKE 'a%%'"
 WHO = "SELECT current_setting('role'), current_setting('app.tenant'), count(*) FROM memory_customerprofile"
+
+
+def present_setting(name: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting(%s)", [name])
+        return str(cursor.fetchone()[0])
 
 
 def present() -> tuple[str, ...]:
@@ -30,3 +39,44 @@ def test_one_statement_alone_is_a_transaction_that_leaves_nothing_behind(committ
     fails = "WITH gone AS (DELETE FROM skills_skilluse RETURNING id) SELECT 1 / (SELECT count(*) FROM gone WHERE id < %(id)s)"
     with pytest.raises(DatabaseError):
         one_shot(world.system, fails, {"id": 0})
+
+
+def test_a_statement_is_planned_once_and_found_again_whatever_became_of_its_plan(committing: str) -> None:
+    # R013: a pooler may give the next transaction a connection that has the plan, or one that does not.
+    world, other = make_world(), make_world()
+
+    def answer(world: World, word: str) -> None:
+        said = f"{word} of {world.tenant.pk}"
+        assert one_shot(world.system, NAMED, {"word": word}) == [(said, "force_generic_plan", word.startswith("a"))]
+
+    with CaptureQueriesContext(connection) as sent:
+        answer(world, "apples")
+        answer(other, "pears")
+    first, second = (query["sql"] for query in sent.captured_queries)
+    assert f"PREPARE {prepared(NAMED).name} AS" in first
+    assert "PREPARE" not in second
+    assert present_setting("plan_cache_mode") == "auto"
+    with connection.cursor() as cursor:
+        cursor.execute("DEALLOCATE ALL")
+    answer(other, "it's a stone")
+    with connection.cursor() as cursor:
+        cursor.execute("DEALLOCATE ALL")
+        cursor.execute(prepared(WHO).plan)
+    assert one_shot(world.system, WHO, {})[0][1] == str(world.tenant.pk)
+    answer(world, "anew")
+    with pytest.raises(ProgrammingError, match="nowhere"):
+        one_shot(world.system, "SELECT %(word)s FROM nowhere", {"word": "a"})
+
+
+def test_a_plan_made_for_one_role_shows_another_what_that_role_may_see(committing: str) -> None:
+    # R006, R012, R013
+    world = make_world()
+    make_profile(world)
+    for actor, sees in (
+        (world.system, 1),
+        (world.bot.serving("somebody-else"), 0),
+        (world.operator, 1),
+        (world.system, 1),
+    ):
+        [(_, _, seen)] = one_shot(actor, WHO, {})
+        assert seen == sees, actor.role
