@@ -107,6 +107,7 @@ INSTALLED_APPS = [
     "apps.desk",
     "apps.switches",
     "apps.schedules",
+    "apps.tools",
     "apps.runtime",
     "apps.learning",
     "apps.restoration",
@@ -252,6 +253,11 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_BEAT_SCHEDULE = {
     "sweep stored files": {"task": "apps.skills.tasks.sweep", "schedule": 86_400.0, "options": {"expires": 3600.0}},
     "sweep expired proposals": {"task": "apps.review.tasks.sweep", "schedule": 3600.0, "options": {"expires": 3600.0}},
+    "sweep tool listings": {
+        "task": "apps.runtime.tasks.sweep_listings",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
     "sweep resolved conversations": {
         "task": "apps.learning.tasks.sweep",
         "schedule": ENV.sweep_interval_seconds,
@@ -276,6 +282,7 @@ TURN_DATABASE_THREADS = ENV.turn_database_threads
 TURN_DRAIN_SECONDS = ENV.turn_drain_seconds
 LOOP_TURNS = ENV.loop_turns
 SWEEP_INTERVAL_SECONDS = ENV.sweep_interval_seconds
+TOOL_LISTING_SECONDS = ENV.tool_listing_seconds
 
 LOGGING = {
     "version": 1,
@@ -284,5 +291,11 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
     # One line per request to the model would say nothing the usage rows do not.
-    "loggers": {"httpx2": {"level": "WARNING"}, "httpcore2": {"level": "WARNING"}},
+    # What the client of tool servers logs quotes what they answered.
+    "loggers": {
+        "httpx2": {"level": "WARNING"},
+        "httpcore2": {"level": "WARNING"},
+        "mcp": {"level": "CRITICAL"},
+        "client": {"level": "CRITICAL"},
+    },
 }

@@ -33,6 +33,8 @@ from apps.api.skills import SkillView
 from apps.api.spend import SpendView
 from apps.api.standing_rules import RuleView
 from apps.api.switches import SwitchView
+from apps.api.tool_servers import RefreshView, ToolServerView
+from apps.api.tools import AgentToolView, ServerToolView
 from apps.api.versions import Versioned
 from apps.api.views import Nowhere
 
@@ -54,6 +56,9 @@ router.register("escalations", EscalationView, "escalation")
 router.register("schedules", ScheduleView, "schedule")
 router.register("send-rules", SendRuleView, "send-rule")
 router.register("endpoints", EndpointView, "endpoint")
+router.register("tool-servers", ToolServerView, "tool-server")
+router.register("server-tools", ServerToolView, "server-tool")
+router.register("agent-tools", AgentToolView, "agent-tool")
 router.register("prices", PriceView, "price")
 router.register("sessions", SessionView, "session")
 router.register("proposals", ProposalView, "proposal")
@@ -83,6 +88,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *RESTORING,
     re_path(r"^agents/(?P<pk>[0-9]{1,18})/prompt/?$", PromptView.as_view(), name="agent-prompt"),
     re_path(r"^endpoints/(?P<pk>[0-9]{1,18})/test/?$", EndpointTestView.as_view(), name="endpoint-test"),
+    re_path(r"^tool-servers/(?P<pk>[0-9]{1,18})/refresh/?$", RefreshView.as_view(), name="tool-server-refresh"),
     re_path(r"^events/(?P<pk>[0-9]{1,18})/?$", EventView.as_view(), name="event-detail"),
     re_path(r"^skills/(?P<skill_id>[0-9]{1,18})/attachments/?$", AttachmentsView.as_view(), name="attachment-list"),
     re_path(

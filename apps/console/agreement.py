@@ -28,8 +28,9 @@ def offers() -> dict[Act, list[str]]:
     found[Act.TENANT_ENTER].append("tenants: Enter")
     found[Act.TENANT_LEAVE].append("banner: Leave")
     found[Act.MEMBER_ACCEPT].append("invitation: Join")
-    # It waits for a model, so it is no button of the request's transaction.
+    # These wait for somebody else, so they are no buttons of the request's transaction.
     found[Act.ENDPOINT_TEST].append("endpoints: Test connection")
+    found[Act.TOOL_SERVER_REFRESH].append("tool servers: Ask what it offers")
     return found
 
 

@@ -38,7 +38,7 @@ OUTSIDE = frozenset(
             "switch_tenant",
             "leave_tenant",
         ),
-        *("upload_file", "try_endpoint"),
+        *("upload_file", "try_endpoint", "refresh_server"),
     }
 )
 # Unfold's Alpine evaluates expressions and sets styles; nothing is ever loaded from elsewhere.

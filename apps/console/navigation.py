@@ -80,6 +80,8 @@ GROUPS = (
             Place("Grants on agents", "rule", "tenants_agentgrants_changelist"),
             Place("Tokens", "key", "tenants_agenttoken_changelist"),
             Place("Endpoints", "dns", "tenants_endpoint_changelist"),
+            Place("Tool servers", "build", "tools_toolserver_changelist"),
+            Place("Tools of agents", "construction", "tools_agenttool_changelist"),
             Place("Prices", "payments", "tenants_modelprice_changelist"),
             Place("Send rules", "call_split", "desk_sendrule_changelist"),
             Place("Switches", "toggle_off", "switches_switch_changelist"),

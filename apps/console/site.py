@@ -50,6 +50,8 @@ from apps.console.spend import SpendAdmin
 from apps.console.standing_rules import RuleAdmin
 from apps.console.switches import SwitchAdmin, switches_on
 from apps.console.tenants import VisitAdmin, leave_tenant, switch_tenant
+from apps.console.tool_servers import ToolServerAdmin, refresh_page
+from apps.console.tools import AgentToolAdmin
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
@@ -75,12 +77,14 @@ from apps.tenants.models import (
     User,
 )
 from apps.tenants.staff import is_staff
+from apps.tools.models import AgentTool, ToolServer
 
 PAGES = {
     Agent: AgentAdmin,
     AgentGrants: GrantsAdmin,
     AgentMemory: MemoryAdmin,
     AgentToken: TokenAdmin,
+    AgentTool: AgentToolAdmin,
     AuditCheck: AuditCheckAdmin,
     ChangeRecord: ChangeRecordAdmin,
     Checkpoint: CheckpointAdmin,
@@ -109,6 +113,7 @@ PAGES = {
     StaffVisit: VisitAdmin,
     StandingRule: RuleAdmin,
     Switch: SwitchAdmin,
+    ToolServer: ToolServerAdmin,
 }
 
 
@@ -162,6 +167,12 @@ class ConsoleSite(UnfoldAdminSite):
                 self.admin_view(try_page),
                 {"site": self},
                 name="try_endpoint",
+            ),
+            path(
+                "tools/toolserver/<int:server_id>/refresh/",
+                self.admin_view(refresh_page),
+                {"site": self},
+                name="refresh_server",
             ),
             path("restore/", self.admin_view(partial(restore_page, self)), name="restore"),
             path("invitation/<str:token>/", invitation, {"site": self}, name="invitation"),

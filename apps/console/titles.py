@@ -16,6 +16,7 @@ from apps.personas.models import IdentityCard, Persona, PersonaOverlay, Standing
 from apps.schedules.models import Schedule
 from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.models import InvokableAgent, Membership, TenantSettings
+from apps.tools.models import AgentTool
 
 # Rows that hang on an agent are known by its key, not by the number their own name has.
 OF_AN_AGENT = {
@@ -44,6 +45,7 @@ BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
     Draft: lambda row: f"Draft of agent {row.agent}",
     Escalation: lambda row: f"{row.get_reason_display()}: agent {row.agent}",
     Schedule: lambda row: f"Schedule {row} of agent {row.agent}",
+    AgentTool: lambda row: f"Agent {row.agent} may call {row}",
     SendRule: lambda row: f"{row} for agent {row.agent}",
 }
 

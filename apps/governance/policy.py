@@ -50,6 +50,8 @@ _PRICES = (
     *("input_micro_usd", "output_micro_usd"),
     *("cache_read_micro_usd", "cache_write_5m_micro_usd", "cache_write_1h_micro_usd"),
 )
+_SERVER = ("title", "url", "is_active", "timeout_seconds", "result_bytes")
+_DESCRIBED = ("definition", "sha256")
 _PLAN = ("title", "cron", "timezone", "skill", "instruction", "preamble", "channel", "missed_runs")
 _SIGNED_BY = ("approved_by", "approved_at")
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
@@ -202,6 +204,15 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.ENDPOINT_TEST: Rule(_ADMIN, does=Does.NOTHING),
         Act.PRICE_SET: Rule(_ADMIN, ("model", "valid_from", *_PRICES), risk=Risk.HIGH, does=Does.MAKES),
         Act.PRICE_WITHDRAW: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
+        Act.TOOL_SERVER_CREATE: Rule(_ADMIN, ("key", *_SERVER), risk=Risk.HIGH, does=Does.MAKES, stamps=("secret",)),
+        Act.TOOL_SERVER_AMEND: Rule(_ADMIN, _SERVER, risk=Risk.HIGH, stamps=("secret",)),
+        Act.TOOL_SERVER_ROTATE_HEADERS: Rule(_ADMIN, risk=Risk.HIGH, stamps=("secret",)),
+        Act.TOOL_SERVER_REFRESH: Rule(PEOPLE, does=Does.NOTHING),
+        Act.AGENT_TOOL_ALLOW: Rule(
+            PEOPLE, ("agent", "tool", "needs_approval"), risk=Risk.HIGH, does=Does.MAKES, stamps=_DESCRIBED
+        ),
+        Act.AGENT_TOOL_AMEND: Rule(PEOPLE, ("needs_approval",), risk=Risk.HIGH, stamps=_DESCRIBED),
+        Act.AGENT_TOOL_WITHDRAW: Rule(PEOPLE, does=Does.REMOVES),
         Act.INVOKABLE_ALLOW: Rule(PEOPLE, ("agent", "callee", "role_hint"), risk=Risk.HIGH, does=Does.MAKES),
         Act.INVOKABLE_AMEND: Rule(PEOPLE, ("role_hint",), risk=Risk.HIGH),
         Act.INVOKABLE_WITHDRAW: Rule(PEOPLE, does=Does.REMOVES),

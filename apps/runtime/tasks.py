@@ -4,7 +4,9 @@ from celery import shared_task
 
 from apps.runtime.backends import turn_backend, turn_backend_at
 from apps.runtime.driving import answer
+from apps.runtime.tool_servers import refresh_due
 from apps.runtime.waking import wake
+from apps.tenants.due import due_work
 
 
 @shared_task(acks_late=False)
@@ -12,3 +14,16 @@ def take_turn(tenant_id: int, conversation_id: int, in_seconds: int = 0) -> None
     """Have a conversation looked at: by this process's engine, or where none runs at once. A lost message costs one poll."""
     if not wake(tenant_id, conversation_id, in_seconds):
         answer(tenant_id, conversation_id, backend=turn_backend(), places=turn_backend_at)
+
+
+@shared_task
+def refresh_listing(tenant_id: int, server_id: int) -> None:
+    """Ask one tool server what it offers."""
+    refresh_due(tenant_id, server_id)
+
+
+@shared_task
+def sweep_listings() -> None:
+    """Ask every tool server whose listing has grown old."""
+    for tenant_id, server_id in due_work("listing"):
+        refresh_listing.delay(tenant_id, server_id)

@@ -22,6 +22,7 @@ SAMPLES: dict[str, Any] = {
     "timezone": "Europe/Berlin",
     "cron": "0 4 * * *",
     "channel": "slack",
+    "url": "https://other.example/mcp",
     "base_url": "https://other.example",
     "locale": "de-DE",
     "name": "changed",

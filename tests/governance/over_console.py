@@ -17,6 +17,7 @@ from tests.governance.surfaces import RUNBOOK, SYNCS
 from tests.scheduling import SCHEDULING_FORMS
 from tests.surfaces.console.browsing import decision_of, page_of
 from tests.thinking import THINKING_FORMS
+from tests.tooling import TOOLING_FORMS
 
 Form = tuple[str, dict[str, Any]]  # Any: whatever a form field takes
 
@@ -90,6 +91,7 @@ class Console:
     sent: ClassVar[Mapping[Act, Callable[[Scene, Any], Form]]] = {
         **DESK_FORMS,
         **THINKING_FORMS,
+        **TOOLING_FORMS,
         **SCHEDULING_FORMS,
         Act.PERSONA_CREATE: add("personas_persona", identity="You are Ada."),
         Act.PERSONA_AMEND: edit(*SECTIONS, style="Brief."),

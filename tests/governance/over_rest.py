@@ -15,6 +15,7 @@ from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
 from tests.scheduling import SCHEDULING_REQUESTS
 from tests.thinking import THINKING_REQUESTS
+from tests.tooling import TOOLING_REQUESTS
 
 Request = tuple[str, str, dict[str, object] | bytes | None]
 
@@ -88,6 +89,7 @@ class Rest:
     requested: ClassVar[Mapping[Act, Callable[[Scene, Any], Request]]] = {
         **DESK_REQUESTS,
         **THINKING_REQUESTS,
+        **TOOLING_REQUESTS,
         **SCHEDULING_REQUESTS,
         Act.PERSONA_CREATE: lambda scene, _: ("POST", "personas", {"agent_key": scene.world.agent.key, "style": "x"}),
         Act.PERSONA_AMEND: lambda _, row: ("PATCH", f"personas/{row.pk}", {"style": "Brief."}),

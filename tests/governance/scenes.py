@@ -51,6 +51,7 @@ from tests.factories import (
 from tests.reviewing import say_yes
 from tests.scheduling import SCHEDULING_SUBJECTS
 from tests.thinking import THINKING_SUBJECTS
+from tests.tooling import TOOLING_SUBJECTS
 from tests.waiting import make_escalation, make_held_conversation, make_send_rule, make_waiting_draft
 
 
@@ -241,7 +242,9 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.AGENT_AMEND: lambda world: world.agent,
     Act.ENDPOINT_CREATE: _nothing,
     Act.PRICE_SET: _nothing,
+    Act.TOOL_SERVER_CREATE: _nothing,
     **THINKING_SUBJECTS,
+    **TOOLING_SUBJECTS,
     **SCHEDULING_SUBJECTS,
     Act.INVOKABLE_ALLOW: make_neighbour,
     Act.INVOKABLE_AMEND: make_invokable,
@@ -277,6 +280,7 @@ MAKING: frozenset[Act] = frozenset(
             Act.INVOKABLE_ALLOW,
             Act.DRAFT_MAKE,
             Act.SCHEDULE_DRAFT,
+            Act.AGENT_TOOL_ALLOW,
         ),
     }
 )

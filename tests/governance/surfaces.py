@@ -102,6 +102,7 @@ from tests.governance.on_desk import DESK
 from tests.governance.scenes import Scene
 from tests.scheduling import SCHEDULING
 from tests.thinking import THINKING
+from tests.tooling import TOOLING
 
 WHOLE = Share("", Taint.AGENT, whole="New.")
 RUNBOOK = {"title": "Greet", "description": "How to greet.", "body": "## Procedure\nSay hello."}
@@ -201,6 +202,7 @@ class Actions:
         ),
         **DESK,
         **THINKING,
+        **TOOLING,
         **SCHEDULING,
         Act.RULE_PROPOSE: lambda _, row, actor: propose_rule_change(row, actor=actor, text="Be brief."),
         Act.SKILL_UNDO: lambda _, row, actor: unpublish_skill(row, actor=actor, proposal=Proposal()),

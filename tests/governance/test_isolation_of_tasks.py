@@ -13,7 +13,9 @@ from django.core.management.base import BaseCommand
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from apps.governance.acting import acting
 from apps.runtime.models import Session
+from apps.tools.models import ToolServer
 from config.celery import app
 from tests.factories import World, make_world
 from tests.governance.filled import Filled, fill
@@ -29,9 +31,15 @@ IDS: Mapping[str, Callable[[Filled], int]] = {
     "event_id": lambda filled: filled.event.pk,
     "skill_id": lambda filled: filled.approved.pk,
     "proposal_id": lambda filled: filled.proposal.pk,
+    "server_id": lambda filled: server_of(filled.world).pk,
 }
 # Whose rows they are, and when to look.
 NO_IDS = {"tenant_id", "in_seconds"}
+
+
+def server_of(world: World) -> ToolServer:
+    with acting(world.operator):
+        return ToolServer.objects.visible_to(world.operator).get()
 
 
 @pytest.fixture

@@ -20,7 +20,14 @@ pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
 
 SURFACES: tuple[Surface, ...] = (Actions(), Rest(), Console(), Commands(), Tasks())
 # Recorded by a journal row of their own instead, or nothing is written.
-JOURNALS = {Act.MESSAGE_RECEIVE, Act.MESSAGE_SEND, Act.SKILL_FETCH, Act.ENDPOINT_TEST, Act.SCHEDULE_RUN}
+JOURNALS = {
+    Act.MESSAGE_RECEIVE,
+    Act.MESSAGE_SEND,
+    Act.SKILL_FETCH,
+    Act.ENDPOINT_TEST,
+    Act.SCHEDULE_RUN,
+    Act.TOOL_SERVER_REFRESH,
+}
 # A tenant that was not made has no books that could keep the attempt.
 BEFORE_ITS_BOOKS = {Act.TENANT_CREATE}
 REFUSALS = {"not_permitted", "nothing_permitted"}

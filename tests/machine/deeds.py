@@ -9,9 +9,10 @@ from tests.machine.on_endpoints import ENDPOINTS
 from tests.machine.on_proposals import PROPOSALS
 from tests.machine.on_schedules import SCHEDULES
 from tests.machine.on_tenants import TENANTS
+from tests.machine.on_tools import TOOLS
 from tests.machine.on_words import WORDS
 
-DEEDS: Mapping[Act, Deed] = {**WORDS, **TENANTS, **PROPOSALS, **DESK, **ENDPOINTS, **SCHEDULES}
+DEEDS: Mapping[Act, Deed] = {**WORDS, **TENANTS, **PROPOSALS, **DESK, **ENDPOINTS, **SCHEDULES, **TOOLS}
 # Acts that nobody who acts for a tenant can try, each with the reason.
 NOT_TRIED: Mapping[Act, str] = {
     Act.GRANT_SYNC: "grants follow the policy by a command of the database's owner",

@@ -30,6 +30,7 @@ from tests.factories import (
 from tests.governance.filled import refuse_once
 from tests.scheduling import make_schedule
 from tests.thinking import make_endpoint, make_price
+from tests.tooling import make_agent_tool, make_tool_server
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
 
 
@@ -58,6 +59,8 @@ def furnished(world: World) -> list[Model]:
         make_send_rule(world),
         make_endpoint(world),
         make_price(world),
+        make_agent_tool(world),
+        make_tool_server(world),
         make_schedule(world),
         make_profile(world),
         propose_patch(persona, actor=world.bot, text="Say sorry first."),

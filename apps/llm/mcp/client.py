@@ -1,0 +1,123 @@
+"""Asking a tool server what it offers, and calling one of its tools: one connection for each, either generation of the protocol.
+
+Whatever the client raises becomes one of three: nothing was asked, the server said no, or nobody can tell what happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, Implementation, TextContent, Tool
+
+from apps.llm.mcp.guarded import GuardedTransport, guarded_client
+from apps.llm.mcp.place import Answer, Listed, Listing, Lost, NotAsked, Place, SaidNo, ToolServerFailed
+from apps.llm.reaching import INSIDE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+# What a server may say of its tools: so many pages and bytes of it.
+PAGES: Final = 20
+LISTING_BYTES: Final = 2_000_000
+# The frame around a result: escapes of its JSON, and what the protocol says beside it.
+FRAME_BYTES: Final = 65_536
+TIMES: Final = 4
+# Where a server that understands it finds what tells this call from every other.
+KEY: Final = "preceptor/idempotency-key"
+REFUSED: Final = frozenset({INVALID_PARAMS, METHOD_NOT_FOUND})
+WE: Final = Implementation(name="preceptor", version="1")
+
+
+@dataclass(slots=True)
+class _Open:
+    """A connection, and how far it came: `is_asked` once the question itself may have left the house."""
+
+    transport: GuardedTransport
+    is_asked: bool = False
+    client: Client | None = field(default=None, repr=False)
+
+
+async def list_tools(place: Place) -> Listing:
+    """What the server offers, page by page. Raises ToolServerFailed."""
+    tools: list[Tool] = []
+    async with _connected(place, LISTING_BYTES) as (client, _):
+        cursor: str | None = None
+        for _page in range(PAGES):
+            page = await client.list_tools(cursor=cursor)
+            tools += page.tools
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        version = client.protocol_version
+    return Listing(version, tuple(map(_listed, tools)), is_cut=cursor is not None)
+
+
+async def call_tool(place: Place, name: str, arguments: Mapping[str, Any], key: str) -> Answer:
+    """Make one call, once. Raises NotAsked if it was not made, Lost if it may have been and nobody can tell."""
+    async with _connected(place, place.result_bytes * TIMES + FRAME_BYTES) as (client, connection):
+        connection.is_asked = True
+        result = await client.call_tool(name, dict(arguments), meta={KEY: key})  # type: ignore[arg-type]  # it lets other keys pass
+        return _answer(result)
+
+
+@asynccontextmanager
+async def _connected(place: Place, most_bytes: int) -> AsyncIterator[tuple[Client, _Open]]:
+    opened = _Open(GuardedTransport(place.allowed, most_bytes))
+    try:
+        async with (
+            asyncio.timeout(place.timeout_seconds),
+            guarded_client(opened.transport, place.headers, place.timeout_seconds) as http,
+            Client(
+                streamable_http_client(place.url, http_client=http),
+                client_info=WE,
+                cache=None,
+                read_timeout_seconds=place.timeout_seconds,
+            ) as client,
+        ):
+            yield client, opened
+    except ToolServerFailed:
+        raise
+    except Exception as error:  # noqa: BLE001  # the client raises whatever its tasks met, and groups of it
+        raise _told(error, opened) from None
+
+
+def _told(error: Exception, opened: _Open) -> ToolServerFailed:
+    """What to say of a failure. Its own words may quote the server, a customer or a header, and stay out."""
+    if opened.transport.has_refused:
+        return NotAsked(INSIDE)
+    if opened.transport.is_too_long:
+        return (Lost if opened.is_asked else NotAsked)("The server's answer is longer than was agreed.")
+    if isinstance(error, MCPError) and error.code in REFUSED and opened.is_asked:
+        return SaidNo("The server knows no such tool, or does not take these arguments.")
+    if isinstance(error, TimeoutError):
+        return (Lost if opened.is_asked else NotAsked)("The server did not answer in time.")
+    if isinstance(error, MCPError) and not opened.is_asked:
+        return NotAsked(f"The server refuses to talk: error {error.code}. Look at its address and its headers.")
+    return (Lost if opened.is_asked else NotAsked)("The server cannot be reached, or does not speak the protocol.")
+
+
+def _listed(tool: Tool) -> Listed:
+    hints = tool.annotations
+    return Listed(
+        tool.name,
+        tool.description or tool.title or (hints.title if hints else None) or "",
+        dict(tool.input_schema),
+        is_read_only=bool(hints and hints.read_only_hint),
+        is_idempotent=bool(hints and hints.idempotent_hint),
+        is_destructive=hints is None or hints.destructive_hint is not False,
+    )
+
+
+def _answer(result: CallToolResult) -> Answer:
+    if result.structured_content is not None:
+        text = json.dumps(result.structured_content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return Answer(text, is_error=bool(result.is_error))
+    parts = [part.text if isinstance(part, TextContent) else f"[{part.type} left out]" for part in result.content]
+    return Answer("\n".join(parts), is_error=bool(result.is_error))

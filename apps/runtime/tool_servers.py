@@ -1,0 +1,94 @@
+"""Asking tool servers what they offer: by a person who waits for the answer, or by a sweep. No transaction is open meanwhile."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
+from time import monotonic
+from typing import Any
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.llm.mcp.place import Listing, NotAsked, Place, ToolServerFailed
+from apps.tenants.identity import system_actor
+from apps.tenants.sealing import CannotOpen, unseal
+from apps.tools.actions import refuse_refresh
+from apps.tools.listings import Found, keep_listing, note_failure, take_listing
+from apps.tools.models import ToolServer
+from apps.tools.rules import headers_of
+
+# A person waits for the answer, and a page for its worker.
+SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What came of asking, in one sentence; `code` is empty where the server answered."""
+
+    sentence: str
+    code: str = ""
+    milliseconds: int = 0
+
+    @property
+    def answers(self) -> bool:
+        """Whether its tools are known by now."""
+        return not self.code
+
+
+def refresh_server(server_id: int, *, actor: Actor) -> Asked:
+    """Ask a server what it offers, and keep it. A failure is an answer here."""
+    server = refuse_refresh(server_id, actor=actor)
+    return _asked(server.pk, system_actor(server.tenant_id, "tool listing"))
+
+
+def refresh_due(tenant_id: int, server_id: int) -> None:
+    """The same for a sweep; nothing where another worker does it, or did."""
+    system = system_actor(tenant_id, "tool listing")
+    if take_listing(server_id, actor=system):
+        _asked(server_id, system)
+
+
+def _asked(server_id: int, system: Actor) -> Asked:
+    began = monotonic()
+    with acting(system):
+        found = ToolServer.objects.visible_to(system).filter(pk=server_id)
+        row = found.values("id", "key", "url", "timeout_seconds", "result_bytes", "secret__sealed").get()
+    try:
+        # Named, not imported: the client takes a second to load, which no other page should wait for.
+        listing: Listing = asyncio.run(import_string("apps.llm.mcp.client.list_tools")(place_of(row, system.tenant_id)))
+    except ToolServerFailed as refusal:
+        note_failure(server_id, str(refusal), actor=system)
+        return Asked(f"No answer: {refusal}", refusal.code)
+    fresh = timedelta(seconds=settings.TOOL_LISTING_SECONDS)
+    kept = keep_listing(server_id, row["key"], listing.protocol, listing.tools, fresh, actor=system)
+    milliseconds = round(1000 * (monotonic() - began))
+    return Asked(_told(kept, listing, milliseconds), milliseconds=milliseconds)
+
+
+def place_of(row: Any, tenant_id: int) -> Place:  # Any: a row's values by column
+    """A server with its headers open, for this use alone. Raises NotAsked where nothing opens them."""
+    try:
+        headers = unseal(row["secret__sealed"], tenant_id) if row["secret__sealed"] else ""
+    except CannotOpen as refusal:
+        raise NotAsked(str(refusal)) from refusal
+    return Place(
+        row["url"],
+        headers_of(headers),
+        min(SECONDS, row["timeout_seconds"]),
+        row["result_bytes"],
+        settings.REACHABLE_NETWORKS,
+    )
+
+
+def _told(kept: Found, listing: Listing, milliseconds: int) -> str:
+    counts = (
+        ("new", kept.new),
+        ("changed", kept.changed),
+        ("gone", kept.gone),
+        ("not to be told to a model", kept.unfit),
+    )
+    said = "".join(f", {count} {word}" for word, count in counts if count)
+    cut = " It offers more than is read." if listing.is_cut or len(listing.tools) > kept.tools else ""
+    return f"It answered in {milliseconds} ms by protocol {listing.protocol}: {kept.tools} tools{said}.{cut}"

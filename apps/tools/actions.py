@@ -1,0 +1,150 @@
+"""Acts on tool servers and on what agents may call. Headers go in and never come out."""
+
+from urllib.parse import urlsplit
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.door import authorize, governed, take_values
+from apps.governance.errors import Conflicting, Invalid, NotVisible
+from apps.governance.policy import Act
+from apps.governance.refusals import noting
+from apps.tenants.models import SealedSecret
+from apps.tenants.sealing import forget, lay_down
+from apps.tools.models import AgentTool, ServerTool, ToolServer
+from apps.tools.rules import TOOLS_PER_AGENT, headers_of, waits
+
+
+def create_tool_server(
+    key: str, title: str, url: str, *, actor: Actor, headers: str = "", **values: object
+) -> ToolServer:
+    """Name a server whose tools agents may be allowed. None is before somebody has read what it offers."""
+    server = ToolServer(tenant_id=actor.tenant_id)
+    with governed(Act.TOOL_SERVER_CREATE, server, actor=actor) as row:
+        take_values(row, Act.TOOL_SERVER_CREATE, {"key": key, "title": title, "url": url, **values})
+        row.secret = _laid_down(headers, actor)
+    return server
+
+
+def amend_tool_server(
+    server: ToolServer, *, actor: Actor, read_at: int | None = None, reason: str = "", **values: object
+) -> ToolServer:
+    """Change it, from the next turn on. Headers never follow to another server: they are forgotten."""
+    forgotten: int | None = None
+    with acting(actor):
+        with governed(Act.TOOL_SERVER_AMEND, server, actor=actor, read_at=read_at, reason=reason) as row:
+            origin = _origin(row.url)
+            take_values(row, Act.TOOL_SERVER_AMEND, values)
+            if origin != _origin(row.url):
+                forgotten, row.secret = row.secret_id, None
+        _forget(forgotten, actor)
+    return server
+
+
+def rotate_tool_server_headers(
+    server: ToolServer, *, actor: Actor, headers: str, read_at: int | None = None
+) -> ToolServer:
+    """Put other headers in the place of the present ones, or with an empty text none. Turns under way end with the old."""
+    with acting(actor):
+        with governed(Act.TOOL_SERVER_ROTATE_HEADERS, server, actor=actor, read_at=read_at) as row:
+            before, row.secret = row.secret_id, _laid_down(headers, actor)
+        _forget(before, actor)
+    return server
+
+
+def refuse_refresh(server_id: int, *, actor: Actor) -> ToolServer:
+    """The server that is about to be asked what it offers, if this actor may have it asked."""
+    authorize(actor, Act.TOOL_SERVER_REFRESH, actor.tenant_id)
+    with noting(actor, Act.TOOL_SERVER_REFRESH), acting(actor):
+        server = ToolServer.objects.visible_to(actor).filter(pk=server_id).first()
+        if server is None:
+            raise NotVisible("There is no such tool server.")
+    return server
+
+
+def allow_tool(
+    agent_id: int, tool_id: int, sha256: str, *, actor: Actor, needs_approval: bool = True, reason: str = ""
+) -> AgentTool:
+    """Let an agent call a tool as its server describes it now. `sha256` is of the description that was read."""
+    authorize(actor, Act.AGENT_TOOL_ALLOW, actor.tenant_id, agent_id=agent_id)
+    with acting(actor):
+        tool = _tool(tool_id, actor)
+        allowed = AgentTool(tenant_id=actor.tenant_id, agent_id=agent_id, tool=tool)
+        with governed(Act.AGENT_TOOL_ALLOW, allowed, actor=actor, reason=reason) as row:
+            _refuse_one_too_many(agent_id, actor)
+            _describe(row, tool, sha256)
+            _settle(row, needs_approval=needs_approval)
+    return allowed
+
+
+def amend_agent_tool(
+    allowed: AgentTool,
+    *,
+    actor: Actor,
+    needs_approval: bool | None = None,
+    sha256: str = "",
+    read_at: int | None = None,
+    reason: str = "",
+) -> AgentTool:
+    """Say otherwise whether calls wait; or with the hash of what its server says now, allow it as that describes it."""
+    with acting(actor), governed(Act.AGENT_TOOL_AMEND, allowed, actor=actor, read_at=read_at, reason=reason) as row:
+        if sha256 and sha256 != row.sha256:
+            _describe(row, _tool(row.tool_id, actor), sha256)
+        _settle(row, needs_approval=row.needs_approval if needs_approval is None else needs_approval)
+    return allowed
+
+
+def withdraw_tool(allowed: AgentTool, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
+    """Let an agent call a tool no more, from its next turn on; a session that names it is told so when it tries."""
+    with governed(Act.AGENT_TOOL_WITHDRAW, allowed, actor=actor, read_at=read_at, reason=reason, removes=True):
+        pass
+
+
+def _tool(tool_id: int, actor: Actor) -> ServerTool:
+    tool = ServerTool.objects.visible_to(actor).filter(pk=tool_id).select_related("server").first()
+    if tool is None:
+        raise NotVisible("There is no such tool. Have the server asked what it offers.")
+    return tool
+
+
+def _describe(row: AgentTool, tool: ServerTool, sha256: str) -> None:
+    definition = tool.defined
+    if definition is None or not tool.is_listed:
+        raise Conflicting(f"This tool cannot be offered. {tool.flaw or 'Its server does not list it any more.'}")
+    if tool.sha256 != sha256:
+        sentence = "The server describes this tool otherwise by now. Read it again and decide on what stands there."
+        raise Conflicting(sentence)
+    row.definition, row.sha256 = definition.stored, definition.sha256
+
+
+def _settle(row: AgentTool, *, needs_approval: bool) -> None:
+    row.needs_approval = waits(row.allowed, is_waived=not needs_approval)
+    if row.needs_approval and not needs_approval:
+        sentence = "Its server does not say that this tool only reads, so each call waits for a person."
+        raise Invalid(sentence, {"needs_approval": [sentence]})
+
+
+def _refuse_one_too_many(agent_id: int, actor: Actor) -> None:
+    if AgentTool.objects.visible_to(actor).for_agent(agent_id).count() >= TOOLS_PER_AGENT:
+        raise Conflicting(
+            f"This agent may call {TOOLS_PER_AGENT} tools already, which is the most. Withdraw one first."
+        )
+
+
+def _laid_down(headers: str, actor: Actor) -> SealedSecret | None:
+    if not headers.strip():
+        return None
+    try:
+        headers_of(headers)
+    except ValueError as flaw:
+        raise Invalid(str(flaw), {"headers": [str(flaw)]}) from flaw
+    return lay_down(headers, actor=actor)
+
+
+def _forget(secret_id: int | None, actor: Actor) -> None:
+    if secret_id is not None:
+        forget(secret_id, actor=actor)
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

@@ -1,0 +1,116 @@
+"""What servers say of their tools, kept as the workers read it: the journal's one writer. Nobody vouches for a word of it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from apps.governance.acting import one_shot
+from apps.governance.actors import Actor
+from apps.llm.mcp.place import Listed
+from apps.tools.rules import TOOLS_PER_SERVER, Unfit, called, defined
+
+NAME_CHARACTERS: Final = 200
+# Whoever failed is asked again so much later.
+AGAIN: Final = timedelta(minutes=5)
+
+# Two sweeps at once ask a server once.
+TAKE: Final = """
+INSERT INTO tools_toollisting AS listing (tenant_id, server_id, due_at, protocol, failure)
+SELECT tenant_id, id, statement_timestamp() + %(again)s, '', '' FROM tools_toolserver
+ WHERE tenant_id = app_tenant() AND id = %(server)s AND is_active
+    ON CONFLICT (tenant_id, server_id) DO UPDATE SET due_at = excluded.due_at WHERE listing.due_at <= statement_timestamp()
+RETURNING server_id
+"""
+
+FAILED: Final = """
+INSERT INTO tools_toollisting (tenant_id, server_id, due_at, protocol, failure)
+VALUES (app_tenant(), %(server)s, statement_timestamp() + %(again)s, '', %(failure)s)
+    ON CONFLICT (tenant_id, server_id) DO UPDATE SET due_at = excluded.due_at, failure = excluded.failure
+RETURNING server_id
+"""
+
+KEEP: Final = """
+WITH said AS (
+    SELECT * FROM jsonb_to_recordset(%(tools)s::jsonb)
+        AS tool (name text, called text, definition jsonb, sha256 text, flaw text)
+     -- Whoever had the name first keeps it.
+     WHERE NOT EXISTS (SELECT 1 FROM tools_servertool AS other
+                        WHERE other.tenant_id = app_tenant() AND other.called = tool.called AND other.name <> tool.name)
+), before AS (
+    SELECT name, sha256, is_listed FROM tools_servertool WHERE tenant_id = app_tenant() AND server_id = %(server)s
+), kept AS (
+    INSERT INTO tools_servertool AS tool (tenant_id, server_id, name, called, definition, sha256, flaw, is_listed)
+    SELECT app_tenant(), %(server)s, name, called, definition, sha256, flaw, true FROM said
+        ON CONFLICT (tenant_id, server_id, name) DO UPDATE
+       SET definition = excluded.definition, sha256 = excluded.sha256, flaw = excluded.flaw, is_listed = true,
+           seen_at = statement_timestamp()
+     WHERE (tool.sha256, tool.flaw, tool.is_listed) IS DISTINCT FROM (excluded.sha256, excluded.flaw, true)
+), gone AS (
+    UPDATE tools_servertool AS tool SET is_listed = false, seen_at = statement_timestamp()
+     WHERE tool.tenant_id = app_tenant() AND tool.server_id = %(server)s AND tool.is_listed
+       AND NOT EXISTS (SELECT 1 FROM said WHERE said.name = tool.name)
+), noted AS (
+    INSERT INTO tools_toollisting (tenant_id, server_id, due_at, listed_at, protocol, failure)
+    VALUES (app_tenant(), %(server)s, statement_timestamp() + %(fresh)s, statement_timestamp(), %(protocol)s, '')
+        ON CONFLICT (tenant_id, server_id) DO UPDATE
+       SET due_at = excluded.due_at, listed_at = excluded.listed_at, protocol = excluded.protocol, failure = ''
+)
+SELECT (SELECT count(*) FROM said),
+       (SELECT count(*) FROM said WHERE NOT EXISTS (SELECT 1 FROM before WHERE before.name = said.name)),
+       (SELECT count(*) FROM said JOIN before ON before.name = said.name AND before.sha256 <> said.sha256),
+       (SELECT count(*) FROM before
+         WHERE before.is_listed AND NOT EXISTS (SELECT 1 FROM said WHERE said.name = before.name)),
+       (SELECT count(*) FROM said WHERE flaw <> '')
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How much a server offers, and what of it is otherwise than when it was asked last."""
+
+    tools: int
+    new: int
+    changed: int
+    gone: int
+    unfit: int
+
+
+def take_listing(server_id: int, *, actor: Actor) -> bool:
+    """Whether it is this worker that asks the server; false where another does, or nothing is due."""
+    return bool(one_shot(actor, TAKE, {"server": server_id, "again": AGAIN}))
+
+
+def note_failure(server_id: int, failure: str, *, actor: Actor) -> None:
+    """The server could not be asked; what it said before stands."""
+    one_shot(actor, FAILED, {"server": server_id, "again": AGAIN, "failure": failure})
+
+
+def keep_listing(
+    server_id: int, server_key: str, protocol: str, tools: Sequence[Listed], fresh: timedelta, *, actor: Actor
+) -> Found:
+    """Keep what the server says now, in one statement. What it left out is listed no more."""
+    rows = json.dumps(list(_rows(server_key, tools).values()))
+    given = {"server": server_id, "tools": rows, "fresh": fresh, "protocol": protocol[:20]}
+    return Found(*map(int, one_shot(actor, KEEP, given)[0]))
+
+
+def _rows(server_key: str, tools: Sequence[Listed]) -> Mapping[str, Mapping[str, Any]]:
+    """By the name each would be called by: two that would be called the same are one, the first."""
+    rows: dict[str, Mapping[str, Any]] = {}
+    for tool in tools[:TOOLS_PER_SERVER]:
+        name = tool.name[:NAME_CHARACTERS].replace("\x00", "")
+        rows.setdefault(called(server_key, name), _row(server_key, tool, name))
+    return rows
+
+
+def _row(server_key: str, tool: Listed, name: str) -> Mapping[str, Any]:
+    row: dict[str, Any] = {"name": name, "called": called(server_key, name), "definition": None, "sha256": ""}
+    if name != tool.name:
+        return {**row, "flaw": "Its name is too long, or no text."}
+    try:
+        definition = defined(server_key, tool)
+    except Unfit as flaw:
+        return {**row, "flaw": str(flaw)}
+    return {**row, "definition": definition.stored, "sha256": definition.sha256, "flaw": ""}

@@ -1,0 +1,192 @@
+"""Tool servers, what they say they offer, and what people let an agent call of it."""
+
+from typing import Any, ClassVar, Self
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models.functions import Now
+
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+from apps.governance.text import plain_text
+from apps.llm.reaching import flaw_of
+from apps.tools.rules import Definition
+
+KEY = r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z"
+KEY_CHARACTERS = 24
+LONGEST_SECONDS = 30
+MOST_BYTES = 50_000
+
+
+def reachable(url: str) -> None:
+    """Refuse an address that leads where tenants may not."""
+    if flaw := flaw_of(url, settings.REACHABLE_NETWORKS):
+        raise ValidationError(flaw)
+
+
+class ToolServer(Governed):
+    """An address that speaks the Model Context Protocol, with the headers it wants. Agents call none of it by itself."""
+
+    key = models.CharField(
+        max_length=KEY_CHARACTERS,
+        validators=[RegexValidator(KEY, "Use lower-case letters, digits and single hyphens.")],
+        help_text="The names of its tools begin with it: crm makes crm__find_order.",
+    )
+    title = models.CharField(max_length=120, validators=[plain_text])
+    url = models.CharField(
+        "address",
+        max_length=300,
+        validators=[plain_text, reachable],
+        help_text="Such as https://tools.example/mcp. Another host, port or scheme forgets the headers; enter them anew then.",
+    )
+    # The database holds the reference within the tenant, and a secret goes once nothing names it.
+    secret = models.ForeignKey(
+        "tenants.SealedSecret", null=True, editable=False, on_delete=models.DO_NOTHING, related_name="+"
+    )
+    is_active = models.BooleanField(
+        "active", default=True, help_text="Off: no agent is offered or calls any of its tools."
+    )
+    timeout_seconds = models.PositiveIntegerField(
+        "seconds", default=20, validators=[MinValueValidator(1), MaxValueValidator(LONGEST_SECONDS)]
+    )
+    result_bytes = models.PositiveIntegerField(
+        "longest result, in bytes",
+        default=20_000,
+        validators=[MinValueValidator(500), MaxValueValidator(MOST_BYTES)],
+        help_text="What is longer is cut, and the agent is told so.",
+    )
+
+    noun = "tool_server"
+    objects = GovernedQuerySet["ToolServer"].as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["key"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "key"],
+                name="tool_server_key_is_unique_in_tenant",
+                violation_error_message="There is a tool server with this key already. Choose another key.",
+            ),
+            models.CheckConstraint(condition=models.Q(key__regex=KEY), name="tool_server_key_is_lower_case"),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def has_headers(self) -> bool:
+        """Whether headers are kept for it."""
+        return self.secret_id is not None
+
+
+class ToolListing(models.Model):
+    """When a server was last asked what it offers, and what came of it; the workers' word, overwritten."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    server = models.OneToOneField(ToolServer, on_delete=models.PROTECT, related_name="listing")
+    due_at = models.DateTimeField(db_index=True)
+    listed_at = models.DateTimeField(null=True)
+    protocol = models.CharField(max_length=20, blank=True)
+    failure = models.CharField(max_length=300, blank=True)
+
+    def __str__(self) -> str:
+        return self.failure or f"{self.protocol} {self.listed_at:%Y-%m-%d %H:%M}"
+
+
+class ServerToolQuerySet(GovernedQuerySet["ServerTool"]):
+    """Adjectives for what servers say."""
+
+    def listed(self) -> Self:
+        """Those that their servers offer, and that can be told to a model."""
+        return self.filter(is_listed=True, flaw="")
+
+
+class ServerTool(models.Model):
+    """One tool as its server describes it now. Nobody vouches for a word of it."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    server = models.ForeignKey(ToolServer, on_delete=models.PROTECT, related_name="tools")
+    name = models.CharField(max_length=200)
+    called = models.CharField(max_length=64)
+    definition = models.JSONField(null=True)
+    sha256 = models.CharField(max_length=64, blank=True)
+    flaw = models.CharField(max_length=300, blank=True)
+    is_listed = models.BooleanField(default=True)
+    seen_at = models.DateTimeField(db_default=Now())
+
+    objects = ServerToolQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = ["called"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "server", "name"], name="tool_is_listed_once"),
+            models.UniqueConstraint(fields=["tenant", "called"], name="tool_is_called_by_one_name"),
+            models.CheckConstraint(
+                condition=models.Q(flaw="", definition__isnull=False) | ~models.Q(flaw=""),
+                name="tool_is_defined_or_says_why_not",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.called
+
+    @property
+    def defined(self) -> Definition | None:
+        """How it may be told; None where it may not."""
+        return Definition(**self.definition) if self.definition and not self.flaw else None
+
+
+class AgentToolQuerySet(GovernedQuerySet["AgentTool"]):
+    """Adjectives for what agents may call."""
+
+    def for_agent(self, agent_id: int) -> Self:
+        """Those of one agent."""
+        return self.filter(agent=agent_id)
+
+
+class AgentTool(Governed):
+    """A tool that an agent may call, as a person read it: once its server says otherwise, it is not offered any more."""
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    tool = models.ForeignKey(ServerTool, on_delete=models.PROTECT, related_name="allowed")
+    needs_approval = models.BooleanField(
+        "each call waits for a person",
+        default=True,
+        help_text="Only a tool that says of itself that it reads and changes nothing can do without.",
+    )
+    definition = models.JSONField(editable=False)
+    sha256 = models.CharField(max_length=64, editable=False)
+
+    noun = "agent_tool"
+    objects = AgentToolQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["agent_id", "id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "tool"],
+                name="agent_is_allowed_a_tool_once",
+                violation_error_message="The agent may call this tool already.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(needs_approval=True) | models.Q(definition__is_read_only=True),
+                name="what_writes_waits_for_a_person",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.definition["name"]) if self.definition else "a tool"
+
+    @property
+    def allowed(self) -> Definition:
+        """The tool as the person who allowed it read it."""
+        stored: dict[str, Any] = self.definition  # Any: a JSON object
+        return Definition(**stored)
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether the server still says of it what was allowed, and is in use."""
+        tool = self.tool
+        return tool.server.is_active and tool.is_listed and not tool.flaw and tool.sha256 == self.sha256

@@ -1,0 +1,131 @@
+"""The client of tool servers against a real one in a process of its own, over both generations of the protocol."""
+
+import asyncio
+import gzip
+import logging
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+
+from apps.llm.mcp.client import call_tool, list_tools
+from apps.llm.mcp.place import Answer, Lost, NotAsked, Place
+from apps.llm.reaching import INSIDE
+from tests.tool_server import Served, running_tool_server
+
+LOOPBACK = (ip_network("127.0.0.0/8"),)
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with running_tool_server() as server:
+        yield server
+
+
+def place(served: Served, **values: Any) -> Place:
+    return replace(Place(served.url, {"Authorization": "Bearer s3cret"}, 10, 2_000, LOOPBACK), **values)
+
+
+def call(at: Place, name: str, **arguments: object) -> Answer:
+    return asyncio.run(call_tool(at, name, arguments, "the-key"))
+
+
+@pytest.mark.parametrize(("old", "protocol"), [(False, "2026-07-28"), (True, "2025-11-25")])
+def test_both_generations_of_the_protocol_list_and_call(served: Served, old: bool, protocol: str) -> None:
+    at = place(served, url=served.old_url if old else served.url)
+    listing = asyncio.run(list_tools(at))
+    told = {tool.name: tool for tool in listing.tools}
+    assert listing.protocol == protocol
+    assert told["find_order"].is_read_only
+    assert told["note_down"].is_idempotent
+    assert not told["refund"].is_read_only
+    assert told["find_order"].input_schema["required"] == ["number"]
+    assert call(at, "find_order", number="7") == Answer('{"number":"7","state":"sent"}')
+    seen = served.seen()[-1]
+    assert (seen["key"], seen["authorization"]) == ("the-key", "Bearer s3cret")
+
+
+def test_words_and_failures_of_a_tool_are_answers(served: Served) -> None:
+    assert call(place(served), "say").text.startswith("Only words.")
+    failed = call(place(served), "fail")
+    assert failed.is_error
+    assert "no such order" in failed.text
+    assert call(place(served), "nothing_of_that_name").is_error
+
+
+def test_a_call_that_was_made_and_not_answered_in_time_is_lost(served: Served) -> None:
+    with pytest.raises(Lost, match="in time"):
+        call(place(served, timeout_seconds=1), "stall")
+
+
+def test_an_answer_without_end_is_given_up_and_logged_nowhere(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO), pytest.raises(Lost, match="longer than was agreed"):
+        call(place(served), "brag", size=1_000_000)
+    assert "xxxx" not in caplog.text
+    assert "s3cret" not in caplog.text
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]"])
+def test_no_spelling_of_an_inner_host_opens_a_socket(served: Served, host: str) -> None:
+    before, port = len(served.seen()), served.base.rpartition(":")[2]
+    with pytest.raises(NotAsked):
+        call(place(served, url=f"http://{host}:{port}/mcp", allowed=()), "say")
+    assert len(served.seen()) == before
+
+
+def test_a_name_that_resolves_to_an_inner_address_is_refused_where_the_socket_is_opened(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def resolved(*_: object, **__: object) -> list[Any]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("169.254.169.254", 80))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    with pytest.raises(NotAsked) as refusal:
+        call(place(served, url="http://tools.example/mcp"), "say")
+    assert str(refusal.value) == INSIDE
+
+
+def test_a_proxy_of_the_machine_is_not_asked(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", served.base)
+    monkeypatch.setenv("ALL_PROXY", served.base)
+    with pytest.raises(NotAsked):
+        call(place(served, url="http://127.0.0.1:9/mcp"), "say")
+
+
+def answering(head: bytes, body: bytes = b"") -> Any:
+    """What comes of a call at a server that answers everything so."""
+
+    async def ask() -> Answer:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 " + head + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(answer, "127.0.0.1")
+        port = server.sockets[0].getsockname()[1]
+        async with server:
+            return await call_tool(Place(f"http://127.0.0.1:{port}", {}, 5, 2_000, LOOPBACK), "say", {}, "k")
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (b"307 Temporary Redirect\r\nLocation: http://127.0.0.1:9/", b""),
+        (b"200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip", gzip.compress(b"{}" * 1_000_000)),
+        (b"200 OK\r\nContent-Type: text/html", b"<p>Hello"),
+        (b"200 OK\r\nContent-Type: application/json", b"{" * 100),
+        (b"401 Unauthorized\r\nContent-Type: text/plain", b"s3cret"),
+        (b"503 Service Unavailable\r\nContent-Type: text/plain", b""),
+    ],
+    ids=["redirect", "packed", "page", "no JSON", "not let in", "down"],
+)
+def test_what_does_not_speak_the_protocol_was_asked_nothing(head: bytes, body: bytes) -> None:
+    with pytest.raises(NotAsked) as refusal:
+        answering(head, body)
+    assert "s3cret" not in str(refusal.value)
