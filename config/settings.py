@@ -293,9 +293,7 @@ LOGGING = {
     # One line per request to the model would say nothing the usage rows do not.
     # What the client of tool servers logs quotes what they answered.
     "loggers": {
-        "httpx2": {"level": "WARNING"},
-        "httpcore2": {"level": "WARNING"},
-        "mcp": {"level": "CRITICAL"},
-        "client": {"level": "CRITICAL"},
+        **{name: {"level": "WARNING"} for name in ("httpx2", "httpcore2")},
+        **{name: {"level": "CRITICAL"} for name in ("mcp", "client")},
     },
 }

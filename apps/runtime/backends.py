@@ -11,7 +11,9 @@ from django.db import connection
 from apps.governance.acting import acting_actor
 from apps.llm.anthropic.async_client import async_backend_at, guarded_backend_at
 from apps.llm.anthropic.client import backend_at
-from apps.llm.backend import AsyncBackend, Backend, Listener, Reply, Request
+from apps.llm.backend import AsyncBackend, Backend, JsonObject, Listener, Reply, Request
+from apps.llm.mcp.client import call_tool
+from apps.llm.mcp.place import Answer, Place
 from apps.runtime.reach import Reached
 
 
@@ -87,6 +89,12 @@ class Waiting:
 def turn_backend_at(place: Reached) -> Backend:
     """The same for a thread that waits."""
     return Waiting(place)
+
+
+async def called_elsewhere(place: Place, name: str, arguments: JsonObject, key: str) -> Answer:
+    """A tool of another's server, called by the client that this process has loaded."""
+    _refuse_within_transaction()
+    return await call_tool(place, name, arguments, key)
 
 
 def _refuse_within_transaction() -> None:

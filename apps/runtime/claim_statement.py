@@ -6,6 +6,7 @@ writes the conversation's own rows from then on.
 
 from typing import Final
 
+from apps.runtime.others_tools import OTHERS
 from apps.runtime.reach import TERMS
 from apps.runtime.spend_statements import CLAIMED
 from apps.tenants.identity import SAID
@@ -159,7 +160,7 @@ SELECT json_build_object(
                    SELECT * FROM taken UNION ALL
                    SELECT * FROM conversations_inboundevent AS earlier
                     WHERE earlier.tenant_id = claimed.tenant_id AND earlier.turn_id = claimed.id) AS event),
-    {_KEPT},{_STANDING},{_HISTORY},{TERMS},{_EARLIER},{CLAIMED})::text
+    {_KEPT},{_STANDING},{_HISTORY},{TERMS},{OTHERS},{_EARLIER},{CLAIMED})::text
   FROM claimed
   JOIN conversations_conversation AS thread ON thread.tenant_id = claimed.tenant_id AND thread.id = claimed.conversation_id
   JOIN tenants_agent AS agent ON agent.tenant_id = thread.tenant_id AND agent.id = thread.agent_id

@@ -20,6 +20,7 @@ from apps.runtime.claim_statement import CLAIM
 from apps.runtime.earlier import OTHERS_CALLS, OWN_TURNS
 from apps.runtime.kept_parts import KEPT
 from apps.runtime.models import ToolStep, Turn
+from apps.runtime.others_tools import KEPT_TOOLS, OthersTool, others_tools
 from apps.runtime.reach import NO_TERMS, Terms
 from apps.runtime.resuming import KeptCall, KeptStep
 from apps.runtime.rules import CRASHES_PER_TURN, HISTORY_MESSAGES, PATIENCE
@@ -46,6 +47,7 @@ class Claim:
     terms: Terms = NO_TERMS
     money: Money = field(default_factory=Money)
     turns_lately: int = 1
+    others: tuple[OthersTool, ...] = ()
 
     @property
     def agent(self) -> Agent:
@@ -85,7 +87,7 @@ def claim(conversation_id: int, *, actor: Actor) -> Claim | None:
     Nothing is, while an operator holds it: no turn begins then, and none that waits grows older. `AGENT_KEY=tenant/agent`
     restricts a worker to one agent; unset, it serves every agent (R002, R011, Z-17).
     """
-    known = KEPT.known(actor.tenant_id)
+    known, known_tools = KEPT.known(actor.tenant_id), KEPT_TOOLS.known(actor.tenant_id)
     given: dict[str, Any] = {
         "conversation": conversation_id,
         "only": settings.AGENT_KEY,
@@ -94,6 +96,7 @@ def claim(conversation_id: int, *, actor: Actor) -> Claim | None:
         "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS),
         "patience": PATIENCE,
         "known": list(known),
+        "known_tools": list(known_tools),
         "history": HISTORY_MESSAGES,
         "own_turns": OWN_TURNS,
         "others_calls": OTHERS_CALLS,
@@ -103,10 +106,13 @@ def claim(conversation_id: int, *, actor: Actor) -> Claim | None:
         **PLACES,
     }
     rows = one_shot(actor, CLAIM, given)
-    return _claimed(json.loads(rows[0][0]), known) if rows else None
+    if not rows:
+        return None
+    told = json.loads(rows[0][0])
+    return _claimed(told, known, others_tools(told["others"] or (), known_tools, actor.tenant_id))
 
 
-def _claimed(told: Told, known: dict[str, Part]) -> Claim:
+def _claimed(told: Told, known: dict[str, Part], others: tuple[OthersTool, ...]) -> Claim:
     conversation = row_of(Conversation, told["conversation"])
     conversation.agent = row_of(Agent, told["agent"])
     turn = row_of(Turn, told["turn"])
@@ -123,6 +129,7 @@ def _claimed(told: Told, known: dict[str, Part]) -> Claim:
         Terms.of(told["terms"], conversation.tenant_id),
         Money(told["turn_cost"], conversation.agent.turn_budget_micro_usd, told["day_left"]),
         told["other_turns"] + 1,
+        others,
     )
 
 

@@ -1,15 +1,17 @@
-"""Frozen parts that a process has read already: thousands of waiting turns hold each of them once."""
+"""What a process has read already and will need again: thousands of waiting turns hold each piece of it once."""
 
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from apps.prompt.segments import Part, SegmentTable
 
 PARTS_KEPT: Final = 512
 # As many marks are sent along with a claim.
 MARKS_SENT: Final = 64
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,32 +27,33 @@ class StoredPart:
     segments: SegmentTable | None
 
 
-class KeptParts:
-    """The parts used last, by tenant and mark; safe between threads. What is forgotten is read again."""
+class Kept(Generic[Value]):
+    """The values used last, by tenant and mark; safe between threads. What is forgotten is read again."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int, sent: int) -> None:
+        self._most, self._sent = most, sent
         self._lock = threading.Lock()
-        self._parts: OrderedDict[tuple[int, str], Part] = OrderedDict()
+        self._values: OrderedDict[tuple[int, str], Value] = OrderedDict()
 
-    def known(self, tenant_id: int) -> dict[str, Part]:
-        """Some of a tenant's parts, those used last; whoever holds this keeps them, whatever is forgotten meanwhile."""
-        known: dict[str, Part] = {}
+    def known(self, tenant_id: int) -> dict[str, Value]:
+        """Some of a tenant's values, those used last; whoever holds this keeps them, whatever is forgotten meanwhile."""
+        known: dict[str, Value] = {}
         with self._lock:
-            for (tenant, mark), part in reversed(self._parts.items()):
+            for (tenant, mark), value in reversed(self._values.items()):
                 if tenant == tenant_id:
-                    known[mark] = part
-                if len(known) == MARKS_SENT:
+                    known[mark] = value
+                if len(known) == self._sent:
                     break
         return known
 
-    def keep(self, tenant_id: int, mark: str, part: Part) -> Part:
-        """Note a part that was used; the one that was there first, if it was."""
+    def keep(self, tenant_id: int, mark: str, value: Value) -> Value:
+        """Note a value that was used; the one that was there first, if it was."""
         with self._lock:
-            kept = self._parts.setdefault((tenant_id, mark), part)
-            self._parts.move_to_end((tenant_id, mark))
-            while len(self._parts) > PARTS_KEPT:
-                self._parts.popitem(last=False)
+            kept = self._values.setdefault((tenant_id, mark), value)
+            self._values.move_to_end((tenant_id, mark))
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
         return kept
 
 
-KEPT: Final = KeptParts()
+KEPT: Final = Kept[Part](PARTS_KEPT, MARKS_SENT)

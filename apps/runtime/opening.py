@@ -31,6 +31,7 @@ def opened(
     """
     conversation, agent = claimed.conversation, claimed.agent
     _refuse_to_begin(claimed)
+    toolbox = _with_others(toolbox, claimed)
     if claimed.kind is TurnKind.SCHEDULED:
         refuse_lapsed(conversation, actor=system)
     identity = agent_holding(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
@@ -49,6 +50,12 @@ def opened(
         before_keeping=partial(refuse_if_frozen, conversation, actor=system),
     )
     return loop, caller
+
+
+def _with_others(toolbox: Toolbox, claimed: Claim) -> Toolbox:
+    """The worker's own tools, and of others what the agent may call; off the record only what keeps nothing (R178)."""
+    others = [tool for tool in claimed.others if tool.is_offered(off_the_record=claimed.conversation.off_the_record)]
+    return Toolbox({**{tool.definition.name: tool for tool in others}, **toolbox.tools}) if others else toolbox
 
 
 def _loop(claimed: Claim, asked: Asked, frozen: Frozen, system: Actor) -> Loop:

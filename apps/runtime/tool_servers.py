@@ -1,6 +1,7 @@
 """Asking tool servers what they offer: by a person who waits for the answer, or by a sweep. No transaction is open meanwhile."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic
@@ -14,8 +15,7 @@ from apps.governance.actors import Actor
 from apps.llm.mcp.place import Listing, NotAsked, Place, ToolServerFailed
 from apps.tenants.identity import system_actor
 from apps.tenants.sealing import CannotOpen, unseal
-from apps.tools.actions import refuse_refresh
-from apps.tools.listings import Found, keep_listing, note_failure, take_listing
+from apps.tools.listings import Found, keep_listing, note_failure, refuse_refresh, take_listing
 from apps.tools.models import ToolServer
 from apps.tools.rules import headers_of
 
@@ -57,7 +57,8 @@ def _asked(server_id: int, system: Actor) -> Asked:
         row = found.values("id", "key", "url", "timeout_seconds", "result_bytes", "secret__sealed").get()
     try:
         # Named, not imported: the client takes a second to load, which no other page should wait for.
-        listing: Listing = asyncio.run(import_string("apps.llm.mcp.client.list_tools")(place_of(row, system.tenant_id)))
+        asking = import_string("apps.llm.mcp.client.list_tools")(place_of(row, system.tenant_id, SECONDS))
+        listing: Listing = asyncio.run(asking)
     except ToolServerFailed as refusal:
         note_failure(server_id, str(refusal), actor=system)
         return Asked(f"No answer: {refusal}", refusal.code)
@@ -67,7 +68,7 @@ def _asked(server_id: int, system: Actor) -> Asked:
     return Asked(_told(kept, listing, milliseconds), milliseconds=milliseconds)
 
 
-def place_of(row: Any, tenant_id: int) -> Place:  # Any: a row's values by column
+def place_of(row: Mapping[str, Any], tenant_id: int, seconds: float) -> Place:  # Any: a row's values by column
     """A server with its headers open, for this use alone. Raises NotAsked where nothing opens them."""
     try:
         headers = unseal(row["secret__sealed"], tenant_id) if row["secret__sealed"] else ""
@@ -76,7 +77,7 @@ def place_of(row: Any, tenant_id: int) -> Place:  # Any: a row's values by colum
     return Place(
         row["url"],
         headers_of(headers),
-        min(SECONDS, row["timeout_seconds"]),
+        min(seconds, row["timeout_seconds"]),
         row["result_bytes"],
         settings.REACHABLE_NETWORKS,
     )

@@ -7,7 +7,6 @@ from apps.governance.actors import Actor
 from apps.governance.door import authorize, governed, take_values
 from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.policy import Act
-from apps.governance.refusals import noting
 from apps.tenants.models import SealedSecret
 from apps.tenants.sealing import forget, lay_down
 from apps.tools.models import AgentTool, ServerTool, ToolServer
@@ -48,16 +47,6 @@ def rotate_tool_server_headers(
         with governed(Act.TOOL_SERVER_ROTATE_HEADERS, server, actor=actor, read_at=read_at) as row:
             before, row.secret = row.secret_id, _laid_down(headers, actor)
         _forget(before, actor)
-    return server
-
-
-def refuse_refresh(server_id: int, *, actor: Actor) -> ToolServer:
-    """The server that is about to be asked what it offers, if this actor may have it asked."""
-    authorize(actor, Act.TOOL_SERVER_REFRESH, actor.tenant_id)
-    with noting(actor, Act.TOOL_SERVER_REFRESH), acting(actor):
-        server = ToolServer.objects.visible_to(actor).filter(pk=server_id).first()
-        if server is None:
-            raise NotVisible("There is no such tool server.")
     return server
 
 

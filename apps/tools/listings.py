@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from apps.governance.acting import one_shot
+from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
+from apps.governance.door import authorize
+from apps.governance.errors import NotVisible
+from apps.governance.policy import Act
+from apps.governance.refusals import noting
 from apps.llm.mcp.place import Listed
+from apps.tools.models import ToolServer
 from apps.tools.rules import TOOLS_PER_SERVER, Unfit, called, defined
 
 NAME_CHARACTERS: Final = 200
@@ -75,6 +80,16 @@ class Found:
     changed: int
     gone: int
     unfit: int
+
+
+def refuse_refresh(server_id: int, *, actor: Actor) -> ToolServer:
+    """The server that is about to be asked what it offers, if this actor may have it asked."""
+    authorize(actor, Act.TOOL_SERVER_REFRESH, actor.tenant_id)
+    with noting(actor, Act.TOOL_SERVER_REFRESH), acting(actor):
+        server = ToolServer.objects.visible_to(actor).filter(pk=server_id).first()
+        if server is None:
+            raise NotVisible("There is no such tool server.")
+    return server
 
 
 def take_listing(server_id: int, *, actor: Actor) -> bool:

@@ -8,10 +8,10 @@ from apps.tools.actions import (
     amend_agent_tool,
     amend_tool_server,
     create_tool_server,
-    refuse_refresh,
     rotate_tool_server_headers,
     withdraw_tool,
 )
+from apps.tools.listings import refuse_refresh
 from apps.tools.models import AgentTool, ServerTool, ToolServer
 from tests.machine.chosen import Chosen, Deed, amending, saying
 from tests.tooling import ADDRESS
