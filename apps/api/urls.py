@@ -37,6 +37,7 @@ from apps.api.tool_servers import RefreshView, ToolServerView
 from apps.api.tools import AgentToolView, ServerToolView
 from apps.api.versions import Versioned
 from apps.api.views import Nowhere
+from apps.api.webhooks import DeliveryView, WebhookView
 
 router = SimpleRouter()
 router.trailing_slash = "/?"
@@ -59,6 +60,8 @@ router.register("endpoints", EndpointView, "endpoint")
 router.register("tool-servers", ToolServerView, "tool-server")
 router.register("server-tools", ServerToolView, "server-tool")
 router.register("agent-tools", AgentToolView, "agent-tool")
+router.register("webhooks", WebhookView, "webhook")
+router.register("deliveries", DeliveryView, "delivery")
 router.register("prices", PriceView, "price")
 router.register("sessions", SessionView, "session")
 router.register("proposals", ProposalView, "proposal")

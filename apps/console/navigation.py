@@ -82,6 +82,7 @@ GROUPS = (
             Place("Endpoints", "dns", "tenants_endpoint_changelist"),
             Place("Tool servers", "build", "tools_toolserver_changelist"),
             Place("Tools of agents", "construction", "tools_agenttool_changelist"),
+            Place("Webhooks", "webhook", "webhooks_webhook_changelist"),
             Place("Prices", "payments", "tenants_modelprice_changelist"),
             Place("Send rules", "call_split", "desk_sendrule_changelist"),
             Place("Switches", "toggle_off", "switches_switch_changelist"),

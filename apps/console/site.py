@@ -52,6 +52,7 @@ from apps.console.switches import SwitchAdmin, switches_on
 from apps.console.tenants import VisitAdmin, leave_tenant, switch_tenant
 from apps.console.tool_servers import ToolServerAdmin, refresh_page
 from apps.console.tools import AgentToolAdmin
+from apps.console.webhooks import WebhookAdmin
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
@@ -78,6 +79,7 @@ from apps.tenants.models import (
 )
 from apps.tenants.staff import is_staff
 from apps.tools.models import AgentTool, ToolServer
+from apps.webhooks.models import Webhook
 
 PAGES = {
     Agent: AgentAdmin,
@@ -105,6 +107,7 @@ PAGES = {
     Proposal: ProposalAdmin,
     Refusal: RefusalAdmin,
     Schedule: ScheduleAdmin,
+    Webhook: WebhookAdmin,
     SendRule: SendRuleAdmin,
     Session: SessionAdmin,
     Skill: SkillAdmin,

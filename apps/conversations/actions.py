@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.conversations.admission import Proof, admit
-from apps.conversations.arriving import Sent, Terms, Thread, refuse_flaws, refuse_unstorable
+from apps.conversations.arriving import Sent, Terms, Thread, event_of, refuse_flaws, refuse_unstorable
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import Line
 from apps.governance.acting import acting
@@ -19,8 +19,9 @@ from apps.governance.door import authorize, governed
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible
 from apps.governance.models import Taint
 from apps.governance.policy import Act
-from apps.governance.text import content_sha256
 from apps.tenants.proofs import proving_key
+from apps.webhooks.rules import Event
+from apps.webhooks.telling import tell
 
 
 def open_conversation(
@@ -80,7 +81,7 @@ def receive_message(
     refuse_unstorable(sent, thread, end_user_key)
     proof = Proof(proving_key(end_user_key, user_hash, actor=actor)) if user_hash else None
     with acting(actor):
-        return _known_or_new(_event_of(sent, actor), thread, actor, Terms(end_user_key, off_the_record, proof))
+        return _known_or_new(event_of(sent, actor), thread, actor, Terms(end_user_key, off_the_record, proof))
 
 
 def resolve_conversation(
@@ -96,6 +97,7 @@ def resolve_conversation(
         row.resolve()
         row.outcome = outcome
         row.resolved_at = timezone.now()
+        tell(Event.RESOLVED, row.pk, row.pk, tenant_id=row.tenant_id)
     return conversation
 
 
@@ -145,7 +147,7 @@ def send_message(
         # Locked, so that no other message takes the same place.
         stored = _locked(conversation, actor)
         _refuse_ended(stored)
-        return Message.objects.create(
+        message = Message.objects.create(
             tenant_id=stored.tenant_id,
             conversation=stored,
             position=stored.next_position,
@@ -155,6 +157,8 @@ def send_message(
             turn_id=turn_id,
             is_reply=True,
         )
+        tell(Event.REPLY, stored.pk, message.pk, tenant_id=stored.tenant_id)
+        return message
 
 
 def import_conversation(
@@ -221,19 +225,6 @@ def _ended_before(thread: Thread, actor: Actor, **of_customer: str) -> Conversat
     with acting(actor):
         threads = Conversation.objects.visible_to(actor).filter(**thread, **of_customer)
         return threads.exclude(status=Conversation.Status.OPEN).first()
-
-
-def _event_of(sent: Sent, actor: Actor) -> InboundEvent:
-    return InboundEvent(
-        tenant_id=actor.tenant_id,
-        kind=InboundEvent.Kind.OPERATOR if actor.is_person else InboundEvent.Kind.MESSAGE,
-        sent_by=actor.label if actor.is_person else "",
-        idempotency_key=sent["idempotency_key"],
-        sender_name=sent["sender_name"][:120],
-        line_key=sent["line_key"],
-        text=sent["text"],
-        text_sha256=content_sha256(sent["text"]),
-    )
 
 
 def _known_or_new(event: InboundEvent, thread: Thread, actor: Actor, terms: Terms) -> InboundEvent:

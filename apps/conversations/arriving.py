@@ -6,9 +6,11 @@ from typing import TypedDict
 from django.core.exceptions import ValidationError
 
 from apps.conversations.admission import Proof
+from apps.conversations.models import InboundEvent
 from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, message_flaws
+from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
-from apps.governance.text import plain_text
+from apps.governance.text import content_sha256, plain_text
 
 
 class Thread(TypedDict):
@@ -76,3 +78,17 @@ def refuse_flaws(text: str, end_user_key: str, channel: str) -> None:
             "The message cannot be taken. " + " ".join(reason for reasons in flaws.values() for reason in reasons),
             flaws,
         )
+
+
+def event_of(sent: Sent, actor: Actor) -> InboundEvent:
+    """What arrived as the row it becomes; what a person sends names them."""
+    return InboundEvent(
+        tenant_id=actor.tenant_id,
+        kind=InboundEvent.Kind.OPERATOR if actor.is_person else InboundEvent.Kind.MESSAGE,
+        sent_by=actor.label if actor.is_person else "",
+        idempotency_key=sent["idempotency_key"],
+        sender_name=sent["sender_name"][:120],
+        line_key=sent["line_key"],
+        text=sent["text"],
+        text_sha256=content_sha256(sent["text"]),
+    )

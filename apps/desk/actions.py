@@ -15,6 +15,8 @@ from apps.governance.door import governed, take_values
 from apps.governance.errors import Invalid, NotVisible, Unseen
 from apps.governance.models import Taint
 from apps.governance.policy import Act
+from apps.webhooks.rules import Event
+from apps.webhooks.telling import tell
 
 
 def make_draft(
@@ -43,6 +45,7 @@ def make_draft(
             supersede_draft(overtaken, actor=actor)
         with governed(Act.DRAFT_MAKE, draft, actor=actor, evidence={"turn_id": turn_id}):
             pass
+        tell(Event.DRAFT, conversation_id, draft.pk, tenant_id=actor.tenant_id)
     return draft
 
 
@@ -100,8 +103,7 @@ def open_escalation(
     tool_step_id: int | None = None,
 ) -> Escalation:
     """Hand a question to a person. While one waits for the same reason in this conversation, this comes to that one."""
-    if not question.strip():
-        raise Invalid("Say what a person should answer.", {"question": ["This may not be blank."]})
+    _refuse_blank(question)
     with acting(actor):
         known = Escalation.objects.visible_to(actor).open().of_conversation(conversation_id).filter(reason=reason)
         row = known.first() or Escalation(
@@ -114,9 +116,11 @@ def open_escalation(
             opened_by=actor.label,
             taint=Taint.OPERATOR if actor.is_person else Taint.CUSTOMER_DERIVED,
         )
+        is_new = row._state.adding
         with governed(Act.ESCALATION_OPEN, row, actor=actor, evidence={"turn_id": turn_id}):
             _refuse_unknown_conversation(row)
             row.question = joined_question(row.question, question)
+        _tell(row, is_new=is_new)
     return row
 
 
@@ -156,6 +160,17 @@ def lift_send_rule(rule: SendRule, *, actor: Actor, read_at: int | None = None, 
     with governed(Act.SEND_RULE_LIFT, rule, actor=actor, read_at=read_at, reason=reason, removes=True):
         pass
     return rule
+
+
+def _tell(escalation: Escalation, *, is_new: bool) -> None:
+    """Once, however often something is added to the question."""
+    if is_new:
+        tell(Event.ESCALATION, escalation.conversation_id, escalation.pk, tenant_id=escalation.tenant_id)
+
+
+def _refuse_blank(question: str) -> None:
+    if not question.strip():
+        raise Invalid("Say what a person should answer.", {"question": ["This may not be blank."]})
 
 
 def _refuse_unknown_conversation(row: Escalation) -> None:

@@ -52,6 +52,7 @@ _PRICES = (
 )
 _SERVER = ("title", "url", "is_active", "timeout_seconds", "result_bytes")
 _DESCRIBED = ("definition", "sha256")
+_TOLD = ("title", "url", "is_active", "on_reply", "on_draft", "on_escalation", "on_resolved")
 _PLAN = ("title", "cron", "timezone", "skill", "instruction", "preamble", "channel", "missed_runs")
 _SIGNED_BY = ("approved_by", "approved_at")
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
@@ -202,6 +203,10 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.ENDPOINT_AMEND: Rule(_ADMIN, ("title", "base_url"), risk=Risk.HIGH, stamps=("secret",)),
         Act.ENDPOINT_ROTATE_KEY: Rule(_ADMIN, risk=Risk.HIGH, stamps=("secret",)),
         Act.ENDPOINT_TEST: Rule(_ADMIN, does=Does.NOTHING),
+        Act.WEBHOOK_CREATE: Rule(_ADMIN, ("key", *_TOLD), risk=Risk.HIGH, does=Does.MAKES, stamps=("secret",)),
+        Act.WEBHOOK_AMEND: Rule(_ADMIN, _TOLD, risk=Risk.HIGH),
+        Act.WEBHOOK_ROTATE_SECRET: Rule(_ADMIN, risk=Risk.HIGH, stamps=("secret", "former_secret")),
+        Act.WEBHOOK_REPLAY: Rule(PEOPLE, does=Does.NOTHING),
         Act.PRICE_SET: Rule(_ADMIN, ("model", "valid_from", *_PRICES), risk=Risk.HIGH, does=Does.MAKES),
         Act.PRICE_WITHDRAW: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
         Act.TOOL_SERVER_CREATE: Rule(_ADMIN, ("key", *_SERVER), risk=Risk.HIGH, does=Does.MAKES, stamps=("secret",)),

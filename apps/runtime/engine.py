@@ -19,12 +19,13 @@ from django.db import DatabaseError, InterfaceError, connections
 from apps.llm.backend import AsyncBackend
 from apps.runtime.beating import Holding, beat_all, interrupted
 from apps.runtime.clients import Clients
+from apps.runtime.couriers import Couriers
 from apps.runtime.fairness import Fair
 from apps.runtime.listening import Ears, attentive, nobody
 from apps.runtime.moves import AskModel, Over
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
 from apps.runtime.reach import Reached, nowhere_else
-from apps.runtime.scheduling import turns_due
+from apps.runtime.scheduling import due_now
 from apps.runtime.turn import Turning, begin
 
 logger = logging.getLogger(__name__)
@@ -65,6 +66,7 @@ class Engine:
         # Turns that end go before turns that begin.
         self._beginning = asyncio.Semaphore(max(1, limits.threads // 2))
         self._fair = Fair(limits.in_flight)
+        self._couriers = Couriers(self._in_thread)
         self._held: dict[int, Holding] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._woken = asyncio.Event()
@@ -140,8 +142,10 @@ class Engine:
 
     async def _poll(self) -> None:
         try:
-            for tenant_id, conversation_id in await self._in_thread(turns_due):
+            due = await self._in_thread(due_now)
+            for tenant_id, conversation_id in due.turns:
                 self._fair.add(tenant_id, conversation_id)
+            self._couriers.send(due.deliveries)
         except (DatabaseError, InterfaceError) as error:
             logger.warning("what is due cannot be read", extra={"error": type(error).__name__})
 
@@ -255,6 +259,7 @@ class Engine:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._couriers.drain(self._drain_seconds)
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

@@ -56,10 +56,19 @@ class NotRun(Exception):
         self.code = code
 
 
-def turns_due() -> list[tuple[int, int]]:
-    """(tenant id, conversation id) of every turn that is due, those included that schedules begin now."""
-    due = due_works("schedule", "turn")
-    return [*run_all(due["schedule"]), *due["turn"]]
+@dataclass(frozen=True, slots=True)
+class DueNow:
+    """(tenant id, conversation id) of every turn that is due, those included that schedules begin now, and (tenant id, id) of
+    every delivery."""
+
+    turns: list[tuple[int, int]]
+    deliveries: list[tuple[int, int]]
+
+
+def due_now() -> DueNow:
+    """All that is due, found in one look."""
+    due = due_works("schedule", "turn", "delivery")
+    return DueNow([*run_all(due["schedule"]), *due["turn"]], due["delivery"])
 
 
 def run_all(due: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -7,6 +7,8 @@ statement's, by the database's clock; `now()` would be the transaction's.
 from typing import Final
 
 from apps.runtime.spend_statements import SPENT, day_left
+from apps.webhooks.rules import Event
+from apps.webhooks.telling import noted
 
 # What a transaction of several statements begins with.
 HOLD: Final = """
@@ -169,6 +171,7 @@ _LEAVE: Final = f""", thread AS (
            statement_timestamp()
       FROM held, thread, jsonb_populate_recordset(NULL::conversations_message, %(messages)s::jsonb) AS message
     RETURNING id, is_reply
+), told AS ({noted(Event.REPLY, "held.conversation_id", "reply.id", "held, (SELECT id FROM messages WHERE is_reply) AS reply")}
 ), ended AS (
     UPDATE runtime_turn AS turn SET status = %(status)s, outcome = %(outcome)s, finished_at = statement_timestamp(),
            reply_id = (SELECT messages.id FROM messages WHERE messages.is_reply), failure_code = %(code)s,

@@ -46,6 +46,7 @@ from tests.factories import (
     make_visit,
     make_world,
 )
+from tests.hooking import make_told
 from tests.scheduling import make_schedule
 from tests.thinking import make_endpoint, make_price
 from tests.tooling import make_agent_tool
@@ -106,6 +107,7 @@ def fill(backend: Backend) -> Filled:
     make_endpoint(world)
     make_price(world)
     make_agent_tool(world)
+    make_told(world)
     make_schedule(world)
     run_now(make_schedule(world).pk, actor=world.operator)
     refuse_once(draft, world)

@@ -14,6 +14,7 @@ from apps.personas.models import CARD_TEXTS, SECTIONS
 from tests.governance.on_desk import DESK_FORMS
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
+from tests.hooking import HOOKING_FORMS
 from tests.scheduling import SCHEDULING_FORMS
 from tests.surfaces.console.browsing import decision_of, page_of
 from tests.thinking import THINKING_FORMS
@@ -93,6 +94,7 @@ class Console:
         **THINKING_FORMS,
         **TOOLING_FORMS,
         **SCHEDULING_FORMS,
+        **HOOKING_FORMS,
         Act.PERSONA_CREATE: add("personas_persona", identity="You are Ada."),
         Act.PERSONA_AMEND: edit(*SECTIONS, style="Brief."),
         Act.PERSONA_ARCHIVE: decision("archive"),

@@ -13,6 +13,7 @@ from apps.governance.policy import Act
 from tests.governance.on_desk import DESK_REQUESTS
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
+from tests.hooking import HOOKING_REQUESTS
 from tests.scheduling import SCHEDULING_REQUESTS
 from tests.thinking import THINKING_REQUESTS
 from tests.tooling import TOOLING_REQUESTS
@@ -91,6 +92,7 @@ class Rest:
         **THINKING_REQUESTS,
         **TOOLING_REQUESTS,
         **SCHEDULING_REQUESTS,
+        **HOOKING_REQUESTS,
         Act.PERSONA_CREATE: lambda scene, _: ("POST", "personas", {"agent_key": scene.world.agent.key, "style": "x"}),
         Act.PERSONA_AMEND: lambda _, row: ("PATCH", f"personas/{row.pk}", {"style": "Brief."}),
         Act.PERSONA_ARCHIVE: lambda _, row: ("DELETE", f"personas/{row.pk}", None),

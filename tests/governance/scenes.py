@@ -48,6 +48,7 @@ from tests.factories import (
     make_world,
     member_of,
 )
+from tests.hooking import HOOKING_SUBJECTS
 from tests.reviewing import say_yes
 from tests.scheduling import SCHEDULING_SUBJECTS
 from tests.thinking import THINKING_SUBJECTS
@@ -246,6 +247,8 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     **THINKING_SUBJECTS,
     **TOOLING_SUBJECTS,
     **SCHEDULING_SUBJECTS,
+    **HOOKING_SUBJECTS,
+    Act.WEBHOOK_CREATE: _nothing,
     Act.INVOKABLE_ALLOW: make_neighbour,
     Act.INVOKABLE_AMEND: make_invokable,
     Act.INVOKABLE_WITHDRAW: make_invokable,

@@ -100,6 +100,7 @@ from apps.tenants.actions import (
 from apps.tenants.proofs import rotate_proof_key
 from tests.governance.on_desk import DESK
 from tests.governance.scenes import Scene
+from tests.hooking import HOOKING
 from tests.scheduling import SCHEDULING
 from tests.thinking import THINKING
 from tests.tooling import TOOLING
@@ -204,6 +205,7 @@ class Actions:
         **THINKING,
         **TOOLING,
         **SCHEDULING,
+        **HOOKING,
         Act.RULE_PROPOSE: lambda _, row, actor: propose_rule_change(row, actor=actor, text="Be brief."),
         Act.SKILL_UNDO: lambda _, row, actor: unpublish_skill(row, actor=actor, proposal=Proposal()),
         Act.PROPOSAL_SUBMIT: lambda _, row, actor: submit_draft(row, actor=actor),

@@ -27,6 +27,7 @@ JOURNALS = {
     Act.ENDPOINT_TEST,
     Act.SCHEDULE_RUN,
     Act.TOOL_SERVER_REFRESH,
+    Act.WEBHOOK_REPLAY,
 }
 # A tenant that was not made has no books that could keep the attempt.
 BEFORE_ITS_BOOKS = {Act.TENANT_CREATE}

@@ -28,6 +28,7 @@ from tests.factories import (
     make_switch,
 )
 from tests.governance.filled import refuse_once
+from tests.hooking import make_told
 from tests.scheduling import make_schedule
 from tests.thinking import make_endpoint, make_price
 from tests.tooling import make_agent_tool, make_tool_server
@@ -62,6 +63,7 @@ def furnished(world: World) -> list[Model]:
         make_agent_tool(world),
         make_tool_server(world),
         make_schedule(world),
+        make_told(world),
         make_profile(world),
         propose_patch(persona, actor=world.bot, text="Say sorry first."),
         propose_revision(

@@ -1,0 +1,134 @@
+"""Taking a delivery and noting what came of it, each in one commit; in between, while another server is asked, nothing is open.
+
+A worker that dies on the way leaves a lease that runs out, and the delivery is sent once more under the same number. One that
+was overtaken notes nothing: its fence is gone.
+"""
+
+import logging
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from apps.governance.acting import acting, one_shot
+from apps.governance.actors import Actor
+from apps.runtime.parcels import Parcel, packed
+from apps.tenants.identity import system_actor
+from apps.tenants.sealing import CannotOpen
+from apps.webhooks.models import Delivery
+from apps.webhooks.rules import pause_behind, rest_behind
+
+logger = logging.getLogger(__name__)
+
+# Longer than any answer is waited for.
+LEASE: Final = timedelta(seconds=60)
+TAKEN: Final = range(200, 300)
+
+# What was said first is told first: nothing of a conversation overtakes what still waits before it.
+_FREE: Final = """delivery.status = 'waiting' AND greatest(delivery.next_try_at, delivery.lease_until) <= statement_timestamp()
+       AND webhook.tenant_id = delivery.tenant_id AND webhook.id = delivery.webhook_id AND webhook.is_active
+       AND NOT EXISTS (
+           SELECT 1 FROM webhooks_delivery AS before WHERE before.tenant_id = delivery.tenant_id
+              AND before.webhook_id = delivery.webhook_id AND before.conversation_id = delivery.conversation_id
+              AND before.status = 'waiting' AND before.id < delivery.id)"""
+TAKE: Final = f"""
+UPDATE webhooks_delivery AS delivery SET lease_until = statement_timestamp() + %(lease)s, fence = delivery.fence + 1,
+       tries = delivery.tries + 1
+  FROM webhooks_webhook AS webhook
+ WHERE delivery.tenant_id = app_tenant() AND delivery.id = %(delivery)s AND {_FREE}
+RETURNING delivery.id
+"""  # noqa: S608  # of constants
+# The try's end and the webhook's health in one statement. The next in line comes with it.
+NOTE: Final = """
+WITH tried AS (
+    UPDATE webhooks_delivery SET status = %(status)s, next_try_at = statement_timestamp() + %(pause)s,
+           lease_until = statement_timestamp(), answered = %(answered)s, failure = %(failure)s,
+           delivered_at = CASE WHEN %(status)s = 'delivered' THEN statement_timestamp() END
+     WHERE tenant_id = app_tenant() AND id = %(delivery)s AND fence = %(fence)s AND status = 'waiting'
+    RETURNING tenant_id, webhook_id, conversation_id, id
+), health AS (
+    INSERT INTO webhooks_webhookhealth AS health (tenant_id, webhook_id, failures, failing_since)
+    SELECT tenant_id, webhook_id, %(failed)s, CASE WHEN %(failed)s > 0 THEN statement_timestamp() END FROM tried
+    ON CONFLICT (tenant_id, webhook_id) DO UPDATE
+       SET failures = CASE WHEN %(failed)s > 0 THEN health.failures + 1 ELSE 0 END,
+           failing_since = CASE WHEN %(failed)s > 0 THEN coalesce(health.failing_since, statement_timestamp()) END,
+           rests_until = CASE WHEN %(failed)s > 0 THEN health.rests_until END
+    RETURNING health.failures
+)
+SELECT (SELECT failures FROM health), (
+    SELECT delivery.id FROM webhooks_delivery AS delivery JOIN tried
+        ON tried.tenant_id = delivery.tenant_id AND tried.webhook_id = delivery.webhook_id
+       AND tried.conversation_id = delivery.conversation_id AND delivery.id > tried.id
+     WHERE delivery.status = 'waiting' ORDER BY delivery.id LIMIT 1)
+"""
+REST: Final = """
+UPDATE webhooks_webhookhealth SET rests_until = statement_timestamp() + %(rest)s
+ WHERE tenant_id = app_tenant() AND webhook_id = %(webhook)s RETURNING id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the other side said to a try: an HTTP status, or why there is none; and when it wants to be asked again."""
+
+    status: int | None = None
+    failure: str = ""
+    again_in_seconds: int = 0
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether it need not be sent again."""
+        return self.status in TAKEN
+
+
+def take_delivery(tenant_id: int, delivery_id: int) -> Parcel | None:
+    """Take a delivery that is due, for one try; None where another worker has it or its turn has not come."""
+    system = system_actor(tenant_id, "worker")
+    with acting(system):
+        if not one_shot(system, TAKE, {"delivery": delivery_id, "lease": LEASE}):
+            return None
+        rows = Delivery.objects.select_related("webhook", "conversation__agent")
+        delivery = rows.get(tenant_id=tenant_id, pk=delivery_id)
+        try:
+            return packed(delivery)
+        except CannotOpen:
+            logger.error("a webhook's secret cannot be opened", extra={"webhook_id": delivery.webhook_id})
+            _note(delivery.pk, delivery.fence, delivery.tries, Answer(failure="secret_unreadable"), system)
+            return None
+
+
+def note_answer(parcel: Parcel, answer: Answer) -> int | None:
+    """Write what came of a try; the conversation's next delivery to the same webhook, if this one is out of its way."""
+    system = system_actor(parcel.tenant_id, "worker")
+    with acting(system):
+        told = _note(parcel.delivery_id, parcel.fence, parcel.tries, answer, system)
+        if told is None:
+            return None
+        failures, following = told
+        if rest := rest_behind(failures):
+            one_shot(system, REST, {"webhook": parcel.webhook_id, "rest": timedelta(seconds=rest)})
+            logger.warning("a webhook is left alone", extra={"webhook_id": parcel.webhook_id, "seconds": rest})
+    return following if answer.is_taken else None
+
+
+def _note(delivery_id: int, fence: int, tries: int, answer: Answer, system: Actor) -> tuple[int, int | None] | None:
+    [(failures, following)] = one_shot(system, NOTE, _noted(delivery_id, fence, tries, answer))
+    return None if failures is None else (failures, following)
+
+
+def _noted(delivery_id: int, fence: int, tries: int, answer: Answer) -> Mapping[str, Any]:
+    # Spread, not secret.
+    pause = None if answer.is_taken else pause_behind(tries, random.random(), answer.again_in_seconds)  # noqa: S311
+    status = Delivery.Status.WAITING
+    if pause is None:
+        status = Delivery.Status.DELIVERED if answer.is_taken else Delivery.Status.DEAD
+    return {
+        "delivery": delivery_id,
+        "fence": fence,
+        "status": status.value,
+        "pause": timedelta(seconds=pause or 0),
+        "answered": answer.status,
+        "failure": answer.failure,
+        "failed": 0 if answer.is_taken else 1,
+    }

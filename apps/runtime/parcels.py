@@ -1,0 +1,102 @@
+"""What a delivery says: made of the row it is about at the moment it is sent, so that nothing is stored twice."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from apps.conversations.models import Conversation, Message
+from apps.desk.models import Draft, Escalation
+from apps.llm.backend import JsonObject
+from apps.tenants.endpoint_models import SealedSecret
+from apps.tenants.sealing import unseal
+from apps.webhooks.models import Delivery, Webhook
+from apps.webhooks.rules import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """One try of a delivery: where it goes, what it says, and whose fence it is sent under."""
+
+    tenant_id: int
+    delivery_id: int
+    webhook_id: int
+    fence: int
+    tries: int
+    url: str
+    secrets: tuple[str, ...]
+    body: bytes
+    told: str
+
+
+def packed(delivery: Delivery) -> Parcel:
+    """What is sent; read as the system. Raises `CannotOpen` where the secret cannot be opened."""
+    webhook: Webhook = delivery.webhook
+    return Parcel(
+        delivery.tenant_id,
+        delivery.pk,
+        webhook.pk,
+        delivery.fence,
+        delivery.tries,
+        webhook.url,
+        _secrets(webhook),
+        json.dumps(_said(delivery), ensure_ascii=False, separators=(",", ":")).encode(),
+        delivery.event,
+    )
+
+
+def _secrets(webhook: Webhook) -> tuple[str, ...]:
+    """The present one first."""
+    named = [each for each in (webhook.secret_id, webhook.former_secret_id) if each is not None]
+    kept = SealedSecret.objects.filter(tenant_id=webhook.tenant_id, pk__in=named).defer(None).order_by("-pk")
+    return tuple(unseal(secret.sealed, secret.tenant_id) for secret in kept)
+
+
+def _said(delivery: Delivery) -> JsonObject:
+    conversation = delivery.conversation
+    return {
+        "id": str(delivery.pk),
+        "event": delivery.event,
+        "at": _moment(delivery.created_at),
+        "agent": conversation.agent.key,
+        "conversation": {
+            "id": conversation.pk,
+            "channel": conversation.channel,
+            "key": conversation.conversation_key,
+            "end_user_key": conversation.end_user_key,
+        },
+        delivery.event if delivery.event != Event.RESOLVED else "outcome": _SAYS[Event(delivery.event)](delivery),
+    }
+
+
+def _reply(delivery: Delivery) -> JsonObject:
+    message = Message.objects.get(tenant_id=delivery.tenant_id, pk=delivery.subject_id)
+    return {"message_id": message.pk, "text": message.text, "sender": message.sender, "turn_id": message.turn_id}
+
+
+def _draft(delivery: Delivery) -> JsonObject:
+    draft = Draft.objects.get(tenant_id=delivery.tenant_id, pk=delivery.subject_id)
+    return {"id": draft.pk, "grounding": draft.grounding, "turn_id": draft.turn_id}
+
+
+def _escalation(delivery: Delivery) -> JsonObject:
+    escalation = Escalation.objects.get(tenant_id=delivery.tenant_id, pk=delivery.subject_id)
+    return {"id": escalation.pk, "reason": escalation.reason, "question": escalation.question}
+
+
+def _outcome(delivery: Delivery) -> str:
+    conversation: Conversation = delivery.conversation
+    return str(conversation.outcome)
+
+
+_SAYS: Final[Mapping[Event, Callable[[Delivery], Any]]] = {
+    Event.REPLY: _reply,
+    Event.DRAFT: _draft,
+    Event.ESCALATION: _escalation,
+    Event.RESOLVED: _outcome,
+}
+
+
+def _moment(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

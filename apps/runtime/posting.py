@@ -1,0 +1,72 @@
+"""One HTTP request to an address that a tenant typed in: no inner address, no redirect, no proxy, no longer than ten seconds."""
+
+import asyncio
+import socket
+import time
+from typing import Final
+
+import aiohttp
+from aiohttp.connector import AddrInfoType
+from django.conf import settings
+
+from apps.llm.reaching import INSIDE, is_reachable
+from apps.runtime.deliveries import Answer
+from apps.runtime.parcels import Parcel
+from apps.webhooks.rules import signature
+
+SECONDS: Final = 10
+SIGNATURE: Final = "Preceptor-Signature"
+DELIVERY: Final = "Preceptor-Delivery"
+
+
+class AddressRefused(OSError):
+    """The name resolved to an address that tenants may not reach."""
+
+
+def guarded_session() -> aiohttp.ClientSession:
+    """Of the running loop; what a name resolves to is judged where the socket is opened."""
+
+    def opened(found: AddrInfoType) -> socket.socket:
+        family, kind, protocol, _, address = found
+        if not is_reachable(str(address[0]), settings.REACHABLE_NETWORKS):
+            raise AddressRefused(INSIDE)
+        return socket.socket(family=family, type=kind, proto=protocol)
+
+    connector = aiohttp.TCPConnector(limit=0, socket_factory=opened)
+    # Neither cookies nor the environment's proxies and passwords.
+    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False)
+
+
+async def post(session: aiohttp.ClientSession, parcel: Parcel) -> Answer:
+    """Send it once. Whatever the other side answers besides its status is not read."""
+    headers = {
+        "Content-Type": "application/json; charset=utf-8",
+        "User-Agent": "Preceptor",
+        DELIVERY: str(parcel.delivery_id),
+        SIGNATURE: signature(parcel.secrets, int(time.time()), parcel.body),
+    }
+    limit = aiohttp.ClientTimeout(total=SECONDS)
+    try:
+        async with session.post(
+            parcel.url, data=parcel.body, headers=headers, allow_redirects=False, timeout=limit
+        ) as answered:
+            failure = "" if answered.status in range(200, 300) else f"http_{answered.status}"
+            return Answer(answered.status, failure, _seconds(answered.headers.get("Retry-After", "")))
+    except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+        return Answer(failure=_why(error))
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, asyncio.TimeoutError):
+        return "timeout"
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, AddressRefused) or INSIDE in str(found):
+            return "address_refused"
+        found = found.__cause__ or found.__context__
+    return "not_reached"
+
+
+def _seconds(said: str) -> int:
+    """Seconds alone; a date is taken for none."""
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 7 else 0

@@ -1,0 +1,53 @@
+"""Acts on webhooks. A secret goes in and never comes out."""
+
+from typing import Any
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.door import governed, take_values
+from apps.governance.errors import Invalid
+from apps.governance.policy import Act
+from apps.tenants.rules import key_flaw
+from apps.tenants.sealing import forget, lay_down
+from apps.webhooks.models import Webhook
+
+
+def create_webhook(*, actor: Actor, secret: str = "", **values: Any) -> Webhook:  # Any: values of governed fields
+    """Name an address that is told what happens from now on; without a secret it is told nothing yet."""
+    webhook = Webhook(tenant_id=actor.tenant_id)
+    _refuse_flawed(secret)
+    with governed(Act.WEBHOOK_CREATE, webhook, actor=actor) as row:
+        take_values(row, Act.WEBHOOK_CREATE, values)
+        row.secret = lay_down(secret, actor=actor) if secret else None
+    return webhook
+
+
+def amend_webhook(webhook: Webhook, *, actor: Actor, read_at: int | None = None, **values: object) -> Webhook:
+    """Change where it is and what it is told; what waits already goes to the new address."""
+    with governed(Act.WEBHOOK_AMEND, webhook, actor=actor, read_at=read_at) as row:
+        take_values(row, Act.WEBHOOK_AMEND, values)
+    return webhook
+
+
+def rotate_webhook_secret(
+    webhook: Webhook, *, actor: Actor, secret: str, keep_former: bool = True, read_at: int | None = None
+) -> Webhook:
+    """Sign with another secret, and with the one before it too until the next rotation; or without it from now on."""
+    if not secret:
+        raise Invalid(
+            "Enter the new secret. To tell it nothing any more, switch the webhook off.", {"secret": ["Empty."]}
+        )
+    _refuse_flawed(secret)
+    with acting(actor):
+        with governed(Act.WEBHOOK_ROTATE_SECRET, webhook, actor=actor, read_at=read_at) as row:
+            before, kept = {row.secret_id, row.former_secret_id}, row.secret_id if keep_former else None
+            row.secret, row.former_secret_id = lay_down(secret, actor=actor), kept
+        for secret_id in before - {kept}:
+            if secret_id is not None:
+                forget(secret_id, actor=actor)
+    return webhook
+
+
+def _refuse_flawed(secret: str) -> None:
+    if secret and (flaw := key_flaw(secret)):
+        raise Invalid(flaw, {"secret": [flaw]})

@@ -1,0 +1,139 @@
+"""The webhook, what is on its way to it, and how it fares."""
+
+from typing import ClassVar, Self
+
+from django.db import models
+from django.db.models.functions import Now
+
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+from apps.governance.text import plain_text
+from apps.tenants.endpoint_models import KEY, SealedSecret, key_rule, reachable
+from apps.webhooks.rules import Event
+
+EVENTS = tuple(f"on_{event.value}" for event in Event)
+
+
+class Webhook(Governed):
+    """An address of the tenant's that is told what happens, each word of it signed."""
+
+    key = models.CharField(max_length=40, validators=[key_rule])
+    title = models.CharField(max_length=120, validators=[plain_text])
+    url = models.CharField(
+        "address",
+        max_length=300,
+        validators=[plain_text, reachable],
+        help_text="Such as https://example.com/preceptor. Redirects are not followed.",
+    )
+    is_active = models.BooleanField(
+        "active", default=True, help_text="Off: nothing new is noted for it, and what waits stays."
+    )
+    on_reply = models.BooleanField("replies", default=True, help_text="Whatever is said to a customer.")
+    on_draft = models.BooleanField("drafts", default=False, help_text="A reply that waits for a person.")
+    on_escalation = models.BooleanField("escalations", default=False, help_text="A question to a person.")
+    on_resolved = models.BooleanField("ends", default=False, help_text="A conversation that was resolved.")
+    # The database holds both references within the tenant, and a secret goes once nothing names it.
+    secret = models.ForeignKey(SealedSecret, null=True, editable=False, on_delete=models.DO_NOTHING, related_name="+")
+    former_secret = models.ForeignKey(
+        SealedSecret, null=True, editable=False, on_delete=models.DO_NOTHING, related_name="+"
+    )
+
+    noun = "webhook"
+    objects = GovernedQuerySet["Webhook"].as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["key"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "key"],
+                name="webhook_key_is_unique_in_tenant",
+                violation_error_message="There is a webhook with this key in the tenant already. Choose another key.",
+            ),
+            models.CheckConstraint(condition=models.Q(key__regex=KEY), name="webhook_key_is_lower_case"),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether it can be told anything: nothing leaves unsigned."""
+        return self.secret_id is not None
+
+
+class DeliveryQuerySet(models.QuerySet["Delivery"]):
+    """Adjectives for deliveries."""
+
+    def waiting(self) -> Self:
+        """Those on their way."""
+        return self.filter(status=Delivery.Status.WAITING)
+
+    def dead(self) -> Self:
+        """Those nobody tries any more."""
+        return self.filter(status=Delivery.Status.DEAD)
+
+
+class Delivery(models.Model):
+    """One thing that a webhook is to be told. What it says is made of the row it is about when it is sent, and kept nowhere."""
+
+    class Status(models.TextChoices):
+        """On its way, taken by the other side, or given up until somebody sends it again."""
+
+        WAITING = "waiting", "Waiting"
+        DELIVERED = "delivered", "Delivered"
+        DEAD = "dead", "Dead"
+
+    tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
+    webhook = models.ForeignKey(Webhook, db_index=False, on_delete=models.PROTECT, related_name="deliveries")
+    conversation = models.ForeignKey(
+        "conversations.Conversation", db_index=False, on_delete=models.PROTECT, related_name="+"
+    )
+    event = models.CharField(max_length=12, choices=[(event.value, event.value) for event in Event])
+    subject_id = models.BigIntegerField(help_text="Which message, draft, escalation or conversation it is about.")
+    created_at = models.DateTimeField(db_default=Now())
+    status = models.CharField(max_length=10, choices=Status.choices, db_default=Status.WAITING)
+    tries = models.PositiveSmallIntegerField(db_default=0)
+    next_try_at = models.DateTimeField(db_default=Now())
+    lease_until = models.DateTimeField(db_default=Now())
+    fence = models.PositiveIntegerField(db_default=0)
+    answered = models.PositiveSmallIntegerField(null=True, help_text="The HTTP status of the last answer.")
+    failure = models.CharField(max_length=40, db_default="", help_text="What the last try came to, where it failed.")
+    delivered_at = models.DateTimeField(null=True)
+    sent_again_by = models.CharField(max_length=200, db_default="")
+
+    objects = DeliveryQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        verbose_name_plural = "deliveries"
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(status="delivered", delivered_at__isnull=False)
+                | (~models.Q(status="delivered") & models.Q(delivered_at__isnull=True)),
+                name="delivered_says_when",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["tenant", "webhook", "conversation", "id"],
+                condition=models.Q(status="waiting"),
+                name="delivery_waiting",
+            ),
+            models.Index(fields=["tenant", "webhook", "id"], name="delivery_of_webhook"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} {self.subject_id}"
+
+
+class WebhookHealth(models.Model):
+    """How a webhook fares: the workers' word, overwritten by each try."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    webhook = models.OneToOneField(Webhook, on_delete=models.PROTECT, related_name="health")
+    failures = models.PositiveIntegerField(db_default=0, help_text="In a row; 0 once it took something.")
+    failing_since = models.DateTimeField(null=True)
+    rests_until = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.failures} failures"

@@ -1,0 +1,39 @@
+"""The one write of people to what is on its way: what was given up is tried anew."""
+
+from collections.abc import Sequence
+
+from django.db.models.functions import Now
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.door import authorize
+from apps.governance.errors import Conflicting, NotVisible
+from apps.governance.policy import Act
+from apps.governance.refusals import noting
+from apps.tenants.identity import system_actor
+from apps.webhooks.models import Delivery, Webhook, WebhookHealth
+
+
+def replay_deliveries(webhook_id: int, *, actor: Actor, delivery_id: int | None = None) -> int:
+    """Send again what was given up, or one of these; they keep their numbers. Says how many are on their way again."""
+    authorize(actor, Act.WEBHOOK_REPLAY, actor.tenant_id)
+    with noting(actor, Act.WEBHOOK_REPLAY), acting(actor):
+        webhook = Webhook.objects.visible_to(actor).filter(pk=webhook_id).first()
+        if webhook is None:
+            raise NotVisible("There is no such webhook.")
+        given_up = Delivery.objects.filter(tenant_id=actor.tenant_id, webhook=webhook).dead()
+        ids = list(given_up.filter(**({"pk": delivery_id} if delivery_id else {})).values_list("pk", flat=True))
+        if not ids:
+            raise Conflicting("Nothing of this was given up, so nothing is sent again. What waits is tried by itself.")
+        return _send_again(webhook, ids, actor)
+
+
+def _send_again(webhook: Webhook, delivery_ids: Sequence[int], actor: Actor) -> int:
+    """As on the first day, and at once: whoever asks has mended what failed."""
+    system = system_actor(actor.tenant_id, "outbox")
+    with acting(system):
+        WebhookHealth.objects.filter(tenant_id=webhook.tenant_id, webhook=webhook).update(rests_until=None)
+    given_up = Delivery.objects.filter(tenant_id=webhook.tenant_id, webhook=webhook, pk__in=delivery_ids).dead()
+    return given_up.update(
+        status=Delivery.Status.WAITING, tries=0, next_try_at=Now(), lease_until=Now(), sent_again_by=actor.label
+    )

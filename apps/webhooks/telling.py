@@ -1,0 +1,31 @@
+"""How something comes to be told: noted in the transaction that does it, or not at all."""
+
+from typing import Final
+
+from apps.governance.acting import one_shot
+from apps.tenants.identity import system_actor
+from apps.webhooks.rules import Event
+
+
+def noted(event: Event, conversation: str, subject: str, source: str) -> str:
+    """The insert that notes it for every webhook of the tenant that asked for this; of names of a statement's own rows."""
+    return f"""
+    INSERT INTO webhooks_delivery (tenant_id, webhook_id, conversation_id, event, subject_id)
+    SELECT webhook.tenant_id, webhook.id, {conversation}, '{event.value}', {subject}
+      FROM {source}, webhooks_webhook AS webhook
+     WHERE webhook.tenant_id = app_tenant() AND webhook.is_active AND webhook.secret_id IS NOT NULL
+       AND webhook.on_{event.value}"""  # noqa: S608  # of constants
+
+
+# The conversation is locked, so that what happens in it is noted in the order in which it stands. Of transcripts that were
+# imported nothing is told.
+_THREAD: Final = """(
+        SELECT id FROM conversations_conversation
+         WHERE tenant_id = app_tenant() AND id = %(conversation)s AND origin = 'live' FOR NO KEY UPDATE) AS thread"""
+_TELL: Final = {event: f"{noted(event, 'thread.id', '%(subject)s', _THREAD)} RETURNING id" for event in Event}
+
+
+def tell(event: Event, conversation_id: int, subject_id: int, *, tenant_id: int) -> None:
+    """Note it for the tenant's webhooks, in the transaction of whoever does it; where there are none nothing is written."""
+    given = {"conversation": conversation_id, "subject": subject_id}
+    one_shot(system_actor(tenant_id, "outbox"), _TELL[event], given)

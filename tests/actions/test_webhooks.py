@@ -1,0 +1,277 @@
+"""What a tenant's own server is told: noted with what it tells, signed, in order, at least once, and given up in the end."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from pytest_django import Settings
+
+from apps.conversations.actions import resolve_conversation
+from apps.governance.acting import acting
+from apps.governance.errors import Conflicting, Invalid, NotVisible
+from apps.runtime.deliveries import Answer, note_answer, take_delivery
+from apps.runtime.parcels import Parcel
+from apps.runtime.posting import guarded_session, post
+from apps.tenants.actions import amend_agent
+from apps.tenants.due import due_work
+from apps.tenants.models import SealedSecret
+from apps.webhooks.actions import amend_webhook, rotate_webhook_secret
+from apps.webhooks.models import Delivery, Webhook, WebhookHealth
+from apps.webhooks.rules import PAUSES, signature
+from apps.webhooks.sending_again import replay_deliveries
+from tests.actions.conversing import reply, say, take, tell, tool
+from tests.factories import World, make_conversation, make_world
+from tests.hooking import SECRET, Told, listening, make_dead, make_webhook
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+@pytest.fixture
+def told(settings: Settings) -> Iterator[Told]:
+    settings.REACHABLE_NETWORKS = (ip_network("127.0.0.0/8"),)
+    with listening() as told:
+        yield told
+
+
+def deliveries(world: World) -> list[Delivery]:
+    with acting(world.operator):
+        return list(Delivery.objects.filter(tenant=world.tenant).order_by("pk"))
+
+
+def due(world: World) -> list[int]:
+    return [row_id for tenant_id, row_id in due_work("delivery") if tenant_id == world.tenant.pk]
+
+
+def taken(world: World) -> Parcel:
+    parcel = take_delivery(world.tenant.pk, due(world)[0])
+    assert parcel is not None
+    return parcel
+
+
+def posted(parcel: Parcel) -> Answer:
+    async def once() -> Answer:
+        async with guarded_session() as session:
+            return await post(session, parcel)
+
+    return asyncio.run(once())
+
+
+def at_once(world: World, **columns: Any) -> None:
+    """Time passes, until whatever waits may be tried."""
+    before = timezone.now() - timedelta(seconds=1)
+    with acting(world.system):
+        Delivery.objects.filter(tenant=world.tenant, status="waiting").update(
+            next_try_at=before, lease_until=before, **columns
+        )
+
+
+def test_a_reply_is_told_with_its_words_and_a_signature_that_holds(world: World, standin: StandIn, told: Told) -> None:
+    make_webhook(world, told.url)
+    standin.play(reply("It is on its way."))
+    turn = say(world, "Where is my parcel?", standin)
+    parcel = taken(world)
+    assert note_answer(parcel, posted(parcel)) is None
+    [body], [headers] = told.bodies, told.headers
+    said = json.loads(body)
+    assert (said["event"], said["agent"]) == ("reply", world.agent.key)
+    assert said["reply"] == {
+        "message_id": turn.reply_id,
+        "text": "It is on its way.",
+        "sender": "agent",
+        "turn_id": turn.pk,
+    }
+    assert said["conversation"]["end_user_key"] == "http:abc123"
+    seconds = int(headers["Preceptor-Signature"].partition(",")[0].removeprefix("t="))
+    assert headers["Preceptor-Signature"] == signature([SECRET], seconds, body)
+    assert headers["Preceptor-Delivery"] == said["id"]
+    [row] = deliveries(world)
+    assert (row.status, row.answered, row.tries) == ("delivered", 204, 1)
+    assert not due(world)
+
+
+def test_drafts_escalations_and_ends_are_told_to_who_asked_for_them(world: World, standin: StandIn) -> None:
+    make_webhook(world)
+    make_webhook(world, on_draft=False, on_escalation=False, on_resolved=False)
+    amend_agent(world.agent, actor=world.admin, send_mode="suggest")
+    standin.play(tool("escalate", reason="policy", question="May we refund?"), reply("I asked."))
+    event = tell(world, "Refund me")
+    take(world, event, standin.backend)
+    resolve_conversation(event.conversation, actor=world.operator)
+    assert [row.event for row in deliveries(world)] == ["escalation", "draft", "resolved"]
+    said = []
+    while due(world):
+        parcel = taken(world)
+        said.append(json.loads(parcel.body))
+        note_answer(parcel, Answer(200))
+    assert said[0]["escalation"]["question"] == "May we refund?"
+    assert said[1]["draft"]["grounding"] == "none"
+    assert said[2]["outcome"] == "unknown"
+
+
+def test_what_is_taken_back_is_not_told(world: World) -> None:
+    make_webhook(world)
+    conversation = make_conversation(world)
+    with transaction.atomic():
+        resolve_conversation(conversation, actor=world.operator)
+        assert len(deliveries(world)) == 1
+        transaction.set_rollback(True)
+    assert deliveries(world) == []
+
+
+@pytest.mark.parametrize("values", [{"is_active": False}, {"secret": ""}, {"on_resolved": False}])
+def test_a_webhook_that_is_off_or_has_no_secret_is_told_nothing(world: World, values: dict[str, Any]) -> None:
+    make_webhook(world, **values)
+    resolve_conversation(make_conversation(world), actor=world.operator)
+    assert deliveries(world) == []
+
+
+def test_nothing_overtakes_what_waits_before_it_in_its_conversation(world: World, standin: StandIn) -> None:
+    make_webhook(world)
+    say(world, "One", standin)
+    say(world, "Two", standin)
+    say(world, "Elsewhere", standin, thread="other")
+    first, second, other = (row.pk for row in deliveries(world))
+    assert sorted(due(world)) == [first, other]
+    assert take_delivery(world.tenant.pk, second) is None
+    parcel = taken(world)
+    assert take_delivery(world.tenant.pk, first) is None
+    note_answer(parcel, Answer(503, "http_503"))
+    assert second not in due(world)
+    at_once(world)
+    again = take_delivery(world.tenant.pk, first)
+    assert again is not None
+    assert (again.body, again.tries) == (parcel.body, 2)
+    assert note_answer(again, Answer(200)) == second
+
+
+def test_a_worker_that_dies_on_the_way_is_followed_by_one_with_the_same_number(
+    world: World, standin: StandIn, told: Told
+) -> None:
+    make_webhook(world, told.url)
+    say(world, "Hello", standin)
+    late = taken(world)
+    posted(late)
+    assert not due(world)
+    at_once(world)
+    parcel = taken(world)
+    note_answer(parcel, posted(parcel))
+    assert [headers["Preceptor-Delivery"] for headers in told.headers] == [str(parcel.delivery_id)] * 2
+    # Whoever was overtaken notes nothing.
+    assert note_answer(late, Answer(failure="timeout")) is None
+    [row] = deliveries(world)
+    assert (row.status, row.failure) == ("delivered", "")
+
+
+def test_what_nobody_takes_is_given_up_and_sent_again_by_a_person(world: World, standin: StandIn) -> None:
+    webhook = make_webhook(world)
+    say(world, "Hello", standin)
+    for tries in range(len(PAUSES) + 1):
+        at_once(world)
+        with acting(world.system):
+            WebhookHealth.objects.update(rests_until=None)
+        parcel = taken(world)
+        assert parcel.tries == tries + 1
+        note_answer(parcel, Answer(500, "http_500"))
+    [row] = deliveries(world)
+    assert (row.status, row.answered, row.failure) == ("dead", 500, "http_500")
+    assert not due(world)
+    assert replay_deliveries(webhook.pk, actor=world.operator, delivery_id=row.pk) == 1
+    again = taken(world)
+    assert (again.delivery_id, again.tries) == (row.pk, 1)
+    with pytest.raises(Conflicting, match="given up"):
+        replay_deliveries(webhook.pk, actor=world.operator)
+
+
+def test_a_webhook_that_only_fails_is_left_alone_and_one_success_ends_that(world: World) -> None:
+    webhook = make_webhook(world)
+    for _ in range(11):
+        resolve_conversation(make_conversation(world), actor=world.operator)
+    for _ in range(10):
+        note_answer(taken(world), Answer(failure="timeout"))
+    with acting(world.operator):
+        health = WebhookHealth.objects.get(webhook=webhook)
+    assert (health.failures, due(world)) == (10, [])
+    assert health.rests_until is not None
+    with acting(world.system):
+        WebhookHealth.objects.update(rests_until=timezone.now() - timedelta(seconds=1))
+    note_answer(taken(world), Answer(200))
+    with acting(world.operator):
+        recovered = WebhookHealth.objects.get(webhook=webhook)
+    assert (recovered.failures, recovered.failing_since, recovered.rests_until) == (0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("status", "taken_by_them", "failure"), [(200, True, ""), (302, False, "http_302"), (429, False, "http_429")]
+)
+def test_only_a_success_counts_and_nobody_is_followed_elsewhere(
+    world: World, told: Told, status: int, taken_by_them: bool, failure: str
+) -> None:
+    make_webhook(world, told.url)
+    told.answers, told.moved_to = [status], told.url
+    resolve_conversation(make_conversation(world), actor=world.operator)
+    answer = posted(taken(world))
+    assert (answer.is_taken, answer.failure, len(told.bodies)) == (taken_by_them, failure, 1)
+
+
+def test_no_inner_address_is_reached_whatever_its_name_says(world: World, told: Told, settings: Settings) -> None:
+    named = told.url.replace("127.0.0.1", "localhost")
+    make_webhook(world, named)
+    resolve_conversation(make_conversation(world), actor=world.operator)
+    parcel = taken(world)
+    settings.REACHABLE_NETWORKS = ()
+    assert posted(parcel) == Answer(failure="address_refused")
+    with pytest.raises(Invalid, match="private network"):
+        make_webhook(world, named)
+
+
+def test_a_secret_is_rotated_without_a_gap_and_the_one_that_is_gone_signs_nothing(world: World) -> None:
+    webhook = make_webhook(world)
+    for flawed in ("", "short"):
+        with pytest.raises(Invalid):
+            rotate_webhook_secret(webhook, actor=world.admin, secret=flawed)
+    resolve_conversation(make_conversation(world), actor=world.operator)
+    rotate_webhook_secret(webhook, actor=world.admin, secret="t" * 40)
+    assert taken(world).secrets == ("t" * 40, SECRET)
+    rotate_webhook_secret(webhook, actor=world.admin, secret="u" * 40, keep_former=False)
+    at_once(world)
+    assert taken(world).secrets == ("u" * 40,)
+    with acting(world.system):
+        assert SealedSecret.objects.filter(tenant=world.tenant).count() == 1
+
+
+def test_a_secret_that_nothing_opens_fails_the_try_and_keeps_the_delivery(world: World, settings: Settings) -> None:
+    make_webhook(world)
+    resolve_conversation(make_conversation(world), actor=world.operator)
+    settings.SEALING_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
+    assert take_delivery(world.tenant.pk, due(world)[0]) is None
+    [row] = deliveries(world)
+    assert (row.status, row.failure) == ("waiting", "secret_unreadable")
+
+
+def test_what_waits_goes_to_the_new_address_and_nowhere_while_it_is_off(world: World) -> None:
+    webhook = make_webhook(world)
+    resolve_conversation(make_conversation(world), actor=world.operator)
+    amend_webhook(webhook, actor=world.admin, url="https://elsewhere.example", is_active=False)
+    assert not due(world)
+    amend_webhook(webhook, actor=world.admin, is_active=True)
+    assert taken(world).url == "https://elsewhere.example"
+
+
+def test_another_tenants_deliveries_are_nobodys_to_send_again(world: World) -> None:
+    theirs = make_dead(make_world())
+    with pytest.raises(NotVisible):
+        replay_deliveries(theirs.pk, actor=world.operator)
+    with acting(world.operator):
+        assert not Webhook.objects.filter(pk=theirs.pk).exists()

@@ -1,0 +1,53 @@
+"""A worker's engine brings replies to a tenant's own server, over real sockets."""
+
+import json
+from ipaddress import ip_network
+
+import pytest
+from pytest_django import Settings
+
+from apps.governance.acting import acting
+from apps.launcher.children import wait_until
+from apps.llm.anthropic.async_client import async_backend_at
+from apps.llm.standin.running import running_standin
+from apps.runtime.engine import Engine, Limits
+from apps.webhooks.models import Delivery
+from tests.factories import World, make_event, make_persona, make_world
+from tests.hooking import listening, make_webhook
+
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
+
+FINISHED_SECONDS = 60
+LIMITS = Limits(in_flight=5, threads=2, poll_seconds=0.3, lease_seconds=30)
+THREADS = 4
+
+
+def delivered(world: World) -> int:
+    with acting(world.operator):
+        return Delivery.objects.filter(tenant=world.tenant, status="delivered").count()
+
+
+def test_replies_leave_by_themselves_and_each_conversation_keeps_its_order(database: str, settings: Settings) -> None:
+    settings.REACHABLE_NETWORKS = (ip_network("127.0.0.0/8"),)
+    world = make_world()
+    make_persona(world)
+    with listening() as told, running_standin() as url:
+        # The first try of all fails, and comes again behind a pause.
+        told.answers = [503]
+        make_webhook(world, told.url)
+        for number in range(THREADS):
+            make_event(world, "Hello", conversation_key=f"{number}")
+        engine = Engine(lambda: async_backend_at("stand-in", url, connections=5), LIMITS)
+        engine.start()
+        try:
+            assert wait_until(lambda: delivered(world) == THREADS, FINISHED_SECONDS, 0.2)
+            for number in range(THREADS):
+                make_event(world, "And another thing", conversation_key=f"{number}")
+            assert wait_until(lambda: delivered(world) == 2 * THREADS, FINISHED_SECONDS, 0.2)
+        finally:
+            engine.stop(drain_seconds=5)
+        said = [json.loads(body) for body in told.bodies]
+    assert len(said) == 2 * THREADS + 1
+    for thread in {one["conversation"]["id"] for one in said}:
+        replies = [one["reply"]["message_id"] for one in said if one["conversation"]["id"] == thread]
+        assert replies == sorted(replies)

@@ -1,0 +1,138 @@
+"""Lawful data of webhooks, a server that is told, and how each way in performs the acts on them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from threading import Thread
+from typing import Any
+
+from django.db.models.functions import Now
+from django.urls import reverse
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.policy import Act
+from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
+from apps.webhooks.models import Delivery, Webhook, WebhookHealth
+from apps.webhooks.sending_again import replay_deliveries
+from tests.factories import World, make_conversation
+
+_numbers = count(1)
+ADDRESS = "https://hooks.example/told"
+SECRET = "s" * 40
+ALL = {"on_reply": True, "on_draft": True, "on_escalation": True, "on_resolved": True}
+
+
+def make_webhook(world: World, url: str = ADDRESS, **values: Any) -> Webhook:
+    """A webhook that is told everything."""
+    key = f"hook-{next(_numbers)}"
+    given: dict[str, Any] = {"key": key, "title": "Our server", "secret": SECRET, **ALL} | values
+    return create_webhook(actor=world.admin, url=url, **given)
+
+
+def make_dead(world: World, webhook: Webhook | None = None) -> Webhook:
+    """A webhook for which something was given up."""
+    webhook = webhook or make_webhook(world)
+    conversation = make_conversation(world)
+    with acting(world.system):
+        told = Delivery.objects.create(
+            tenant_id=world.tenant.pk,
+            webhook=webhook,
+            conversation=conversation,
+            event="resolved",
+            subject_id=conversation.pk,
+        )
+        Delivery.objects.filter(pk=told.pk).update(status="dead", tries=12, next_try_at=Now(), failure="timeout")
+    return webhook
+
+
+def make_told(world: World) -> Webhook:
+    """A webhook that was tried once, and what waits for it."""
+    webhook = make_dead(world)
+    with acting(world.system):
+        WebhookHealth.objects.create(tenant_id=world.tenant.pk, webhook=webhook)
+    return webhook
+
+
+@dataclass
+class Told:
+    """What a server was told, and what it answers."""
+
+    url: str = ""
+    answers: list[int] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    moved_to: str = ""
+
+
+@contextmanager
+def listening() -> Iterator[Told]:
+    """A server on loopback that takes whatever it is told unless it is to answer otherwise."""
+    told = Told()
+
+    class Handler(BaseHTTPRequestHandler):
+        """One request."""
+
+        def do_POST(self) -> None:
+            told.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            told.headers.append(dict(self.headers))
+            self.send_response(told.answers.pop(0) if told.answers else 204)
+            if told.moved_to:
+                self.send_header("Location", told.moved_to)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the library's name
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    told.url = f"http://127.0.0.1:{server.server_port}/told"
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield told
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+HOOKING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+    Act.WEBHOOK_AMEND: make_webhook,
+    Act.WEBHOOK_ROTATE_SECRET: make_webhook,
+    Act.WEBHOOK_REPLAY: make_dead,
+}
+# Each with the scene, the row and, for actions, the actor.
+HOOKING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+    Act.WEBHOOK_CREATE: lambda _, __, actor: create_webhook(
+        actor=actor, key="mine", title="Mine", url=ADDRESS, secret=SECRET
+    ),
+    Act.WEBHOOK_AMEND: lambda _, row, actor: amend_webhook(row, actor=actor, title="New."),
+    Act.WEBHOOK_ROTATE_SECRET: lambda _, row, actor: rotate_webhook_secret(row, actor=actor, secret="t" * 40),
+    Act.WEBHOOK_REPLAY: lambda _, row, actor: replay_deliveries(row.pk, actor=actor),
+}
+HOOKING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
+    Act.WEBHOOK_CREATE: lambda _, __: ("POST", "webhooks", {"key": "mine", "title": "Mine", "url": ADDRESS}),
+    Act.WEBHOOK_AMEND: lambda _, row: ("PATCH", f"webhooks/{row.pk}", {"title": "New."}),
+    Act.WEBHOOK_ROTATE_SECRET: lambda _, row: ("POST", f"webhooks/{row.pk}/rotate-secret", {"secret": "t" * 40}),
+    Act.WEBHOOK_REPLAY: lambda _, row: ("POST", f"webhooks/{row.pk}/replay", {}),
+}
+
+
+def _pressing(button: str, **typed: str) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
+    return lambda _, row: (reverse("admin:webhooks_webhook_decide", args=[row.pk, button]), typed)
+
+
+HOOKING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
+    Act.WEBHOOK_CREATE: lambda _, __: (
+        reverse("admin:webhooks_webhook_add"),
+        {"key": "mine", "title": "Mine", "url": ADDRESS},
+    ),
+    Act.WEBHOOK_AMEND: lambda _, row: (
+        reverse("admin:webhooks_webhook_change", args=[row.pk]),
+        {"title": "New.", "url": row.url, "is_active": "on", **dict.fromkeys(ALL, "on")},
+    ),
+    Act.WEBHOOK_ROTATE_SECRET: _pressing("secret", secret="t" * 40),
+    Act.WEBHOOK_REPLAY: _pressing("replay"),
+}
