@@ -15,11 +15,11 @@ LINT := "ruff format --check ." "ruff check ." lint-imports mypy \
 	$(if $(TEMPLATES),"djlint --check --lint --quiet $(TEMPLATES)" "djade --target-version 5.2 --check $(TEMPLATES)")
 
 # The long proofs, and the same with short seeds.
-PROOFS := benchmarks.assembly benchmarks.audit benchmarks.sanitizer benchmarks.prompt_cache benchmarks.turn benchmarks.waiting benchmarks.chaos tests.proof_containment tests.proof_pools tests.proof_governance tests.proof_hermes tests.proof_durability tests.proof_whole tests.proof_mutants
+PROOFS := benchmarks.assembly benchmarks.audit benchmarks.sanitizer benchmarks.prompt_cache benchmarks.turn benchmarks.waiting benchmarks.chaos tests.proof_containment tests.proof_pools tests.proof_governance tests.proof_hermes tests.proof_durability tests.proof_whole tests.proof_coverage tests.proof_mutants
 
 # Not part of the short form: figures alone, which a busy machine does not tell; what the tests do with short seeds already; and
 # chaos, whose shortest run takes minutes beside everything else.
-WHOLE_ONLY := benchmarks.turn benchmarks.waiting benchmarks.chaos tests.proof_durability tests.proof_whole
+WHOLE_ONLY := benchmarks.turn benchmarks.waiting benchmarks.chaos tests.proof_durability tests.proof_whole tests.proof_coverage
 
 .PHONY: help demo test lint browser-test live-test proof proof-quick manage clean
 
@@ -30,7 +30,7 @@ demo: $(RUNTIME) ## set up, start everything, play the story, stay until Ctrl-C 
 	@exec $(PY) -m apps.launcher demo --port $(PORT) $(if $(filter-out 0,$(ONCE)),--once)
 
 test: $(DEV) ## set up and run the tests (ARGS="-k name" passes words to pytest)
-	$(PY) -m pytest -n auto --cov --cov-report=json $(ARGS)
+	$(PY) -m pytest -n auto --cov --cov-config=tests/house/kernel.coveragerc --cov-report=json $(ARGS)
 	$(if $(ARGS),,$(PY) -m tests.house.coverage_floors)
 
 lint: $(DEV) ## format, imports, types, templates
@@ -58,7 +58,7 @@ manage: $(RUNTIME) ## run a command beside the databases: make manage ARGS="shel
 clean: ## remove the virtual environment, caches, and the data of the demo
 	@if [ -L .preceptor/elsewhere ]; then case "$$(readlink .preceptor/elsewhere)" in \
 		*/preceptor-*) rm -rf "$$(readlink .preceptor/elsewhere)" ;; esac; fi
-	rm -rf $(VENV) .preceptor .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage coverage.json
+	rm -rf $(VENV) .preceptor .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage coverage*.json
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps: newer than their lock file, so a second run installs nothing. Neither needs the other.

@@ -30,7 +30,7 @@ from apps.governance.audit import Verified, verify  # noqa: E402
 from apps.governance.books import linked_entries  # noqa: E402
 from apps.launcher.postgres import Postgres  # noqa: E402
 from apps.personas.actions import amend_persona  # noqa: E402
-from tests.conftest import close_connections, point_to, run_as_superuser  # noqa: E402
+from tests.databases import close_connections, point_to, run_as_superuser  # noqa: E402
 from tests.factories import World, make_persona, make_world  # noqa: E402
 from tests.folders import own_folder  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402

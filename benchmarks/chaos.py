@@ -26,7 +26,7 @@ from benchmarks.chaos_books import Books, Turns  # noqa: E402
 from benchmarks.chaos_customers import Customers, Thread, make_threads  # noqa: E402
 from benchmarks.chaos_disasters import FAULT_SECONDS, FAULTS, MODEL_SECONDS, Disasters, Pace  # noqa: E402
 from benchmarks.chaos_ground import WRONG_CLOCKS, Ground, ground  # noqa: E402
-from tests.conftest import close_connections  # noqa: E402
+from tests.databases import close_connections  # noqa: E402
 
 TICK_SECONDS = 0.1
 # What may end a turn without an answer here: workers that died over it again and again.

@@ -24,7 +24,7 @@ from apps.launcher.processes import HOST, python
 from apps.launcher.valkey import Valkey
 from benchmarks.turn_ground import standin_process
 from config.celery import app
-from tests.conftest import close_connections, point_to, run_as_superuser
+from tests.databases import close_connections, point_to, run_as_superuser
 from tests.folders import own_folder
 from tests.settings import PREFIX
 

@@ -26,7 +26,7 @@ from apps.runtime.driving import answer  # noqa: E402
 from apps.skills.models import Skill  # noqa: E402
 from benchmarks.turn_figures import SKILL_WORDS  # noqa: E402
 from benchmarks.turn_ground import Ground, statements_in  # noqa: E402
-from tests.conftest import close_connections, point_to, run_as_superuser  # noqa: E402
+from tests.databases import close_connections, point_to, run_as_superuser  # noqa: E402
 from tests.factories import (  # noqa: E402
     World,
     let_everything_in,

@@ -31,7 +31,7 @@ from apps.launcher.processes import python  # noqa: E402
 from benchmarks.chaos_books import waits_of  # noqa: E402
 from benchmarks.chaos_customers import Thread, send  # noqa: E402
 from benchmarks.chaos_ground import Ground, ground  # noqa: E402
-from tests.conftest import close_connections  # noqa: E402
+from tests.databases import close_connections  # noqa: E402
 from tests.factories import make_persona, make_world  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 

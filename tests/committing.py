@@ -9,7 +9,7 @@ from psycopg import sql
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
-from tests.conftest import clone_database, close_connections, point_to, run_as_superuser
+from tests.databases import clone_database, close_connections, point_to, run_as_superuser
 
 _numbers = count(1)
 

@@ -22,10 +22,11 @@ django.setup()
 
 from apps.llm.anthropic.client import AnthropicBackend  # noqa: E402  # after Django's set-up
 from apps.llm.standin.running import running_standin  # noqa: E402
-from tests.conftest import clone_database, make_template, throwaway_server  # noqa: E402
+from tests.databases import clone_database  # noqa: E402
 from tests.durability.dying import crossings_of, dies_at, points_of  # noqa: E402
 from tests.durability.sleeping import sleeps_at  # noqa: E402
 from tests.durability.stage import Stage, staged, thinned  # noqa: E402
+from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 from tests.standing_in import StandIn  # noqa: E402
 
@@ -41,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.proof_durability")
     parser.add_argument("--quick", action="store_true", help=f"about {QUICK} points of each kind instead of all")
     most = QUICK if parser.parse_args(arguments).quick else sys.maxsize
-    with throwaway_server() as server, running_standin() as url, tempfile.TemporaryDirectory(prefix="pcp-") as folder:
-        clone_database(server, make_template(server), PREFIX)
+    with ready_server() as server, running_standin() as url, tempfile.TemporaryDirectory(prefix="pcp-") as folder:
+        clone_database(server, TEMPLATE, PREFIX)
         standin = StandIn(url, AnthropicBackend("test", base_url=url))
         with staged(server, PREFIX, standin, Path(folder)) as stage:
             print(f"{'a worker is':28} {'turn':20} {'crossings':>9} {'points':>7} {'seconds':>8} {'broken':>7}")

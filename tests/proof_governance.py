@@ -26,10 +26,11 @@ from hypothesis.stateful import run_state_machine_as_test  # noqa: E402
 from apps.launcher.postgres import Postgres  # noqa: E402
 from apps.llm.anthropic.client import AnthropicBackend  # noqa: E402
 from apps.llm.standin.running import running_standin  # noqa: E402
-from tests.conftest import clone_database, make_template, throwaway_server  # noqa: E402
+from tests.databases import clone_database  # noqa: E402
 from tests.machine.deeds import DEEDS  # noqa: E402
 from tests.machine.machine import Governance, Told  # noqa: E402
 from tests.machine.mutants import MUTANTS, taken_away  # noqa: E402
+from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 
 WHOLE, QUICK = (60, 50), (6, 30)
@@ -46,8 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # The workers say much that is no part of the proof.
     logging.disable(logging.WARNING)
     runs, steps = QUICK if options.quick else WHOLE
-    with throwaway_server() as server, running_standin() as url:
-        clone_database(server, make_template(server), PREFIX)
+    with ready_server() as server, running_standin() as url:
+        clone_database(server, TEMPLATE, PREFIX)
         backend = AnthropicBackend("test", base_url=url)
         begun = monotonic()
         told, violation = play(server, backend, options.runs or runs, steps, options.seed, options.mutant or "")

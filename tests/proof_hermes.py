@@ -17,9 +17,10 @@ import django
 django.setup()
 
 from apps.governance.models import Proposal  # noqa: E402  # after Django's set-up
-from tests.conftest import clone_database, make_template, throwaway_server  # noqa: E402
+from tests.databases import clone_database  # noqa: E402
 from tests.machine.alive import dead_ends, lost, needing_rebase  # noqa: E402
 from tests.machine.inbox import Inbox, open_inbox, play  # noqa: E402
+from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 
 WHOLE, QUICK = 1000, 100
@@ -32,8 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="another seed asks for other things")
     options = parser.parse_args(arguments)
     proposals = QUICK if options.quick else WHOLE
-    with throwaway_server() as server:
-        clone_database(server, make_template(server), PREFIX)
+    with ready_server() as server:
+        clone_database(server, TEMPLATE, PREFIX)
         begun = monotonic()
         inbox = open_inbox(proposals)
         play(inbox, proposals, options.seed)

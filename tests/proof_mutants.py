@@ -17,10 +17,11 @@ import django
 
 django.setup()
 
-from tests.conftest import clone_database, close_connections, make_template, throwaway_server  # noqa: E402  # after Django's set-up
+from tests.databases import clone_database, close_connections  # noqa: E402  # after Django's set-up
 from tests.durability.mutants import DURABLE  # noqa: E402
 from tests.governance.mutants import CODE, LISTED, Mutant, database_mutants  # noqa: E402
 from tests.governance.mutating import Outcome, Standing, failing_anyway, run_all  # noqa: E402
+from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402  # after Django's set-up
 from tests.settings import PREFIX  # noqa: E402
 
 # One of the database that is fast, and one of the code.
@@ -36,8 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     begun = monotonic()
-    with throwaway_server() as server:
-        standing = Standing(server, make_template(server))
+    with ready_server() as server:
+        standing = Standing(server, TEMPLATE)
         clone_database(server, standing.template, PREFIX)
         mutants: list[Mutant] = [*CODE, *DURABLE, *database_mutants()]
         close_connections()

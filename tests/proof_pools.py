@@ -17,9 +17,10 @@ import django
 django.setup()
 
 from apps.launcher.children import CannotStart  # noqa: E402  # after Django's set-up
-from tests.conftest import clone_database, close_connections, make_template, throwaway_server  # noqa: E402
+from tests.databases import clone_database, close_connections  # noqa: E402
 from tests.governance.interleaving import CLIENTS, KINDS, inhabit, interleave  # noqa: E402
 from tests.governance.pooling import WAYS  # noqa: E402
+from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 
 WHOLE, QUICK = 34_000, 1_200
@@ -30,8 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--requests", type=int, default=WHOLE, help=f"requests each way (default {WHOLE})")
     parser.add_argument("--quick", action="store_true", help=f"a short seed: {QUICK} each way")
     options = parser.parse_args(arguments)
-    with throwaway_server() as server:
-        clone_database(server, make_template(server), PREFIX)
+    with ready_server() as server:
+        clone_database(server, TEMPLATE, PREFIX)
         inhabitants = inhabit()
         close_connections()
         print(f"{CLIENTS} clients, {len(inhabitants)} tenants, kinds of requests: {', '.join(KINDS)}")

@@ -1,9 +1,12 @@
 """What `make test` tries in a shorter form, and `python -m tests.proof_whole` whole."""
 
 import os
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import Final, TypeVar
 
 Form = TypeVar("Form")
+# Of how many cells of a column the short form tries one.
+SPARED: Final = 3
 
 IS_WHOLE = os.environ.get("WHOLE_TESTS") == "1"
 
@@ -11,3 +14,18 @@ IS_WHOLE = os.environ.get("WHOLE_TESTS") == "1"
 def whole_or(short: Form, *, whole: Form) -> Form:
     """The form of this run. A test that asks is marked `whole`, or nobody runs its whole form."""
     return whole if IS_WHOLE else short
+
+
+def one_of_each(cells: Sequence[Form], kind: Callable[[Form], Hashable]) -> list[Form]:
+    """All cells, or one of each kind: of the first kind the first, of the second the second, and so through all columns."""
+    kinds: dict[Hashable, list[Form]] = {}
+    for cell in cells:
+        kinds.setdefault(kind(cell), []).append(cell)
+    short = [alike[place % len(alike)] for place, alike in enumerate(kinds.values())]
+    return whole_or(short, whole=list(cells))
+
+
+def share_of(row: int, columns: Sequence[Form], rows: int = SPARED) -> Sequence[Form]:
+    """What is tried in one row of a table: all columns, or a share of them, such that each is tried in some row."""
+    step = min(rows, SPARED)
+    return whole_or(columns[row % step :: step], whole=columns)

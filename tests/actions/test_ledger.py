@@ -10,9 +10,9 @@ from apps.prompt.values import Slot
 from apps.runtime.models import ModelCall, Turn
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import prompt, say, tool
-from tests.conftest import untraced
 from tests.factories import World, make_memory, make_persona, make_profile, make_skill, make_world
 from tests.standing_in import StandIn
+from tests.tracing import untraced
 
 pytestmark = pytest.mark.django_db
 

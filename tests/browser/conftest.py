@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
-from tests.conftest import clone_database, close_connections, point_to
+from tests.databases import clone_database, close_connections, point_to
 from tests.factories import World, make_world
 from tests.settings import PREFIX
 from tests.surfaces.console.furnishing import furnished

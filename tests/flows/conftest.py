@@ -26,7 +26,7 @@ from apps.launcher.postgres import Postgres
 from apps.launcher.processes import HOST, answers, free_port, log_says, python
 from apps.launcher.valkey import Valkey
 from apps.llm.standin.running import running_standin
-from tests.conftest import clone_database, close_connections, point_to
+from tests.databases import clone_database, close_connections, point_to
 from tests.folders import own_folder
 from tests.settings import PREFIX
 

@@ -19,7 +19,7 @@ from apps.learning.models import Extraction
 from apps.prompt.budgets import IDENTITY_CHARACTERS
 from apps.runtime.house_tools import HOUSE_TOOLS
 from apps.skills.models import Skill
-from tests.conftest import clone_database, close_connections, point_to, run_as_superuser
+from tests.databases import clone_database, close_connections, point_to, run_as_superuser
 from tests.flows.campaign import ANN, BOB, OUTSIDE, SILENT, Campaign, Side, rows_of, waged
 from tests.flows.obedient import obeying
 from tests.flows.outside import outside_addresses

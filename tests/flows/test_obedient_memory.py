@@ -15,7 +15,7 @@ from apps.memory.models import AgentMemory
 from apps.prompt.holding import MemoryReview
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent
-from tests.conftest import clone_database, close_connections, point_to, run_as_superuser
+from tests.databases import clone_database, close_connections, point_to, run_as_superuser
 from tests.flows.campaign import ANN, BOB, OUTSIDE, Campaign, furnished, rows_of
 from tests.flows.obedient import Obedient, obeying
 from tests.flows.requests_read import read

@@ -21,7 +21,7 @@ from psycopg import sql
 from apps.console.site import site
 from apps.launcher.postgres import Postgres
 from config.celery import app
-from tests.conftest import clone_database, close_connections
+from tests.databases import clone_database, close_connections
 from tests.folders import own_folder
 from tests.governance.mutants import CodeMutant, Mutant
 from tests.settings import PREFIX

@@ -17,9 +17,10 @@ from apps.governance.subjects import columns_of, subject_of
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.governance.fields import CHANGING, another, columns, is_state, records, refused, stored
 from tests.governance.scenes import Scene, set_scene
+from tests.wholeness import share_of
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
-pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
+pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.whole]
 
 # A scene in which a row of the noun stands, for nouns that no act changes.
 STANDING = {"member": Act.MEMBER_ADD, "checkpoint": Act.CHECKPOINT_MAKE}
@@ -58,8 +59,8 @@ def test_an_act_writes_its_fields_for_its_roles_and_no_others(act: Act) -> None:
     stood, wrong = recorded_values(stored(scene, scene.subject)), []
     # The door writes what the record keeps, and nothing else.
     fields = [field for field in columns(CHANGING[act]) if field.name not in CHANGING[act].unrecorded]
-    for role in Role:
-        for field in fields:
+    for row, role in enumerate(Role):
+        for field in share_of(row, fields):
             if (expected := verdict(act, role, field)) is None:
                 continue
             before = refused(scene)
@@ -90,9 +91,9 @@ def test_a_field_whose_grant_is_taken_is_refused_to_whoever_may_the_act(act: Act
     open_to = [role for role in Role if role in POLICY[act].direct]
     written = POLICY[act].writes(adding=False) - BY_FILE
     fields = [field for field in columns(CHANGING[act]) if field.name in written]
-    for role in open_to:
+    for row, role in enumerate(open_to):
         actor = scene.actor_of(role)
-        for field in fields:
+        for field in share_of(row, fields, len(open_to)):
             narrowed = replace(actor, grants=actor.grants - {codename(act, field.name)})
             code, made = change_at_the_door(scene, narrowed, act, field.name)
             assert (code, made) == ("not_permitted", []), (role, field.name)
@@ -118,10 +119,10 @@ def test_the_orm_writes_no_field_beside_the_door(noun: str) -> None:
     # R017, R018
     scene, row = a_row_of(noun)
     stood, model = recorded_values(stored(scene, row)), type(row)
-    for role in Role:
+    for place, role in enumerate(Role):
         with acting(scene.actor_of(role)):
             rows = model._default_manager.filter(pk=row.pk)
-            for field in columns(model):
+            for field in share_of(place, columns(model)):
                 value = another(field, getattr(row, field.attname))
                 with pytest.raises(UngovernedWrite):
                     rows.update(**{field.attname: value})

@@ -21,7 +21,7 @@ from tests.governance.fields import CHANGING, another, columns, governed_fields,
 from tests.governance.scenes import Scene, set_scene
 from tests.surfaces.console.browsing import page_of
 from tests.thinking import make_endpoint
-from tests.wholeness import whole_or
+from tests.wholeness import share_of, whole_or
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
@@ -65,9 +65,9 @@ def test_rest_writes_a_field_for_the_roles_of_the_policy(method: str, act: Act) 
     scene = set_scene(act)
     prefix, view = REST[act.noun]
     named = by_name(scene)
-    for role in (Role.OPERATOR, Role.ADMIN, Role.AGENT):
+    for place, role in enumerate((Role.OPERATOR, Role.ADMIN, Role.AGENT)):
         client = client_of(scene, role)
-        for field in columns(CHANGING[act]):
+        for field in share_of(place, columns(CHANGING[act])):
             if is_state(field):
                 continue
             row = stored(scene, scene.subject)
@@ -127,15 +127,16 @@ FORMS = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("act", FORMS, ids=lambda act: act.value)
 def test_a_form_of_the_console_writes_a_field_for_the_roles_of_the_policy(act: Act) -> None:
     # R015, R017, R018
     scene = set_scene(act)
     shown = set(FORMS[act].fields or ())
     others = {"endpoint": make_endpoint(scene.world).pk, "skill": make_skill(scene.world, "approved").pk}
-    for role in (Role.OPERATOR, Role.ADMIN):
+    for place, role in enumerate((Role.OPERATOR, Role.ADMIN)):
         client = client_of(scene, role)
-        for field in columns(CHANGING[act]):
+        for field in share_of(place, columns(CHANGING[act]), rows=2):
             row = stored(scene, scene.subject)
             stood, before = recorded_values(row), len(records(scene))
             typed = {name: getattr(row, row._meta.get_field(name).attname) for name in shown} | {

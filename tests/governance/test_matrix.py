@@ -14,9 +14,10 @@ from tests.governance.over_rest import Rest
 from tests.governance.over_tasks import Tasks
 from tests.governance.scenes import Scene, set_scene
 from tests.governance.surfaces import Actions, Surface
+from tests.wholeness import one_of_each
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
-pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
+pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.whole]
 
 SURFACES: tuple[Surface, ...] = (Actions(), Rest(), Console(), Commands(), Tasks())
 # Recorded by a journal row of their own instead, or nothing is written.
@@ -33,12 +34,19 @@ JOURNALS = {
 BEFORE_ITS_BOOKS = {Act.TENANT_CREATE}
 REFUSALS = {"not_permitted", "nothing_permitted"}
 
-CELLS = [
-    pytest.param(surface, act, role, id=f"{surface.name}-{act.value}-{role.value}")
+OFFERED = [
+    (surface, act, role)
     for surface in SURFACES
     for act in Act
     for role in surface.roles
     if act not in surface.not_offered and (act, role) not in surface.not_for
+]
+# Who may and who may not, of every act on every surface; at the door itself every role is tried by test_door.
+CELLS = [
+    pytest.param(surface, act, role, id=f"{surface.name}-{act.value}-{role.value}")
+    for surface, act, role in one_of_each(
+        OFFERED, lambda cell: (cell[0].name, cell[1], cell[2] in POLICY[cell[1]].allowed)
+    )
 ]
 
 

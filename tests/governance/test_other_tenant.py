@@ -85,6 +85,7 @@ def foreign_cells() -> list[Any]:  # Any: pytest's own parameter sets
     return [cell for cell in inner if cell.values[1] not in {*OWN_BY_NAME, *MAKING}]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("surface", "act", "role"), foreign_cells())
 def test_no_act_reaches_a_row_of_another_tenant(surface: Surface, act: Act, role: Role) -> None:
     # R006

@@ -1,0 +1,40 @@
+"""The databases of tests: cloned from one that stands as an installation's does, and gone afterwards."""
+
+import psycopg
+from django.db import connections
+from psycopg import sql
+
+from apps.launcher.postgres import Postgres
+from apps.tenants.roles import forbid_leavings
+
+
+def clone_database(server: Postgres, template: str, name: str) -> None:
+    """Make a database like the template and let Django's connections go there."""
+    close_connections()
+    run_as_superuser(server, sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+    run_as_superuser(
+        server, sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+    )
+    # A database's own rights are not cloned with it.
+    with psycopg.connect(server.url_for("postgres", database=name), autocommit=True) as connection:
+        forbid_leavings(connection)
+    point_to(server, name)
+
+
+def point_to(server: Postgres, name: str) -> None:
+    """Let both of Django's connections use this server and database."""
+    host = server.url_for("postgres", database=name).partition("?host=")[2]
+    for alias in ("default", "owner"):
+        connections[alias].settings_dict.update(NAME=name, HOST=host.replace("%2F", "/"))
+
+
+def close_connections() -> None:
+    """A database with clients can be neither cloned nor dropped."""
+    for alias in ("default", "owner"):
+        connections[alias].close()
+
+
+def run_as_superuser(server: Postgres, statement: sql.Composed) -> None:
+    """One statement outside any transaction."""
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(statement)
