@@ -12,7 +12,7 @@ from apps.governance.agreements import Surface, join
 from apps.governance.policy import POLICY, Act
 
 # A row is spoken of by its agent's key, not by an id.
-SENT_AS = {"agent": "agent_key"}
+SENT_AS = {"agent": "agent_key", "callee": "callee_key"}
 _METHODS = {
     "create": "POST /{}",
     "retrieve": "GET /{}/{{id}}",

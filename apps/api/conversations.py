@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, IntegerField, SerializerMethodField
 
 from apps.api.bodies import Body, Number, Sent, Text
-from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter
+from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, IdFilter
 from apps.api.messages import MessageRow
 from apps.api.moves import refuse_unreachable
 from apps.api.rows import STAMPS, Shown, agent_key
@@ -30,6 +30,12 @@ class ConversationRow(Shown[Conversation]):
     agent_key = agent_key()
     follows_id = IntegerField(read_only=True, allow_null=True, help_text="The ended conversation this one follows.")
 
+    parent_id = IntegerField(
+        read_only=True,
+        allow_null=True,
+        help_text="The conversation in which another agent asked; null for a customer's.",
+    )
+
     class Meta:
         model = Conversation
         fields = (
@@ -44,6 +50,9 @@ class ConversationRow(Shown[Conversation]):
             "off_the_record",
             "proven_at",
             "follows_id",
+            "parent_id",
+            "hops",
+            "budget_micro_usd",
             "resolved_at",
             "held_by",
             "held_at",
@@ -121,6 +130,7 @@ class ConversationFilters(AgentFilters):
     channel = CharFilter()
     conversation_key = CharFilter()
     end_user_key = CharFilter()
+    parent_id = IdFilter(field_name="parent_id", help_text="What other agents were asked in this conversation.")
 
 
 class ConversationView(Versioned[Conversation]):

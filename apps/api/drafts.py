@@ -13,10 +13,9 @@ from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters, ChoiceFilter, IdFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
-from apps.desk.actions import discard_draft
 from apps.desk.models import Draft
 from apps.governance.policy import Act
-from apps.runtime.sending import send_out
+from apps.runtime.sending import send_out, turn_down
 
 READ = "The draft's version that was read."
 
@@ -138,5 +137,5 @@ class DraftView(Rows[Draft]):
         draft = self.get_object()
         sent = Discarding.read(request, self.actor)
         said = sent.only("reason_code", "reason")
-        discard_draft(draft, actor=self.actor, read_at=sent.read_at, **said)
+        turn_down(draft, actor=self.actor, read_at=sent.read_at, **said)
         return self.answer(draft.pk, sent.ignored)

@@ -16,6 +16,7 @@ from apps.api.endpoints import EndpointTestView, EndpointView
 from apps.api.escalations import EscalationView
 from apps.api.extractions import ExtractionView
 from apps.api.identity_cards import IdentityCardView
+from apps.api.invokables import InvokableView
 from apps.api.members import MemberView
 from apps.api.memories import MemoryView
 from apps.api.messages import EventView, MessageView
@@ -56,6 +57,7 @@ router.register("drafts", DraftView, "draft")
 router.register("escalations", EscalationView, "escalation")
 router.register("schedules", ScheduleView, "schedule")
 router.register("send-rules", SendRuleView, "send-rule")
+router.register("invokables", InvokableView, "invokable")
 router.register("endpoints", EndpointView, "endpoint")
 router.register("tool-servers", ToolServerView, "tool-server")
 router.register("server-tools", ServerToolView, "server-tool")

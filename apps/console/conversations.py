@@ -44,6 +44,7 @@ def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, An
         "lines": transcript(conversation),
         "waiting": conversation.events.filter(turn_id__isnull=True),
         "draft": conversation.drafts.filter(status=Draft.Status.OPEN).first(),
+        "asked_agents": conversation.children.select_related("agent"),
         "questions": conversation.escalations.filter(status=Escalation.Status.OPEN).select_related("agent"),
         "sessions": conversation.sessions.all(),
         "turns": turns,

@@ -16,12 +16,11 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.lists import TabbedList
 from apps.console.panels import Panels
 from apps.console.templatetags.console import badge, grounded
-from apps.desk.actions import discard_draft
 from apps.desk.models import Draft
 from apps.desk.rules import DRAFT_CHARACTERS, WHY_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
-from apps.runtime.sending import send_out
+from apps.runtime.sending import send_out, turn_down
 
 
 class DraftList(TabbedList):
@@ -80,7 +79,7 @@ def _send(draft: Draft, actor: Actor, said: Values) -> Draft:
 
 
 def _discard(draft: Draft, actor: Actor, said: Values) -> Draft:
-    return discard_draft(
+    return turn_down(
         draft, actor=actor, reason_code=said["reason_code"], reason=said["reason"], read_at=said["read_at"]
     )
 

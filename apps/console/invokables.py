@@ -10,12 +10,12 @@ from apps.tenants.models import InvokableAgent
 
 
 def _allow(values: Values, actor: Actor) -> InvokableAgent:
-    hint = values["role_hint"]
-    return allow_invokable(values["agent"].pk, values["callee"].pk, actor=actor, role_hint=hint)
+    said = {name: values[name] for name in ("role_hint", "budget_micro_usd")}
+    return allow_invokable(values["agent"].pk, values["callee"].pk, actor=actor, **said)
 
 
 def _amend(invokable: InvokableAgent, values: Values, actor: Actor, read_at: int | None) -> InvokableAgent:
-    return amend_invokable(invokable, actor=actor, role_hint=values["role_hint"], read_at=read_at)
+    return amend_invokable(invokable, actor=actor, read_at=read_at, **values)
 
 
 def _withdraw(invokable: InvokableAgent, actor: Actor, said: Values) -> None:
@@ -35,8 +35,8 @@ class InvokableAdmin(GovernedAdmin):
     search_fields = ("agent__key", "callee__key", "role_hint")
     search_help_text = "Search agents or hint"
     empty = "No agent may ask another one yet. Add a pair, and say what the other one is good for."
-    add_fields = ("agent", "callee", "role_hint")
-    fields = ("role_hint",)
+    add_fields = ("agent", "callee", "role_hint", "budget_micro_usd")
+    fields = ("role_hint", "budget_micro_usd")
     change_form_template = "console/invokable.html"
     saved = "Saved. The next session names the other agent so; sessions already open keep what they started with."
     creates = Creation(Act.INVOKABLE_ALLOW, _allow, add_fields)

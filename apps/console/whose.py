@@ -75,7 +75,8 @@ def _named(row: Governed) -> set[int]:
 
 def _said_in(conversations: Iterable[Conversation]) -> Heard:
     messages = Message.objects.filter(conversation__in=list(conversations)).order_by("-id")
-    customers = messages.filter(sender=Message.Sender.CUSTOMER).values_list("text", flat=True)[:MESSAGES_COMPARED]
+    told = messages.filter(sender__in=(Message.Sender.CUSTOMER, Message.Sender.PEER))
+    customers = told.values_list("text", flat=True)[:MESSAGES_COMPARED]
     calls = messages.exclude(tool_calls=[]).values_list("tool_calls", flat=True)[:MESSAGES_COMPARED]
     results = [str(call["result"]) for made in calls for call in made if call["name"] not in HOUSE]
     return Heard(tuple(customers), tuple(results))

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django_fsm import FSMField, transition
 
-from apps.conversations.rules import CHANNEL, CHANNEL_RULE, EVENT_CHARACTERS, LINE_CHARACTERS
+from apps.conversations.rules import CHANNEL, CHANNEL_RULE, DEEPEST, EVENT_CHARACTERS, LINE_CHARACTERS
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
@@ -55,6 +55,22 @@ class Conversation(Governed):
         default=False, editable=False, help_text="Settled when the conversation opens. On: nothing is learned from it."
     )
     follows = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="followed_by")
+    parent = models.ForeignKey(
+        "self",
+        null=True,
+        editable=False,
+        db_index=False,
+        on_delete=models.PROTECT,
+        related_name="children",
+        help_text="In which conversation another agent asked this one; empty where a customer writes.",
+    )
+    hops = models.PositiveSmallIntegerField(
+        default=0, db_default=0, editable=False, help_text="How many conversations stand above it."
+    )
+    asked_in_id = models.BigIntegerField(null=True, editable=False, help_text="The turn of the agent that asked.")
+    budget_micro_usd = models.PositiveBigIntegerField(
+        null=True, editable=False, help_text="What answering may cost in all. Empty: no limit of its own."
+    )
     resolved_at = models.DateTimeField(null=True, blank=True)
     proven_at = models.DateTimeField(
         null=True, editable=False, help_text="When somebody proved to be the customer it names."
@@ -96,6 +112,11 @@ class Conversation(Governed):
                 name="held_conversation_names_who_holds_it",
             ),
             models.CheckConstraint(
+                condition=models.Q(parent__isnull=True, hops=0, asked_in_id__isnull=True, budget_micro_usd__isnull=True)
+                | models.Q(parent__isnull=False, hops__gt=0, hops__lte=DEEPEST, asked_in_id__isnull=False),
+                name="question_between_agents_names_who_asked",
+            ),
+            models.CheckConstraint(
                 condition=models.Q(proven_at__isnull=True, proven_key_id__isnull=True)
                 | (models.Q(proven_at__isnull=False, proven_key_id__isnull=False) & ~models.Q(end_user_key="")),
                 name="proven_conversation_names_its_customer_and_the_key",
@@ -107,10 +128,18 @@ class Conversation(Governed):
                 condition=~models.Q(end_user_key=""),
                 name="conversation_of_customer",
             ),
+            models.Index(
+                fields=["tenant", "parent"], condition=models.Q(parent__isnull=False), name="conversation_below"
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.channel}:{self.conversation_key}"
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether another agent asked here, and reads the answer."""
+        return self.parent_id is not None
 
     @property
     def is_held(self) -> bool:
@@ -146,6 +175,10 @@ class InboundEvent(models.Model):
         MESSAGE = "message"
         OPERATOR = "operator"
         SCHEDULE = "schedule"
+        # Between agents: what one is asked, what it answers, and what becomes of the question meanwhile.
+        TASK = "task"
+        ANSWER = "answer"
+        NOTE = "note"
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     conversation = models.ForeignKey(Conversation, db_index=False, on_delete=models.PROTECT, related_name="events")
@@ -156,7 +189,10 @@ class InboundEvent(models.Model):
         max_length=LINE_CHARACTERS, blank=True, help_text="Which line of the channel it came in on."
     )
     sent_by = models.CharField(
-        max_length=200, blank=True, editable=False, help_text="Which person sent it; blank for a customer's message."
+        max_length=200,
+        blank=True,
+        editable=False,
+        help_text="Which person or agent sent it; blank for a customer's message.",
     )
     text = models.TextField()
     text_sha256 = models.CharField(max_length=64)
@@ -173,8 +209,8 @@ class InboundEvent(models.Model):
                 fields=["tenant", "conversation", "idempotency_key"], name="event_arrives_once_per_key"
             ),
             models.CheckConstraint(
-                condition=models.Q(kind__in=["operator", "schedule"]) | models.Q(sent_by=""),
-                name="only_an_instruction_names_who_sent_it",
+                condition=~models.Q(kind="message") | models.Q(sent_by=""),
+                name="message_of_a_customer_names_no_sender_of_ours",
             ),
         ]
         indexes: ClassVar = [
@@ -199,6 +235,7 @@ class Message(models.Model):
         CUSTOMER = "customer"
         OPERATOR = "operator"
         AGENT = "agent"
+        PEER = "peer", "Another agent"
         TOOL = "tool"
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")

@@ -8,6 +8,10 @@ CHANNEL = r"^[a-z][a-z0-9_-]*\Z"
 CHANNEL_RULE = "A channel is lower-case letters, digits, hyphens and underscores, such as http or slack."
 # The channel of what an agent does by itself and posts nowhere.
 NOWHERE = "schedule"
+# The channel between two agents; no customer reads it.
+BETWEEN_AGENTS = "agent"
+# How often a question may be passed on: the agent that a customer writes to is the first of three at most.
+DEEPEST = 2
 EVENT_CHARACTERS = 20_000
 KEY_CHARACTERS = 200
 LINE_CHARACTERS = 80

@@ -47,6 +47,7 @@ class Act(StrEnum):
     CONVERSATION_ABANDON = "conversation.abandon"
     CONVERSATION_TAKE_OVER = "conversation.take_over"
     CONVERSATION_HAND_BACK = "conversation.hand_back"
+    CONVERSATION_DELEGATE = "conversation.delegate"
     CONVERSATION_PROVE = "conversation.prove"
     MESSAGE_RECEIVE = "message.receive"
     MESSAGE_SEND = "message.send"

@@ -134,6 +134,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.CONVERSATION_TAKE_OVER: Rule(PEOPLE, stamps=_HELD),
         Act.CONVERSATION_HAND_BACK: Rule(PEOPLE, stamps=_HELD),
         Act.CONVERSATION_PROVE: Rule(_SYSTEM, stamps=("proven_at", "proven_key_id")),
+        Act.CONVERSATION_DELEGATE: Rule(_AGENT, risk=Risk.HIGH, does=Does.NOTHING),
         Act.MESSAGE_RECEIVE: Rule(_ALL, does=Does.NOTHING),
         Act.MESSAGE_SEND: Rule(PEOPLE, risk=Risk.HIGH, does=Does.NOTHING),
         Act.DRAFT_MAKE: Rule(_SYSTEM, does=Does.MAKES),
@@ -218,8 +219,10 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         ),
         Act.AGENT_TOOL_AMEND: Rule(PEOPLE, ("needs_approval",), risk=Risk.HIGH, stamps=_DESCRIBED),
         Act.AGENT_TOOL_WITHDRAW: Rule(PEOPLE, does=Does.REMOVES),
-        Act.INVOKABLE_ALLOW: Rule(PEOPLE, ("agent", "callee", "role_hint"), risk=Risk.HIGH, does=Does.MAKES),
-        Act.INVOKABLE_AMEND: Rule(PEOPLE, ("role_hint",), risk=Risk.HIGH),
+        Act.INVOKABLE_ALLOW: Rule(
+            PEOPLE, ("agent", "callee", "role_hint", "budget_micro_usd"), risk=Risk.HIGH, does=Does.MAKES
+        ),
+        Act.INVOKABLE_AMEND: Rule(PEOPLE, ("role_hint", "budget_micro_usd"), risk=Risk.HIGH),
         Act.INVOKABLE_WITHDRAW: Rule(PEOPLE, does=Does.REMOVES),
         Act.TOKEN_ISSUE: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
         Act.TOKEN_REVOKE: Rule(_HOUSE, stamps=("revoked_at",)),

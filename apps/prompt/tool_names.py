@@ -16,11 +16,15 @@ DRAFT_SKILL: Final = "draft_skill"
 ESCALATE: Final = "escalate"
 LIST_SCHEDULES: Final = "list_schedules"
 PROPOSE_SCHEDULE: Final = "propose_schedule"
+DELEGATE: Final = "delegate"
+ENQUEUE_PARENT: Final = "enqueue_parent"
 LIST_RESOURCES: Final = "list_resources"
 USE_RESOURCE: Final = "use_resource"
 CALL_TOOL: Final = "call_tool"
 # What leads to tools that a prompt does not carry.
 ROUTING: Final = frozenset({LIST_RESOURCES, USE_RESOURCE, CALL_TOOL})
+# By which agents speak to each other.
+BETWEEN_AGENTS: Final = frozenset({DELEGATE, ENQUEUE_PARENT})
 
 
 class Effect(StrEnum):
@@ -43,6 +47,8 @@ HOUSE: Mapping[str, Effect] = MappingProxyType(
         ESCALATE: Effect.WRITES,
         LIST_SCHEDULES: Effect.READS,
         PROPOSE_SCHEDULE: Effect.WRITES,
+        DELEGATE: Effect.WRITES,
+        ENQUEUE_PARENT: Effect.WRITES,
     }
 )
 # Parts of the names that operators give to their own tools.

@@ -76,6 +76,9 @@ class EventKind(StrEnum):
     CALL = "Call ended"
     OPERATOR = "Operator instruction"
     SCHEDULE = "Scheduled instruction"
+    TASK = "Question of another agent"
+    ANSWER = "Answer of another agent"
+    NOTE = "Word of another agent"
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,10 @@ def of_invokable(pair: Pair[InvokableAgent]) -> Found:
     if now is None and then is not None:
         row = then.row
         values = {"agent_id": row.agent_id, "callee_id": row.callee_id, "role_hint": row.role_hint}
-        allow = partial(allow_invokable, row.agent_id, row.callee_id, role_hint=row.role_hint)
+        values |= {"budget_micro_usd": row.budget_micro_usd}
+        allow = partial(
+            allow_invokable, row.agent_id, row.callee_id, role_hint=row.role_hint, budget_micro_usd=row.budget_micro_usd
+        )
         yield step(pair, Act.INVOKABLE_ALLOW, values, _making(allow), "Let it ask that agent again")
     elif then is None:
         yield step(
@@ -132,7 +135,7 @@ def of_invokable(pair: Pair[InvokableAgent]) -> Found:
         yield from _reworded(
             pair,
             Act.INVOKABLE_AMEND,
-            lambda values: partial(amend_invokable, pair.standing, role_hint=values["role_hint"]),
+            lambda values: partial(amend_invokable, pair.standing, **values),
         )
 
 

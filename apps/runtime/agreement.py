@@ -18,6 +18,7 @@ ACTS: Final[Mapping[str, Act]] = {
     "propose_persona_patch": Act.PERSONA_PROPOSE,
     "draft_skill": Act.SKILL_DRAFT,
     "escalate": Act.ESCALATION_OPEN,
+    "delegate": Act.CONVERSATION_DELEGATE,
     "propose_schedule": Act.SCHEDULE_DRAFT,
 }
 CALLED: Final[Mapping[str, Mapping[str, str]]] = {"propose_persona_patch": {"text": "proposed_patch"}}

@@ -12,7 +12,7 @@ from apps.personas.models import IdentityCard
 from apps.prompt.framing import OWNERS, date_line
 from apps.prompt.segments import Part, encode_segments
 from apps.prompt.turns import user_turn
-from apps.prompt.values import Event, EventKind, LineCard, SendMode, Source, TurnInput
+from apps.prompt.values import Delegation, Event, EventKind, LineCard, SendMode, Source, TurnInput
 from apps.runtime.claims import Claim
 from apps.runtime.gather import line_card
 from apps.runtime.journal import Asked
@@ -25,7 +25,12 @@ KINDS = {
     InboundEvent.Kind.MESSAGE: EventKind.MESSAGE,
     InboundEvent.Kind.OPERATOR: EventKind.OPERATOR,
     InboundEvent.Kind.SCHEDULE: EventKind.SCHEDULE,
+    InboundEvent.Kind.TASK: EventKind.TASK,
+    InboundEvent.Kind.ANSWER: EventKind.ANSWER,
+    InboundEvent.Kind.NOTE: EventKind.NOTE,
 }
+# What agents say to each other is data for whoever reads it, and counts as the customer's whom it is about.
+BETWEEN_AGENTS = (InboundEvent.Kind.TASK, InboundEvent.Kind.ANSWER, InboundEvent.Kind.NOTE)
 
 
 def asked_of(claimed: Claim, mode: SendMode, *, actor: Actor) -> Asked:
@@ -36,12 +41,21 @@ def asked_of(claimed: Claim, mode: SendMode, *, actor: Actor) -> Asked:
             events=tuple(event_of(event, conversation) for event in claimed.events),
             now_line=date_line(brought.now.astimezone(brought.zone)) if agent.tells_time else None,
             off_the_record=conversation.off_the_record,
-            send_mode=mode if agent.learns else None,
+            delegation=_delegation(claimed),
+            send_mode=mode if agent.learns and not conversation.is_asked else None,
             open_escalations=brought.open_escalations,
             line_cards=_line_cards(claimed, actor),
         )
     )
     return Asked(wire_of(turned.part), encode_segments(turned.part))
+
+
+def _delegation(claimed: Claim) -> Delegation | None:
+    """Who asked, in the words of that agent's title (R054)."""
+    by = claimed.brought.asked_by
+    if by is None:
+        return None
+    return Delegation(by.title, Source(Agent._meta.label_lower, by.agent_id, by.version, "title", taint=Taint.OPERATOR))
 
 
 def wire_of(turned: Part) -> JsonObject:
@@ -72,6 +86,10 @@ def event_of(event: InboundEvent, conversation: Conversation) -> Event:
         sender = event.sent_by or "operator"
         source = replace(source, author=sender, approver=sender, taint=Taint.OPERATOR)
         return Event(kind, event.text, at, line=event.line_key, source=source)
+    if event.kind in BETWEEN_AGENTS:
+        return Event(
+            kind, event.text, at, event.sender_name, event.sent_by, source=replace(source, author=event.sent_by)
+        )
     if conversation.channel == SMS:
         kind = EventKind.SMS
     source = replace(source, author=conversation.end_user_key)

@@ -67,6 +67,16 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedBy:
+    """The agent that asked here, and what answering has cost before this turn."""
+
+    agent_id: int
+    version: int
+    title: str
+    spent: int
+
+
+@dataclass(frozen=True, slots=True)
 class Brought:
     """Everything a turn needs before its first call, as it stood when the turn was claimed."""
 
@@ -79,6 +89,7 @@ class Brought:
     rules: tuple[Sending, ...]
     open_escalations: int
     earlier: Told
+    asked_by: AskedBy | None = None
 
     @classmethod
     def of(cls, told: Told) -> Self:
@@ -93,6 +104,7 @@ class Brought:
             rules=sendings(told["rules"] or ()),
             open_escalations=told["escalations"],
             earlier=told["earlier"],
+            asked_by=AskedBy(**told["asked_by"]) if told["asked_by"] else None,
         )
 
 

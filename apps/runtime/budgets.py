@@ -7,7 +7,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Final, Self
 
-from apps.conversations.rules import ToolCall
+from apps.conversations.rules import DEEPEST, ToolCall
 from apps.prompt.framing import canonical_json
 
 # R124
@@ -18,7 +18,7 @@ REFUSED_AT_SAME_CALL = 3
 STOPPED_AT_SAME_CALL = 5
 SAME_CALL_REFUSAL = "You made this very call before, with this result. Do something else, or answer."
 
-LONGEST_WAY_BETWEEN_AGENTS = 3
+LONGEST_WAY_BETWEEN_AGENTS = DEEPEST + 1
 LOOP_WINDOW = timedelta(minutes=10)
 
 
@@ -148,6 +148,10 @@ class Money:
         if self.day_left is not None:
             self.day_left -= cost or 0
 
+    def set_aside(self, budget: int) -> None:
+        """Give a part of the turn's budget to another agent; what that one does not need is not given back."""
+        self.turn_cost += budget
+
     def is_last(self, estimate: int) -> bool:
         """Whether a call of this price is the last that can be paid. Raises `DaySpent` where not even that one can.
 
@@ -166,6 +170,17 @@ class Loop(StrEnum):
 
     HOPS = "hops"
     TURNS = "turns"
+
+
+def budget_of_question(limit: int | None, turn_budget: int | None, turn_cost: int) -> int | None:
+    """What another agent may spend on an answer: half of what the asking turn has left, or the limit if that is less."""
+    half = None if turn_budget is None else max(0, turn_budget - turn_cost) // 2
+    return least_of(limit, half)
+
+
+def least_of(*budgets: int | None) -> int | None:
+    """The tightest of several budgets; none where nobody set one."""
+    return min((budget for budget in budgets if budget is not None), default=None)
 
 
 def loop_of(hops: int, turns_lately: int, most_turns: int) -> Loop | None:

@@ -150,6 +150,21 @@ _HISTORY: Final = """
                      WHERE message.tenant_id = %(tenant)s AND message.conversation_id = thread.id AND message.wire IS NOT NULL
                      ORDER BY message.position DESC LIMIT %(history)s) AS recent)"""
 
+# Who asked here, and what the answer has cost so far: other turns, and what was set aside for agents asked in them.
+_ASKED_BY: Final = """
+    'asked_by', (SELECT json_build_object(
+                     'agent_id', caller.id, 'version', caller.version, 'title', caller.title,
+                     'spent', (SELECT coalesce(sum(call.cost_micro_usd), 0)::bigint FROM runtime_turn AS other
+                                 JOIN runtime_modelcall AS call ON call.tenant_id = other.tenant_id AND call.turn_id = other.id
+                                WHERE other.tenant_id = %(tenant)s AND other.conversation_id = thread.id
+                                  AND other.id <> claimed.id)
+                          + (SELECT coalesce(sum(below.budget_micro_usd), 0)::bigint FROM conversations_conversation AS below
+                              WHERE below.tenant_id = %(tenant)s AND below.parent_id = thread.id
+                                AND below.asked_in_id <> claimed.id))
+                   FROM conversations_conversation AS above JOIN tenants_agent AS caller
+                       ON caller.tenant_id = above.tenant_id AND caller.id = above.agent_id
+                  WHERE above.tenant_id = %(tenant)s AND above.id = thread.parent_id)"""
+
 CLAIM: Final = f"""{_TAKE}{_SESSION}{_OWN}
 SELECT json_build_object(
     'now', statement_timestamp(),
@@ -160,7 +175,7 @@ SELECT json_build_object(
                    SELECT * FROM taken UNION ALL
                    SELECT * FROM conversations_inboundevent AS earlier
                     WHERE earlier.tenant_id = claimed.tenant_id AND earlier.turn_id = claimed.id) AS event),
-    {_KEPT},{_STANDING},{_HISTORY},{TERMS},{OTHERS},{_EARLIER},{CLAIMED})::text
+    {_KEPT},{_STANDING},{_ASKED_BY},{_HISTORY},{TERMS},{OTHERS},{_EARLIER},{CLAIMED})::text
   FROM claimed
   JOIN conversations_conversation AS thread ON thread.tenant_id = claimed.tenant_id AND thread.id = claimed.conversation_id
   JOIN tenants_agent AS agent ON agent.tenant_id = thread.tenant_id AND agent.id = thread.agent_id

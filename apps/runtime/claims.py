@@ -9,13 +9,13 @@ from typing import Any
 from django.conf import settings
 
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.rules import ToolCall
+from apps.conversations.rules import NOWHERE, ToolCall
 from apps.governance.acting import one_shot
 from apps.governance.actors import Actor, Role
 from apps.llm.backend import JsonObject
 from apps.prompt.segments import Part
 from apps.runtime.brought import Brought, Told, row_of
-from apps.runtime.budgets import LOOP_WINDOW, DaySpent, Money, TurnKind
+from apps.runtime.budgets import LOOP_WINDOW, DaySpent, Money, TurnKind, least_of
 from apps.runtime.claim_statement import CLAIM
 from apps.runtime.earlier import OTHERS_CALLS, OWN_TURNS
 from apps.runtime.kept_parts import KEPT
@@ -67,8 +67,21 @@ class Claim:
     @property
     def kind(self) -> TurnKind:
         """What the turn answers: nobody at all where its schedule began it."""
-        begun_by_schedule = any(event.kind == InboundEvent.Kind.SCHEDULE for event in self.events)
-        return TurnKind.SCHEDULED if begun_by_schedule else TurnKind.MESSAGE
+        if any(event.kind == InboundEvent.Kind.SCHEDULE for event in self.events):
+            return TurnKind.SCHEDULED
+        return TurnKind.DELEGATED if self.conversation.is_asked else TurnKind.MESSAGE
+
+    @property
+    def may_be_silent(self) -> bool:
+        """A schedule may come to nothing (R121), and word of what becomes of a question needs no reply."""
+        noted_only = all(event.kind == InboundEvent.Kind.NOTE for event in self.events)
+        return noted_only or self.kind is TurnKind.SCHEDULED
+
+    @property
+    def is_heard_by_nobody(self) -> bool:
+        """Whether it was begun by a schedule that posts nowhere, or by what an agent answers to such a run."""
+        spoken = {InboundEvent.Kind.MESSAGE, InboundEvent.Kind.OPERATOR}
+        return self.conversation.channel == NOWHERE and not any(event.kind in spoken for event in self.events)
 
     @property
     def customer_is_proven(self) -> bool:
@@ -127,10 +140,18 @@ def _claimed(told: Told, known: dict[str, Part], others: tuple[OthersTool, ...])
         _kept(calls, told["tools"] or ()),
         next((call["asked"] for call in calls if call["asked"]), None),
         Terms.of(told["terms"], conversation.tenant_id),
-        Money(told["turn_cost"], conversation.agent.turn_budget_micro_usd, told["day_left"]),
+        _money(told, conversation),
         told["other_turns"] + 1,
         others,
     )
+
+
+def _money(told: Told, conversation: Conversation) -> Money:
+    """What was set aside for others is spent where the turn has a budget; an answer has what is left of the question's."""
+    own, asked_by = conversation.agent.turn_budget_micro_usd, told["asked_by"]
+    given = conversation.budget_micro_usd
+    left = None if given is None or asked_by is None else max(0, given - asked_by["spent"])
+    return Money(told["turn_cost"] + told["set_aside"], least_of(own, left), told["day_left"])
 
 
 def _kept(calls: Sequence[Told], tools: Sequence[Told]) -> tuple[KeptStep, ...]:

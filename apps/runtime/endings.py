@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from apps.conversations.actions import abandon_conversation
-from apps.conversations.rules import NOWHERE, ToolCall
+from apps.conversations.models import InboundEvent
+from apps.conversations.rules import ToolCall
 from apps.desk.actions import make_draft, open_escalation
 from apps.desk.models import Escalation, SendRule
 from apps.desk.rules import Fact, Grounding, Sending, grounding_of, mode_of
@@ -18,15 +19,16 @@ from apps.prompt.derived import Heard, derived
 from apps.prompt.lines import lines_of
 from apps.prompt.scheduled import reports_nothing
 from apps.prompt.segments import Assembled
-from apps.prompt.tool_names import HOUSE, ROUTING
+from apps.prompt.tool_names import DELEGATE, HOUSE, ROUTING
 from apps.prompt.values import SendMode, Slot
 from apps.runtime.budgets import DaySpent, TurnKind
 from apps.runtime.claims import Claim
 from apps.runtime.journal import REPLIED, Asked, Closed, Ending, close, end_call, hold, postpone
 from apps.runtime.models import Turn
 from apps.runtime.outside import Outcome
+from apps.runtime.relaying import IN_HAND, NO_ANSWER, ONLY_NOTED, WAITS_FOR_A_PERSON, passed_on, relay
 from apps.runtime.spend_statements import TELL
-from apps.runtime.steps import Step, skills_read
+from apps.runtime.steps import Step, canonical_object, skills_read
 from apps.runtime.stops import ANSWERING, SENDING, Stopped, is_answering_paused, is_sending_paused, is_taken_over
 from apps.switches.actions import throw_switch
 from apps.switches.models import Switch
@@ -69,6 +71,21 @@ class Written:
     is_cut: bool = False
 
     @property
+    def words(self) -> str:
+        """The answer; of an agent that was asked by another what it passed on, if it passed anything on."""
+        passed = passed_on(self.tool_calls) if self.claimed.conversation.is_asked else ""
+        return passed or self.steps[-1].text
+
+    @property
+    def whole_steps(self) -> Sequence[Step]:
+        """The steps as the transcript has them: an answer that was passed on and never repeated is said at the end."""
+        last = self.steps[-1]
+        if last.text.strip():
+            return self.steps
+        said = canonical_object({"role": "assistant", "content": [{"type": "text", "text": self.words}]})
+        return [*self.steps[:-1], replace(last, text=self.words, said=said)]
+
+    @property
     def tool_calls(self) -> Iterator[ToolCall]:
         """Every call that gave a result."""
         return (call for step in self.steps for call in step.calls if not call.is_error)
@@ -86,17 +103,43 @@ def leave(written: Written, *, actor: Actor) -> Closed:
     out looks at; else by those that stand now.
     """
     claimed, fetched = written.claimed, frozenset(skills_read(written.tool_calls))
-    if claimed.kind is TurnKind.SCHEDULED and reports_nothing(written.steps[-1].text):
+    if claimed.kind is TurnKind.SCHEDULED and reports_nothing(written.words):
         return _come_to_nothing(written, actor)
+    if not written.words.strip():
+        return _note(written, SILENT, actor)
     # Half a sentence leaves only by a person, as everything does while sending is paused.
     agent, rules, by_person = claimed.agent, claimed.brought.rules, written.is_cut
     while (mode := _mode(claimed, rules, agent.send_mode, fetched)) is SendMode.AUTONOMOUS and not by_person:
         try:
-            stated, calls = _stated(agent, rules), written.new_calls
-            return close(claimed, written.asked, written.steps, REPLIED, calls, SENDING, actor=actor, rules=stated)
+            return _reply(written, _stated(agent, rules), actor)
         except Stopped:
             agent, rules, by_person = _looked_again(claimed, actor)
-    return _note(written, OBSERVED, actor) if mode is SendMode.OBSERVE else _draft(written, actor)
+    return _observe(written, actor) if mode is SendMode.OBSERVE else _draft(written, actor)
+
+
+def _reply(written: Written, rules: Json, actor: Actor) -> Closed:
+    """Let the answer out; to an agent that asked it goes in the same commit."""
+    claimed, conversation = written.claimed, written.claimed.conversation
+    given = (claimed, written.asked, written.whole_steps, REPLIED, written.new_calls, SENDING)
+    if not conversation.is_asked:
+        return close(*given, actor=actor, rules=rules)
+    with acting(actor):
+        hold(claimed.turn)
+        closed = close(*given, actor=actor, rules=rules)
+        _tell(claimed, InboundEvent.Kind.ANSWER, written.words)
+    return closed
+
+
+def _observe(written: Written, actor: Actor) -> Closed:
+    with acting(actor):
+        closed = _note(written, OBSERVED, actor)
+        _tell(written.claimed, InboundEvent.Kind.ANSWER, ONLY_NOTED)
+    return closed
+
+
+def _tell(claimed: Claim, kind: InboundEvent.Kind, text: str) -> None:
+    """Tell the agent that asked, if one did, what becomes of its question, in the commit that ends the turn."""
+    relay(claimed.conversation, kind, text, f"turn-{claimed.turn.pk}")
 
 
 def _looked_again(claimed: Claim, actor: Actor) -> tuple[Agent, tuple[Sending, ...], bool]:
@@ -111,16 +154,17 @@ def _looked_again(claimed: Claim, actor: Actor) -> tuple[Agent, tuple[Sending, .
 
 
 def _come_to_nothing(written: Written, actor: Actor) -> Closed:
-    """Post nothing, and leave no open conversation behind that nobody began (R121)."""
+    """Post nothing, and leave no open conversation behind that nobody began (R121), unless another agent answers there."""
     with acting(actor):
         hold(written.claimed.turn)
         closed = _note(written, SILENT, actor)
-        abandon_conversation(written.claimed.conversation, actor=actor)
+        if not any(call.name == DELEGATE for call in written.tool_calls):
+            abandon_conversation(written.claimed.conversation, actor=actor)
     return closed
 
 
 def _mode(claimed: Claim, rules: Iterable[Sending], send_mode: str, fetched: Collection[int]) -> SendMode:
-    if claimed.kind is TurnKind.SCHEDULED and claimed.conversation.channel == NOWHERE:
+    if claimed.is_heard_by_nobody:
         return SendMode.OBSERVE
     return mode_of(SendMode(send_mode), rules, claimed.conversation.channel, set(fetched))
 
@@ -141,10 +185,11 @@ def _draft(written: Written, actor: Actor) -> Closed:
             actor=actor,
             agent_id=claimed.agent.pk,
             turn_id=claimed.turn.pk,
-            text=f"{written.steps[-1].text}{CUT if written.is_cut else ''}",
+            text=f"{written.words}{CUT if written.is_cut else ''}",
             grounding=grounding_of(facts),
             facts=facts,
         )
+        _tell(claimed, InboundEvent.Kind.NOTE, WAITS_FOR_A_PERSON)
     return closed
 
 
@@ -164,12 +209,16 @@ def fail(
         closed = close(claimed, asked, (), ending, new_calls, (), actor=actor)
         reason = REASONS.get(code, Escalation.Reason.UNSUPPORTED)
         escalate(claimed, reason, f"The agent gave no answer. {sentence}", actor=actor)
+        _tell(claimed, InboundEvent.Kind.ANSWER, NO_ANSWER.format(why=sentence))
     return closed
 
 
 def cancel(claimed: Claim, asked: Asked | None, new_calls: Sequence[JsonObject], *, actor: Actor) -> Closed:
     """End a turn because a person answers in its place."""
-    return close(claimed, asked, (), TAKEN_OVER, new_calls, (), actor=actor)
+    with acting(actor):
+        closed = close(claimed, asked, (), TAKEN_OVER, new_calls, (), actor=actor)
+        _tell(claimed, InboundEvent.Kind.NOTE, IN_HAND)
+    return closed
 
 
 def pause_for_money(claimed: Claim, *, actor: Actor) -> None:

@@ -16,6 +16,9 @@ SENDERS = {
     InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER,
     InboundEvent.Kind.OPERATOR: Message.Sender.OPERATOR,
     InboundEvent.Kind.SCHEDULE: Message.Sender.OPERATOR,
+    InboundEvent.Kind.TASK: Message.Sender.PEER,
+    InboundEvent.Kind.ANSWER: Message.Sender.PEER,
+    InboundEvent.Kind.NOTE: Message.Sender.PEER,
 }
 
 

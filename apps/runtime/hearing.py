@@ -73,8 +73,9 @@ class _Heard:
     fits: bool = True
 
     def events(self, rows: QuerySet[InboundEvent]) -> None:
-        messages = rows.filter(kind=InboundEvent.Kind.MESSAGE)
-        for text, name in self.latest(messages, "text", "sender_name"):
+        # What another agent says is held to be the customer's: its words came of what that customer wrote.
+        told = rows.exclude(kind__in=(InboundEvent.Kind.OPERATOR, InboundEvent.Kind.SCHEDULE))
+        for text, name in self.latest(told, "text", "sender_name"):
             self.customers[text] = None
             if name:
                 self.names[name] = None
@@ -95,7 +96,7 @@ def _lately(agent_id: int, actor: Actor, heard: _Heard) -> Heard:
     mine = Conversation.objects.visible_to(actor).filter(agent_id=agent_id)
     heard.events(InboundEvent.objects.filter(conversation__in=mine))
     messages = Message.objects.filter(conversation__in=mine)
-    spoken = heard.latest(messages.filter(sender=Message.Sender.CUSTOMER), "text")
+    spoken = heard.latest(messages.filter(sender__in=(Message.Sender.CUSTOMER, Message.Sender.PEER)), "text")
     heard.customers |= dict.fromkeys(text for (text,) in spoken)
     for (calls,) in heard.latest(messages.exclude(tool_calls=[]), "tool_calls"):
         heard.tools |= dict.fromkeys(call["result"] for call in calls if call["name"] not in HOUSE)

@@ -30,6 +30,7 @@ from apps.prompt.tool_names import (
     UPDATE_MEMORY,
 )
 from apps.prompt.values import Rule
+from apps.runtime.delegating import DELEGATING
 from apps.runtime.handing_over import HANDING_OVER
 from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.planning import PLANNING
@@ -239,6 +240,7 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
     ),
     HANDING_OVER,
     *PLANNING,
+    *DELEGATING,
 )
 
 

@@ -5,10 +5,11 @@ from time import monotonic
 
 from apps.llm.backend import Json, JsonObject, Reply, Request, StopReason, SystemBlock, TimedOut
 from apps.llm.blocks import with_marks, with_note
+from apps.prompt.tool_names import BETWEEN_AGENTS
 from apps.prompt.turns import last_step
 from apps.runtime.accounts import Account, Planned
 from apps.runtime.brought import History
-from apps.runtime.budgets import Money, TurnKind
+from apps.runtime.budgets import Money
 from apps.runtime.rules import shortened_start
 from apps.runtime.steps import Said, Step, canonical_object, storable_text
 
@@ -99,18 +100,22 @@ class Loop:
         said = canonical_object({"role": "assistant", "content": _answerable(reply)})
         return Said(self.asking, storable_text(reply.text), said, reply.stop_reason.value)
 
+    @property
+    def has_spoken_to_agents(self) -> bool:
+        """Whether another agent was asked, or answered, in this turn; to the customer it need not say anything then."""
+        return any(call.name in BETWEEN_AGENTS and not call.is_error for step in self.steps for call in step.calls)
+
     def refuse_another(self) -> None:
         """Raise TurnFailed where the model was told to answer, and called tools instead."""
         if self.last_because:
             raise TurnFailed(self.last_because, _GAVE_NO_ANSWER[self.last_because].format(steps=self.max_steps))
 
 
-def refuse_unfit(said: Said, kind: TurnKind) -> None:
-    """Raise TurnFailed for what no customer can be given as an answer. A schedule may come to nothing (R121)."""
+def refuse_unfit(said: Said, *, may_be_empty: bool) -> None:
+    """Raise TurnFailed for what nobody can be given as an answer."""
     if said.stop_reason in {StopReason.REFUSAL.value, StopReason.CONTEXT_WINDOW_EXCEEDED.value}:
         raise TurnFailed(said.stop_reason, f"The model stopped: {said.stop_reason.replace('_', ' ')}.")
-    may_be_empty = kind is TurnKind.SCHEDULED and not said.is_cut
-    if not (said.goes_on or said.text.strip() or may_be_empty):
+    if not (said.goes_on or said.text.strip() or (may_be_empty and not said.is_cut)):
         raise TurnFailed("empty_reply", f"The model answered nothing ({said.stop_reason}).")
 
 

@@ -46,7 +46,9 @@ def opened(
         toolbox=Toolbox({name: tool for name, tool in toolbox.tools.items() if name in names}),
         routed=routed,
         frozen=names,
-        context=Context(identity, agent.pk, conversation, frozen.session.snapshot_at, claimed.turn.pk),
+        context=Context(
+            identity, agent.pk, conversation, frozen.session.snapshot_at, claimed.turn.pk, money=claimed.money
+        ),
         before_keeping=partial(refuse_if_frozen, conversation, actor=system),
     )
     return loop, caller
@@ -71,7 +73,7 @@ def _refuse_to_begin(claimed: Claim) -> None:
     """Nothing is asked where the day's money is gone, or where agents seem to answer each other."""
     if claimed.money.day_left is not None and claimed.money.day_left <= 0:
         raise DaySpent
-    if loop_of(0, claimed.turns_lately, settings.LOOP_TURNS):
+    if loop_of(claimed.conversation.hops, claimed.turns_lately, settings.LOOP_TURNS):
         minutes = LOOP_WINDOW.seconds // 60
         raise TurnFailed(
             "answers_itself",

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from apps.conversations.actions import hand_back_conversation, receive_message, send_message
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.desk.actions import answer_escalation, send_draft, send_edited_draft
+from apps.desk.actions import answer_escalation, discard_draft, send_draft, send_edited_draft
 from apps.desk.models import Draft, Escalation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -29,6 +29,7 @@ from apps.runtime.asking import event_of, wire_of
 from apps.runtime.entries import SENDERS
 from apps.runtime.kick import kick_turn
 from apps.runtime.models import Turn
+from apps.runtime.relaying import NOT_LET_OUT, relay
 from apps.runtime.steps import canonical_object
 from apps.tenants.identity import system_actor
 
@@ -65,6 +66,7 @@ def write_to_customer(conversation: Conversation, *, actor: Actor, text: str, se
         if turn is not None:
             with acting(system):
                 _end(turn, message, turned)
+        _relay(message)
     return message
 
 
@@ -90,26 +92,39 @@ def send_out(
         )
 
 
+def turn_down(draft: Draft, *, actor: Actor, reason_code: str, reason: str = "", read_at: int | None = None) -> Draft:
+    """Let nothing go out of a draft. An agent that waits for it is told so."""
+    with acting(actor):
+        discarded = discard_draft(draft, actor=actor, reason_code=reason_code, reason=reason, read_at=read_at)
+        relay(discarded.conversation, InboundEvent.Kind.ANSWER, NOT_LET_OUT, f"draft-{draft.pk}")
+    return discarded
+
+
 def answer_question(
     escalation: Escalation, *, actor: Actor, answer: str, word_for_word: bool = False, read_at: int | None = None
 ) -> Escalation:
     """Answer what an agent handed over: the agent relays it, in a conversation that follows if this one has ended.
 
-    Word for word it goes to the customer as it stands, and the agent is told.
+    Word for word it goes to the customer as it stands, and the agent is told. What agents asked each other has no sequel: where it
+    has ended, the answer goes to the agent that asked.
     """
     with acting(actor):
         conversation = escalation.conversation
         answer_escalation(escalation, actor=actor, answer=answer, read_at=read_at)
         if word_for_word:
             wire = wire_of(_told(conversation, (), answer, actor))
-            send_message(conversation, actor=actor, sender=Message.Sender.OPERATOR, text=answer, wire=wire)
+            _relay(send_message(conversation, actor=actor, sender=Message.Sender.OPERATOR, text=answer, wire=wire))
+            return escalation
+        if conversation.is_asked and conversation.status != Conversation.Status.OPEN:
+            relay(conversation, InboundEvent.Kind.ANSWER, answer, f"escalation-{escalation.pk}")
             return escalation
         event = receive_message(
             conversation.agent_id,
             actor=actor,
             channel=conversation.channel,
             conversation_key=conversation.conversation_key,
-            end_user_key=conversation.end_user_key,
+            # Between agents the thread is known by its key alone: the customer's is of another channel.
+            end_user_key="" if conversation.is_asked else conversation.end_user_key,
             text=f"{ESCALATION_ANSWERED.format(reason=escalation.reason.replace('_', ' '))}\n\n{answer}",
             idempotency_key=f"escalation-{escalation.pk}",
         )
@@ -143,7 +158,13 @@ def _message_of(draft: Draft, text: str, actor: Actor) -> int:
         wire=canonical_object({"role": "assistant", "content": [{"type": "text", "text": text}]}),
         turn_id=draft.turn_id,
     )
+    _relay(message)
     return int(message.pk)
+
+
+def _relay(message: Message) -> None:
+    """An agent that asked reads what goes out here, as the answer."""
+    relay(message.conversation, InboundEvent.Kind.ANSWER, message.text, f"message-{message.pk}")
 
 
 def _locked(conversation_id: int, actor: Actor) -> Conversation:

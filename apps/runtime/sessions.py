@@ -77,18 +77,17 @@ def open_session(
     conversation: Conversation, agent: Agent, *, system: Actor, agent_actor: Actor, outside: tuple[Tool, ...] = ()
 ) -> Frozen:
     """Freeze what the nouns say now."""
-    assembled = assemble(
-        gather(
-            agent,
-            conversation.end_user_key,
-            actor=agent_actor,
-            system=system,
-            off_the_record=conversation.off_the_record,
-        )
+    told = gather(
+        agent,
+        conversation.end_user_key,
+        actor=agent_actor,
+        system=system,
+        off_the_record=conversation.off_the_record,
     )
+    assembled = assemble(told)
     for slot in sorted({note.slot for note in assembled.notes}):
         logger.info("prompt text neutralised", extra={"slot": slot.name.lower(), "agent_id": agent.pk})
-    tools = tools_part(agent, Occasion.of(agent, conversation), outside)
+    tools = tools_part(agent, Occasion.of(agent, conversation, knows_agents=bool(told.invokable)), outside)
     return Frozen(freeze(conversation, assembled, tools, actor=system), assembled, tools)
 
 

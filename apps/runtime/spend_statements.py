@@ -33,11 +33,15 @@ def day_left(tenant_id: str) -> str:
       FROM tenants_tenantsettings AS settings WHERE settings.tenant_id = {tenant_id})"""  # noqa: S608  # of constants
 
 
-# Of a turn that was claimed: what it cost so far, and how many turns this conversation had lately beside it.
+# Of a turn that was claimed: what it cost so far, what it set aside for agents it asked, and how many turns this conversation
+# had lately beside it.
 CLAIMED: Final = f"""
     'day_left', {day_left("claimed.tenant_id")},
     'turn_cost', (SELECT coalesce(sum(call.cost_micro_usd), 0)::bigint FROM runtime_modelcall AS call
                    WHERE call.tenant_id = claimed.tenant_id AND call.turn_id = claimed.id),
+    'set_aside', (SELECT coalesce(sum(below.budget_micro_usd), 0)::bigint FROM conversations_conversation AS below
+                   WHERE below.tenant_id = claimed.tenant_id AND below.parent_id = claimed.conversation_id
+                     AND below.asked_in_id = claimed.id),
     'other_turns', (SELECT count(*) FROM runtime_turn AS other
                      WHERE other.tenant_id = claimed.tenant_id AND other.conversation_id = claimed.conversation_id
                        AND other.id <> claimed.id AND other.started_at > statement_timestamp() - %(loop_window)s::interval)"""  # noqa: S608  # of constants

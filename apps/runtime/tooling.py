@@ -8,6 +8,7 @@ from typing import Final, Self
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.llm.backend import JsonObject, Tool
+from apps.runtime.budgets import Money, loop_of
 from apps.tenants.models import Agent
 
 
@@ -17,11 +18,14 @@ class Occasion:
 
     off_the_record: bool = False
     plans_schedules: bool = False
+    may_ask_agents: bool = False
+    is_asked: bool = False
 
     @classmethod
-    def of(cls, agent: Agent, conversation: Conversation) -> Self:
-        """A conversation with this agent."""
-        return cls(conversation.off_the_record, agent.plans_schedules)
+    def of(cls, agent: Agent, conversation: Conversation, *, knows_agents: bool) -> Self:
+        """A conversation with this agent, who may know others to ask."""
+        may_ask = knows_agents and loop_of(conversation.hops + 1, 0, 0) is None
+        return cls(conversation.off_the_record, agent.plans_schedules, may_ask, conversation.is_asked)
 
 
 ORDINARY: Final = Occasion()
@@ -43,6 +47,7 @@ class Context:
     turn_id: int
     # What of the live state the model has been shown in this turn, newer than its frozen prompt.
     shown: set[str] = field(default_factory=set)
+    money: Money = field(default_factory=Money)
 
 
 @dataclass(frozen=True, slots=True)

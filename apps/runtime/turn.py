@@ -174,7 +174,7 @@ class Turning:
         if said.is_void and shorten(self.claimed, self.new_calls, said.number + 1, actor=self.system):
             self.move = Over(more_waits=True)
             return
-        refuse_unfit(said, self.claimed.kind)
+        refuse_unfit(said, may_be_empty=self.claimed.may_be_silent or self.loop.has_spoken_to_agents)
         if not said.goes_on:
             self._reply(said)
             return

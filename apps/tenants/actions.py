@@ -187,20 +187,28 @@ def amend_agent(agent: Agent, *, actor: Actor, read_at: int | None = None, **val
     return agent
 
 
-def allow_invokable(agent_id: int, callee_id: int, *, actor: Actor, role_hint: str = "") -> InvokableAgent:
+def allow_invokable(
+    agent_id: int, callee_id: int, *, actor: Actor, role_hint: str = "", budget_micro_usd: int | None = None
+) -> InvokableAgent:
     """Let an agent ask another one of the tenant. Its next session names it."""
-    invokable = InvokableAgent(tenant_id=actor.tenant_id, agent_id=agent_id, callee_id=callee_id, role_hint=role_hint)
+    invokable = InvokableAgent(
+        tenant_id=actor.tenant_id,
+        agent_id=agent_id,
+        callee_id=callee_id,
+        role_hint=role_hint,
+        budget_micro_usd=budget_micro_usd,
+    )
     with governed(Act.INVOKABLE_ALLOW, invokable, actor=actor):
         pass
     return invokable
 
 
 def amend_invokable(
-    invokable: InvokableAgent, *, actor: Actor, role_hint: str, read_at: int | None = None
+    invokable: InvokableAgent, *, actor: Actor, read_at: int | None = None, **values: object
 ) -> InvokableAgent:
-    """Say anew what the other agent is asked for."""
+    """Say anew what the other agent is asked for, and what an answer may cost; the cost holds from the next question on."""
     with governed(Act.INVOKABLE_AMEND, invokable, actor=actor, read_at=read_at) as row:
-        row.role_hint = role_hint
+        take_values(row, Act.INVOKABLE_AMEND, values)
     return invokable
 
 

@@ -244,6 +244,14 @@ class InvokableAgent(Governed):
         max_length=300, blank=True, validators=[plain_text], help_text="What to ask it for, in one line."
     )
 
+    budget_micro_usd = models.PositiveBigIntegerField(
+        "budget of a question, in millionths of a US dollar",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="What one answer may cost at most. Empty: half of what the asking turn has left, if that has a budget.",
+    )
+
     noun = "invokable"
     objects = GovernedQuerySet["InvokableAgent"].as_manager()
 

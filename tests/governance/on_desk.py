@@ -23,6 +23,8 @@ from apps.desk.rules import Grounding
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
+from apps.runtime.budgets import Money
+from apps.runtime.delegating import ask_agent
 from tests.governance.scenes import Scene
 from tests.surfaces.console.browsing import decision_of, page_of
 
@@ -38,6 +40,9 @@ DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
     Act.CONVERSATION_TAKE_OVER: lambda _, row, actor: take_over_conversation(row, actor=actor),
     Act.CONVERSATION_HAND_BACK: lambda _, row, actor: hand_back_conversation(row, actor=actor),
     Act.CONVERSATION_PROVE: lambda _, row, actor: prove_conversation(row, actor=actor, proof=Proof(1)),
+    Act.CONVERSATION_DELEGATE: lambda _, row, actor: ask_agent(
+        row, actor=actor, agent_key="billing", task="What is owed?", turn_id=1, money=Money()
+    ),
     Act.MESSAGE_SEND: lambda _, row, actor: send_message(
         row, actor=actor, sender=Message.Sender.OPERATOR, text="Hello!", wire={}
     ),

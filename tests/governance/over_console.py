@@ -62,6 +62,7 @@ class Console:
         Act.GRANT_SYNC: SYNCS,
         Act.DRAFT_MAKE: "a turn makes a draft; nobody asks for one",
         Act.CONVERSATION_PROVE: "a signed message proves its conversation",
+        Act.CONVERSATION_DELEGATE: "an agent asks another one in a turn",
         Act.DRAFT_SUPERSEDE: "a later turn overtakes a draft",
         Act.ESCALATION_OPEN: "an agent hands a question over; people ask each other",
         Act.PERSONA_PROPOSE: OF_AGENTS,

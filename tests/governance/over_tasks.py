@@ -63,6 +63,7 @@ ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
     "update_customer_profile": lambda _: {"preferences": "Letters.", "notes": "Writes at night."},
     "propose_persona_patch": lambda _: {"text": "Say hello first."},
     "draft_skill": lambda _: RUNBOOK,
+    "delegate": lambda _: {"agent_key": "billing", "task": "What is owed?"},
     "propose_schedule": lambda skill: {"key": "nightly", "title": "Nightly", "cron": "0 23 * * *", "skill": skill.name},
     "escalate": lambda _: {"reason": "missing_knowledge", "question": "Do we ship to Malta?"},
 }

@@ -23,6 +23,7 @@ from apps.skills.uploads import upload_file
 from apps.tenants.actions import deactivate_member, issue_token
 from apps.tenants.identity import new_tenant_actor, staff_actor
 from apps.tenants.models import StaffVisit, TenantSettings, User
+from tests.asking import make_asking_conversation
 from tests.factories import (
     World,
     make_block,
@@ -208,6 +209,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.CONVERSATION_TAKE_OVER: make_conversation,
     Act.CONVERSATION_HAND_BACK: make_held_conversation,
     Act.CONVERSATION_PROVE: make_conversation,
+    Act.CONVERSATION_DELEGATE: make_asking_conversation,
     Act.MESSAGE_SEND: make_held_conversation,
     Act.MESSAGE_RECEIVE: lambda world: make_event(world).conversation,
     Act.DRAFT_MAKE: make_conversation,

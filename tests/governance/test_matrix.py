@@ -29,6 +29,7 @@ JOURNALS = {
     Act.SCHEDULE_RUN,
     Act.TOOL_SERVER_REFRESH,
     Act.WEBHOOK_REPLAY,
+    Act.CONVERSATION_DELEGATE,
 }
 # A tenant that was not made has no books that could keep the attempt.
 BEFORE_ITS_BOOKS = {Act.TENANT_CREATE}

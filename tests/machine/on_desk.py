@@ -22,6 +22,9 @@ from apps.desk.models import Draft, Escalation, SendRule
 from apps.desk.rules import Fact, Grounding
 from apps.governance.acting import acting
 from apps.governance.policy import Act
+from apps.runtime.budgets import Money
+from apps.runtime.delegating import ask_agent
+from apps.tenants.models import Agent
 from tests.machine.chosen import Chosen, Deed, amending, saying
 
 # No turn runs here; their numbers only have to differ.
@@ -103,10 +106,16 @@ def _write(chosen: Chosen) -> object:
     return send_message(row, actor=chosen.actor, sender=Message.Sender.OPERATOR, text=chosen.words, wire={})
 
 
+def _delegate(chosen: Chosen) -> object:
+    row, key = chosen.row(Conversation), chosen.row(Agent).key
+    return ask_agent(row, actor=chosen.actor, agent_key=key, task=chosen.words, turn_id=1, money=Money())
+
+
 DESK: Mapping[Act, Deed] = {
     Act.CONVERSATION_TAKE_OVER: amending(Conversation, take_over_conversation),
     Act.CONVERSATION_HAND_BACK: amending(Conversation, hand_back_conversation),
     Act.CONVERSATION_PROVE: _prove,
+    Act.CONVERSATION_DELEGATE: _delegate,
     Act.MESSAGE_SEND: _write,
     Act.DRAFT_MAKE: _make,
     Act.DRAFT_SUPERSEDE: amending(Draft, supersede_draft),

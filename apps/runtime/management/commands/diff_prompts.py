@@ -167,6 +167,6 @@ def _frozen(session: Session) -> Told:
 def _now(session: Session, system: Actor) -> Told:
     """What a new session of the same conversation would freeze."""
     agent, conversation = session.agent, session.conversation
-    tools = tools_part(agent, Occasion.of(agent, conversation))
     given = told(agent, conversation.end_user_key, system=system, off_the_record=conversation.off_the_record)
+    tools = tools_part(agent, Occasion.of(agent, conversation, knows_agents=bool(given.invokable)))
     return Told(session, Assembled((tools, *assemble(given).parts)))

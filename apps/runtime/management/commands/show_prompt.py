@@ -62,7 +62,7 @@ class Command(BaseCommand):
         if moment:
             self.stderr.write(NOT_OF_THEN)
         self._tell_about(given, assembled)
-        self._tell_of_cache(agent, assembled)
+        self._tell_of_cache(agent, given, assembled)
         if options["segments"]:
             for span in assembled.spans():
                 self.stdout.write(segment_line(span))
@@ -83,12 +83,11 @@ class Command(BaseCommand):
                 f"  look at slot {finding.slot.value}, {where}, characters {finding.start}-{finding.end}: {finding.rule}"
             )
 
-    def _tell_of_cache(self, agent: Agent, assembled: Assembled) -> None:
+    def _tell_of_cache(self, agent: Agent, given: PromptInput, assembled: Assembled) -> None:
         """A prefix under the model's floor is not cached, and the model does not say so (R184)."""
         model = agent.model or settings.DEFAULT_MODEL
-        tokens = estimate_tokens(
-            tools_part(agent, Occasion(plans_schedules=agent.plans_schedules)).text + assembled.text
-        )
+        occasion = Occasion(plans_schedules=agent.plans_schedules, may_ask_agents=bool(given.invokable))
+        tokens = estimate_tokens(tools_part(agent, occasion).text + assembled.text)
         floor = cache_rules(model).minimum_prefix_tokens
         said = "caches it" if tokens >= floor else f"does not cache it: {floor - tokens} tokens are missing"
         self.stderr.write(f"  about {tokens} tokens with the tools; {model} caches from {floor} on and {said}")

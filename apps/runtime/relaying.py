@@ -1,0 +1,88 @@
+"""What the agent that asked is told of its question: the answer, or what became of it. It is never left in silence.
+
+Each is an event of the conversation above, written in the commit of what it tells, under a key of its own.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from apps.conversations.models import Conversation, InboundEvent
+from apps.conversations.rules import EVENT_CHARACTERS, ToolCall
+from apps.desk.actions import open_escalation
+from apps.desk.models import Escalation
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.text import content_sha256
+from apps.prompt.tool_names import ENQUEUE_PARENT
+from apps.runtime.kick import kick_turn
+from apps.tenants.identity import system_actor
+
+NAME_CHARACTERS: Final = 120
+WAITS_FOR_A_PERSON: Final = "It has an answer, which a colleague reads before you get it."
+IN_HAND: Final = "A colleague has taken the question in hand and answers it in that agent's place."
+ONLY_NOTED: Final = "It only takes notes at present, so it gives no answer. Do without it, or hand this to a colleague."
+NOT_LET_OUT: Final = "A colleague decided that its answer is not given. Do without it, or hand this to a colleague."
+NO_ANSWER: Final = (
+    "It could not answer: {why} A colleague was asked to look; tell the customer so, and promise no time."
+)
+TOO_LATE: Final = (
+    "The answer came after conversation {parent} had ended. Look whether the customer still needs it: {text}"
+)
+
+
+def passed_on(calls: Iterable[ToolCall]) -> str:
+    """What the agent passed on by its tool, in the order in which it did; empty if it did not."""
+    return "\n\n".join(str(call.arguments["text"]) for call in calls if call.name == ENQUEUE_PARENT)
+
+
+def put(
+    conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str, *, sent_by: str, name: str = ""
+) -> None:
+    """Write what one agent tells another, and wake whoever reads it; called as the system."""
+    InboundEvent.objects.create(
+        tenant_id=conversation.tenant_id,
+        conversation=conversation,
+        kind=kind,
+        idempotency_key=key,
+        sender_name=name[:NAME_CHARACTERS],
+        sent_by=sent_by,
+        text=text,
+        text_sha256=content_sha256(text),
+    )
+    kick_turn(conversation.tenant_id, conversation.pk)
+
+
+def relay(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> None:
+    """Tell the agent that asked here, if one did. Whoever calls has the transaction open, and comes here once for a key."""
+    if not conversation.is_asked:
+        return
+    system = system_actor(conversation.tenant_id, "worker")
+    with acting(system):
+        # Locked, so that it does not end between this look and the write.
+        rows = Conversation.objects.visible_to(system).select_for_update(no_key=True, of=("self",))
+        parent = rows.order_by("pk").get(children=conversation)
+        if parent.status != Conversation.Status.OPEN:
+            _ask_a_person(conversation, kind, text, actor=system)
+            return
+        callee = conversation.agent
+        put(
+            parent,
+            kind,
+            text[:EVENT_CHARACTERS],
+            f"below-{conversation.pk}-{key}",
+            sent_by=f"agent:{callee.key}",
+            name=callee.title,
+        )
+
+
+def _ask_a_person(conversation: Conversation, kind: InboundEvent.Kind, text: str, *, actor: Actor) -> None:
+    """Nobody reads an answer any more where the conversation above has ended; what is no answer needs no reader."""
+    if kind == InboundEvent.Kind.ANSWER:
+        open_escalation(
+            conversation.pk,
+            actor=actor,
+            agent_id=conversation.agent_id,
+            turn_id=None,
+            reason=Escalation.Reason.UNSUPPORTED,
+            question=TOO_LATE.format(parent=conversation.parent_id, text=text),
+        )
