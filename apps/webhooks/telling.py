@@ -7,6 +7,14 @@ from apps.tenants.identity import system_actor
 from apps.webhooks.rules import Event
 
 
+def _said_to_customers(conversation: str) -> str:
+    """What agents answer each other is told to nobody else: an integration would pass it on to the customer."""
+    return f"""
+       AND NOT EXISTS (
+           SELECT 1 FROM conversations_conversation AS asked
+            WHERE asked.tenant_id = webhook.tenant_id AND asked.id = {conversation} AND asked.parent_id IS NOT NULL)"""  # noqa: S608  # of constants
+
+
 def noted(event: Event, conversation: str, subject: str, source: str) -> str:
     """The insert that notes it for every webhook of the tenant that asked for this; of names of a statement's own rows."""
     return f"""
@@ -14,7 +22,7 @@ def noted(event: Event, conversation: str, subject: str, source: str) -> str:
     SELECT webhook.tenant_id, webhook.id, {conversation}, '{event.value}', {subject}
       FROM {source}, webhooks_webhook AS webhook
      WHERE webhook.tenant_id = app_tenant() AND webhook.is_active AND webhook.secret_id IS NOT NULL
-       AND webhook.on_{event.value}"""  # noqa: S608  # of constants
+       AND webhook.on_{event.value}{_said_to_customers(conversation) if event is Event.REPLY else ""}"""  # noqa: S608  # of constants
 
 
 # The conversation is locked, so that what happens in it is noted in the order in which it stands. Of transcripts that were

@@ -12,9 +12,11 @@ from apps.runtime.models import Turn
 from apps.runtime.sending import answer_question, length_of, send_out, turn_down, write_to_customer
 from apps.tenants.actions import amend_agent
 from apps.tenants.models import Agent
+from apps.webhooks.models import Delivery
 from tests.actions.conversing import lines, prompt, reply, tool
 from tests.asking import asks, below, latest, said_last, take_next, told
 from tests.factories import World, make_invokable, make_persona, make_world
+from tests.hooking import make_webhook
 from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
@@ -72,6 +74,16 @@ def test_the_answer_comes_back_as_an_event_that_wakes_the_agent_which_tells_the_
     assert lines(world, parent.pk)[-2:] == [("peer", OWED), ("agent", "You owe forty euros.")]
     answer(world.tenant.pk, parent.pk, backend=standin.backend)
     assert len(standin.requests()) == 4, "nothing waits any more"
+
+
+def test_what_agents_say_to_each_other_is_told_to_no_webhook(world: World, standin: StandIn) -> None:
+    make_webhook(world)
+    parent = asks(world, standin)
+    take_next(world, below(world, parent), standin, reply(OWED))
+    take_next(world, parent, standin, reply("You owe forty euros."))
+    with acting(world.operator):
+        told = Delivery.objects.values_list("event", "conversation_id")
+        assert list(told) == [("reply", parent.pk), ("reply", parent.pk)]
 
 
 def test_only_who_may_ask_is_offered_the_tool_and_only_who_was_asked_may_pass_on(
