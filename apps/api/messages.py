@@ -1,7 +1,9 @@
 """Messages: what customers wrote goes in, transcripts and replies come out (R008, R126, R127)."""
 
+from functools import partial
 from typing import ClassVar
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -24,6 +26,7 @@ from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
+from apps.runtime.airing import announce
 from apps.runtime.kick import kick_turn
 from apps.runtime.models import Turn
 
@@ -80,6 +83,10 @@ class NewMessage(Body):
         help_text="Settled by the message that opens the conversation: nothing is learned from it. Left out, it is what the"
         " thread was before, and false on a new one.",
     )
+    stream = YesNo(
+        required=False,
+        help_text="True where somebody is about to open the conversation's stream and wants to hear the answer.",
+    )
     text = Text(help_text=f"At most {EVENT_CHARACTERS} characters.")
     idempotency_key = Text(required=False, max_length=200, help_text=f"Where the header {KEY_HEADER} cannot be sent.")
 
@@ -118,7 +125,11 @@ class MessageView(Rows[Message]):
         """Take a message; with `wait`, answer with the reply if it comes in time."""
         seconds = wait_seconds(request)
         with acting(self.actor):
-            event = self._receive(_sent(request, self.actor))
+            sent = _sent(request, self.actor)
+            is_heard = sent.values.pop("stream", False)
+            event = self._receive(sent)
+            if is_heard:
+                transaction.on_commit(partial(announce, event.conversation_id))
             kick_turn(event.tenant_id, event.conversation_id, event.burst_seconds)
         outcome = wait_for_turn(event.pk, seconds, actor=self.actor)
         if outcome.status == Turn.Status.FAILED:

@@ -33,6 +33,7 @@ from apps.api.sessions import SessionView
 from apps.api.skills import SkillView
 from apps.api.spend import SpendView
 from apps.api.standing_rules import RuleView
+from apps.api.streams import stream
 from apps.api.switches import SwitchView
 from apps.api.tool_servers import RefreshView, ToolServerView
 from apps.api.tools import AgentToolView, ServerToolView
@@ -94,6 +95,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^agents/(?P<pk>[0-9]{1,18})/prompt/?$", PromptView.as_view(), name="agent-prompt"),
     re_path(r"^endpoints/(?P<pk>[0-9]{1,18})/test/?$", EndpointTestView.as_view(), name="endpoint-test"),
     re_path(r"^tool-servers/(?P<pk>[0-9]{1,18})/refresh/?$", RefreshView.as_view(), name="tool-server-refresh"),
+    re_path(r"^conversations/(?P<pk>[0-9]{1,18})/stream/?$", stream, name="conversation-stream"),
     re_path(r"^events/(?P<pk>[0-9]{1,18})/?$", EventView.as_view(), name="event-detail"),
     re_path(r"^skills/(?P<skill_id>[0-9]{1,18})/attachments/?$", AttachmentsView.as_view(), name="attachment-list"),
     re_path(

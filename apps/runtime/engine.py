@@ -202,7 +202,7 @@ class Engine:
         """Make the call; what came back, as the turn wants it told."""
         try:
             if isinstance(move, AskModel):
-                listener = attentive(self.ears, turning.turn)
+                listener = attentive(self.ears, turning.claimed)
                 async with self._clients.at(move.place) as backend:
                     return partial(turning.took_reply, await backend.complete(move.request, listener))
             called = move.tool.call(move.use.arguments, key=move.key, timeout_seconds=TOOL_SECONDS)

@@ -4,12 +4,14 @@ import logging
 
 from django.conf import settings
 
+from apps.runtime.airing import Air
 from apps.runtime.backends import engine_backend, engine_backend_at
 from apps.runtime.engine import Engine, Limits
 
 logger = logging.getLogger(__name__)
 
 _engines: list[Engine] = []
+_airs: list[Air] = []
 
 
 def start() -> None:
@@ -22,8 +24,11 @@ def start() -> None:
         poll_seconds=settings.SWEEP_INTERVAL_SECONDS,
         lease_seconds=settings.TURN_LEASE_SECONDS,
     )
-    engine = Engine(engine_backend, limits, make_backend_at=engine_backend_at)
+    air = Air()
+    air.start()
+    engine = Engine(engine_backend, limits, make_backend_at=engine_backend_at, ears=air)
     engine.start()
+    _airs.append(air)
     _engines.append(engine)
     logger.info("turn engine started")
 
@@ -40,3 +45,5 @@ def stop(drain_seconds: float) -> None:
     while _engines:
         _engines.pop().stop(drain_seconds)
         logger.info("turn engine stopped")
+    while _airs:
+        _airs.pop().stop()

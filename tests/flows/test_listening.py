@@ -12,6 +12,7 @@ from apps.launcher.children import wait_until
 from apps.llm.anthropic.async_client import async_backend_at
 from apps.llm.backend import Listener
 from apps.llm.standin.running import running_standin
+from apps.runtime.claims import Claim
 from apps.runtime.engine import Engine, Limits
 from apps.runtime.models import Turn
 from apps.switches.actions import throw_switch
@@ -87,9 +88,9 @@ def is_done(world: World) -> bool:
 def test_who_listens_hears_the_answer_as_it_is_said_and_a_failing_listener_costs_nothing(database: str) -> None:  # R131
     world, heard = world_with_a_customer(), []
 
-    def ears(turn: Turn) -> Listener:
+    def ears(claimed: Claim) -> Listener:
         def listen(text: str) -> None:
-            heard.append((turn.tenant_id, text))
+            heard.append((claimed.turn.tenant_id, text))
             if len(heard) > 1:
                 raise ValueError("The line is dead.")
 

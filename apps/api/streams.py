@@ -1,0 +1,158 @@
+"""A conversation as it goes on: tools, replies and turns from the database, and an answer while it is said from the broker.
+
+No transaction is open between two looks, and a reader who is slow holds up nobody: each stream waits for itself alone.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Final, TypeVar
+
+import redis.asyncio
+from asgiref.sync import sync_to_async
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from redis import RedisError
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+
+from apps.api.authentication import ActorAuthentication
+from apps.api.problems import CONTENT_TYPE, problem_response
+from apps.governance.actors import Actor
+from apps.governance.errors import NotVisible
+from apps.runtime.airing import HOLDS_SECONDS, PATIENCE_SECONDS, announce, client_url, said_in
+from apps.runtime.following import Heard, Place, place_of, since
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 0.5
+# Proxies close what says nothing; whoever is cut off comes again and goes on where it was.
+STILL_HERE_SECONDS: Final = 15.0
+LONGEST_SECONDS: Final = 600.0
+
+Result = TypeVar("Result")
+
+
+class Unasked:
+    """What a refusal has to know of the view it came from."""
+
+    queryset = None
+    allowed_methods = ("GET",)
+    kwargs: Final[dict[str, str]] = {}
+
+
+async def stream(request: HttpRequest, pk: str) -> HttpResponse | StreamingHttpResponse:
+    """`text/event-stream`: `tool`, `reply` and `turn`, each with an id to go on from, and `text` while an answer is said."""
+    conversation_id, asked = int(pk), request.headers.get("Last-Event-ID", "")
+    try:
+        actor = await _in_thread(lambda: _actor(request))
+        standing = await _in_thread(lambda: place_of(conversation_id, actor=actor))
+        await _in_thread(lambda: announce(conversation_id))
+    except (APIException, NotVisible) as refusal:
+        return _refused(request, refusal)
+    place = Place.read(asked) or standing
+    response = StreamingHttpResponse(_told(conversation_id, place, actor), content_type="text/event-stream")
+    response["Cache-Control"] = "no-store"
+    # Otherwise a proxy would keep the words until there are enough of them.
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+async def _told(conversation_id: int, place: Place, actor: Actor) -> AsyncIterator[bytes]:
+    began = spoke = announced = time.monotonic()
+    air = Listening(conversation_id)
+    yield b"retry: 1000\n\n"
+    try:
+        while time.monotonic() - began < LONGEST_SECONDS:
+            for heard in await _in_thread(lambda: since(conversation_id, place, actor=actor)):  # noqa: B023  # awaited here
+                place, spoke = heard.place, time.monotonic()
+                yield _event(heard)
+            async for piece in air.within(LOOK_SECONDS):
+                spoke = time.monotonic()
+                yield _lines("text", piece)
+            if time.monotonic() - spoke > STILL_HERE_SECONDS:
+                spoke = time.monotonic()
+                yield b": still here\n\n"
+            if time.monotonic() - announced > HOLDS_SECONDS / 3:
+                announced = time.monotonic()
+                await _in_thread(lambda: announce(conversation_id))
+    except NotVisible:
+        # It was theirs to see when they came, and is no more.
+        return
+    finally:
+        await air.aclose()
+
+
+class Listening:
+    """The broker's channel of one conversation. Where the broker is away nothing is heard, and the time passes all the same."""
+
+    def __init__(self, conversation_id: int) -> None:
+        self._channel = said_in(conversation_id)
+        self._client = redis.asyncio.Redis.from_url(
+            client_url(), socket_connect_timeout=PATIENCE_SECONDS, decode_responses=True
+        )
+        self._subscribed = self._client.pubsub(ignore_subscribe_messages=True)
+
+    async def within(self, seconds: float) -> AsyncIterator[dict[str, object]]:
+        """What is said in the next so many seconds, the pieces of an answer as they come."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            try:
+                if not self._subscribed.subscribed:
+                    await self._subscribed.subscribe(self._channel)
+                message = await self._subscribed.get_message(timeout=left)
+            except (RedisError, OSError) as error:
+                logger.warning("nothing is heard while it is said", extra={"error": type(error).__name__})
+                await asyncio.sleep(left)
+                return
+            if message is not None:
+                yield json.loads(message["data"])
+
+    async def aclose(self) -> None:
+        """Let go of the broker."""
+        await self._subscribed.aclose()  # type: ignore[no-untyped-call]  # redis-py leaves it out
+        await self._client.aclose()
+
+
+def _actor(request: HttpRequest) -> Actor:
+    found = ActorAuthentication().authenticate(Request(request))
+    if found is None:
+        raise _NobodyAsks
+    return found[1]
+
+
+class _NobodyAsks(APIException):
+    """Neither a token nor a session."""
+
+    status_code = 401
+    default_code = "not_authenticated"
+    default_detail = "Nobody is signed in. Send a token as: Authorization: Bearer pcp_..."
+
+
+def _refused(request: HttpRequest, refusal: Exception) -> HttpResponse:
+    answer = problem_response(refusal, {"request": Request(request), "view": Unasked()})
+    if answer is None:
+        raise refusal
+    return JsonResponse(answer.data, status=answer.status_code, content_type=CONTENT_TYPE)
+
+
+async def _in_thread(call: Callable[[], Result]) -> Result:
+    """Something with the database or the broker, in a thread of its own that keeps no connection."""
+
+    def run() -> Result:
+        try:
+            return call()
+        finally:
+            connection.close()
+
+    return await sync_to_async(run, thread_sensitive=False)()
+
+
+def _event(heard: Heard) -> bytes:
+    return f"id: {heard.place}\n".encode() + _lines(heard.event, heard.told)
+
+
+def _lines(event: str, told: Mapping[str, object]) -> bytes:
+    return f"event: {event}\ndata: {json.dumps(told, ensure_ascii=False)}\n\n".encode()

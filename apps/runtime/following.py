@@ -1,0 +1,90 @@
+"""What has come to stand in a conversation since somebody looked last: told from the journal and the transcript, in their order."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Self
+
+from apps.conversations.models import Conversation, Message
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import NotVisible
+from apps.runtime.models import ToolStep, Turn
+
+AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How far somebody has heard: the last message, tool step and turn."""
+
+    message_id: int = 0
+    step_id: int = 0
+    turn_id: int = 0
+    turn_status: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.message_id}-{self.step_id}-{self.turn_id}-{self.turn_status}"
+
+    @classmethod
+    def read(cls, said: str) -> Self | None:
+        """As it was given; None where it is none."""
+        parts = said.split("-")
+        if len(parts) != 4 or not all(part.isascii() and part.isdecimal() and len(part) < 19 for part in parts[:3]):
+            return None
+        message_id, step_id, turn_id = map(int, parts[:3])
+        return cls(message_id, step_id, turn_id, parts[3])
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One thing that happened, and where whoever heard it stands now."""
+
+    event: str
+    told: Mapping[str, object]
+    place: Place
+
+
+def place_of(conversation_id: int, *, actor: Actor) -> Place:
+    """Where a conversation stands now; refused where the actor does not see it."""
+    with acting(actor):
+        if not Conversation.objects.visible_to(actor).filter(pk=conversation_id).exists():
+            raise NotVisible("There is no such conversation, or it is not yours to see.")
+        messages = Message.objects.filter(conversation=conversation_id).order_by("-pk")
+        steps = ToolStep.objects.filter(turn__conversation=conversation_id).order_by("-pk")
+        turn = Turn.objects.filter(conversation=conversation_id).order_by("-pk").first()
+        return Place(
+            messages.values_list("pk", flat=True).first() or 0,
+            steps.values_list("pk", flat=True).first() or 0,
+            turn.pk if turn else 0,
+            turn.status if turn else "",
+        )
+
+
+def since(conversation_id: int, place: Place, *, actor: Actor) -> list[Heard]:
+    """What happened behind a place: tools that were called, replies, and turns that began or ended."""
+    with acting(actor):
+        if not Conversation.objects.visible_to(actor).filter(pk=conversation_id).exists():
+            raise NotVisible("There is no such conversation, or it is not yours to see.")
+        return list(_since(conversation_id, place))
+
+
+def _since(conversation_id: int, place: Place) -> Iterator[Heard]:
+    turn = Turn.objects.filter(conversation=conversation_id).order_by("-pk").first()
+    steps = ToolStep.objects.filter(turn__conversation=conversation_id, pk__gt=place.step_id).order_by("pk")
+    for step in steps[:AT_ONCE]:
+        place = replace(place, step_id=step.pk)
+        yield Heard("tool", {"turn_id": step.turn_id, "name": step.name, "state": step.state}, place)
+    messages = Message.objects.filter(conversation=conversation_id, pk__gt=place.message_id).order_by("pk")
+    for message in messages[:AT_ONCE]:
+        place = replace(place, message_id=message.pk)
+        if message.is_reply:
+            told = {
+                "message_id": message.pk,
+                "turn_id": message.turn_id,
+                "text": message.text,
+                "sender": message.sender,
+            }
+            yield Heard("reply", told, place)
+    if turn is not None and (turn.pk, turn.status) != (place.turn_id, place.turn_status):
+        place = replace(place, turn_id=turn.pk, turn_status=turn.status)
+        yield Heard("turn", {"turn_id": turn.pk, "status": turn.status, "outcome": turn.outcome}, place)

@@ -1,0 +1,67 @@
+"""What somebody who follows a conversation is told, from where they were; and what nobody hears before it has left."""
+
+import pytest
+
+from apps.governance.errors import NotVisible
+from apps.runtime.airing import may_be_aired
+from apps.runtime.claims import claim
+from apps.runtime.following import Place, place_of, since
+from apps.tenants.actions import amend_agent
+from tests.actions.conversing import reply, say, tell, tool
+from tests.factories import World, make_skill, make_world
+from tests.standing_in import StandIn
+from tests.waiting import make_send_rule
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def test_who_follows_hears_tools_replies_and_turns_once_and_goes_on_where_they_were(
+    world: World, standin: StandIn
+) -> None:
+    standin.play(tool("list_skills"), reply("We have none."))
+    turn = say(world, "What can you do?", standin)
+    conversation_id = turn.conversation_id
+    heard = since(conversation_id, Place(), actor=world.bot)
+    assert [(each.event, each.told.get("text", each.told.get("name"))) for each in heard] == [
+        ("tool", "list_skills"),
+        ("reply", "We have none."),
+        ("turn", None),
+    ]
+    assert heard[-1].told == {"turn_id": turn.pk, "status": "done", "outcome": "replied"}
+    assert heard[-1].place == place_of(conversation_id, actor=world.operator)
+    assert since(conversation_id, heard[-1].place, actor=world.bot) == []
+    said = Place.read(str(heard[0].place))
+    assert said is not None
+    assert [each.event for each in since(conversation_id, said, actor=world.bot)] == ["reply", "turn"]
+
+
+@pytest.mark.parametrize("said", ["", "1", "1-2-3", "a-1-1-done", "1--1-done", f"{'9' * 19}-1-1-done"])
+def test_a_place_that_is_none_is_not_gone_on_from(said: str) -> None:
+    assert Place.read(said) is None
+
+
+def test_nobody_follows_what_is_not_theirs_to_see(world: World) -> None:
+    theirs = tell(make_world(), "Hello").conversation_id
+    for follow in (lambda: place_of(theirs, actor=world.bot), lambda: since(theirs, Place(), actor=world.operator)):
+        with pytest.raises(NotVisible):
+            follow()
+
+
+@pytest.mark.parametrize(
+    ("mode", "by_skill", "is_aired"),
+    [("autonomous", False, True), ("suggest", False, False), ("autonomous", True, False)],
+)
+def test_only_what_leaves_by_itself_is_heard_before_it_has_left(
+    world: World, mode: str, by_skill: bool, is_aired: bool
+) -> None:
+    amend_agent(world.agent, actor=world.admin, send_mode=mode)
+    if by_skill:
+        make_send_rule(world, skill=make_skill(world, "approved"), channel="")
+    claimed = claim(tell(world, "Hello").conversation_id, actor=world.system)
+    assert claimed is not None
+    assert may_be_aired(claimed) is is_aired

@@ -1,0 +1,91 @@
+"""A conversation followed over HTTP while a worker in another process answers, with the broker and without it."""
+
+import http.client
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+import redis
+
+from apps.demo.visitor import Visitor
+from tests.factories import World, make_persona, make_world
+from tests.flows.conftest import House
+
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
+
+FINISHED_SECONDS = 60
+Heard = tuple[str, str, dict[str, Any]]
+
+
+@contextmanager
+def following(house: House, world: World, conversation_id: int, last: str = "") -> Iterator[Iterator[Heard]]:
+    connection = http.client.HTTPConnection(house.url.removeprefix("http://"), timeout=FINISHED_SECONDS)
+    headers = {"Authorization": f"Bearer {world.token}", **({"Last-Event-ID": last} if last else {})}
+    connection.request("GET", f"/api/v1/conversations/{conversation_id}/stream/", headers=headers)
+    answer = connection.getresponse()
+    try:
+        assert (answer.status, answer.headers["Content-Type"]) == (200, "text/event-stream")
+        yield events(answer)
+    finally:
+        connection.close()
+
+
+def events(answer: http.client.HTTPResponse) -> Iterator[Heard]:
+    said: dict[str, str] = {}
+    while line := answer.readline().decode():
+        name, _, value = line.strip().partition(": ")
+        if name:
+            said[name] = value
+        elif "data" in said:
+            yield said.get("id", ""), said["event"], json.loads(said["data"])
+            said = {}
+
+
+def until_reply(heard: Iterator[Heard]) -> list[Heard]:
+    found = []
+    for each in heard:
+        found.append(each)
+        if each[1] == "reply":
+            return found
+    raise AssertionError(f"no reply came: {found}")
+
+
+def post(house: House, world: World, text: str) -> int:
+    body = {"conversation_key": "a", "end_user_key": "http:abc", "text": text, "stream": True}
+    taken = Visitor(house.url, world.token).send("POST", "/api/v1/messages/", body, Idempotency_Key=text)
+    assert taken.status == 202, taken.text
+    return int(taken.json["conversation_id"])
+
+
+def test_a_conversation_is_followed_word_by_word_and_to_its_replies_when_the_broker_is_gone(house: House) -> None:
+    world = make_world()
+    make_persona(world)
+    house.start_web()
+    house.start_worker()
+    house.await_ready()
+    conversation_id = post(house, world, "Hello")
+    with following(house, world, conversation_id, last="0-0-0-") as heard:
+        first = until_reply(heard)[-1]
+    with following(house, world, conversation_id) as heard:
+        post(house, world, "Where is my parcel?")
+        said = until_reply(heard)
+    reply = said[-1][2]["text"]
+    pieces = [told["text"] for _, event, told in said if event == "text"]
+    assert pieces
+    assert all(reply.startswith(piece) for piece in pieces)
+    # Whoever was cut off goes on behind what they heard last.
+    with following(house, world, conversation_id, last=first[0]) as heard:
+        assert until_reply(heard)[-1][2] == said[-1][2]
+    with suppress(redis.ConnectionError):
+        house.broker.shutdown(nosave=True)
+    with following(house, world, conversation_id) as heard:
+        post(house, world, "And now?")
+        assert until_reply(heard)[-1][2]["text"]
+    stranger = Visitor(house.url, make_world().token).send(
+        "GET", f"/api/v1/conversations/{conversation_id}/stream/", None
+    )
+    assert (stranger.status, stranger.json["code"]) == (404, "not_found")
+    nobody = Visitor(house.url, "").send("GET", f"/api/v1/conversations/{conversation_id}/stream/", None)
+    assert nobody.status == 401
