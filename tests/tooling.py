@@ -8,6 +8,7 @@ from typing import Any
 
 from django.urls import reverse
 
+from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
@@ -16,13 +17,17 @@ from apps.tools.actions import (
     allow_tool,
     amend_agent_tool,
     amend_tool_server,
+    approve_call,
+    ask_approval,
     create_tool_server,
+    refuse_call,
     rotate_tool_server_headers,
+    spend_approval,
     withdraw_tool,
 )
 from apps.tools.listings import Found, keep_listing, refuse_refresh
-from apps.tools.models import AgentTool, ServerTool, ToolServer
-from tests.factories import World
+from apps.tools.models import AgentTool, ServerTool, ToolApproval, ToolServer
+from tests.factories import World, make_conversation
 
 _numbers = count(1)
 ADDRESS = "https://tools.example/mcp"
@@ -74,12 +79,42 @@ def make_changed_tool(world: World) -> AgentTool:
     return row
 
 
+def make_waiting_call(world: World, conversation: Conversation | None = None) -> ToolApproval:
+    """A call that an agent asked for, and nobody decided on."""
+    conversation, row = conversation or make_conversation(world), make_agent_tool(world, REFUND)
+    allowed = (str(row), row.sha256)
+    return ask_approval(
+        conversation.pk, allowed, {"number": "7"}, actor=world.system, agent_id=world.agent.pk, turn_id=1
+    )
+
+
+def make_approved_call(world: World) -> ToolApproval:
+    """One that may be made."""
+    return approve_call(make_waiting_call(world), actor=world.operator)
+
+
+def call_in(world: World, state: str) -> ToolApproval:
+    """A call in one of its states."""
+    if state == ToolApproval.Status.WAITING:
+        return make_waiting_call(world)
+    row = make_approved_call(world)
+    if state == ToolApproval.Status.REFUSED:
+        return refuse_call(row, actor=world.operator, reason="No.")
+    if state == ToolApproval.Status.MADE:
+        return spend_approval(row, actor=world.system)
+    return row
+
+
 TOOLING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.TOOL_SERVER_AMEND: make_tool_server,
     Act.TOOL_SERVER_ROTATE_HEADERS: make_tool_server,
     Act.TOOL_SERVER_REFRESH: lambda world: make_tool_server(world, "https://tools.invalid/mcp", timeout_seconds=1),
     Act.AGENT_TOOL_ALLOW: make_server_tool,
     Act.AGENT_TOOL_AMEND: make_agent_tool,
+    Act.TOOL_APPROVAL_ASK: make_conversation,
+    Act.TOOL_APPROVAL_APPROVE: make_waiting_call,
+    Act.TOOL_APPROVAL_REFUSE: make_waiting_call,
+    Act.TOOL_APPROVAL_SPEND: make_approved_call,
     Act.AGENT_TOOL_WITHDRAW: make_agent_tool,
 }
 
@@ -99,6 +134,12 @@ TOOLING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     ),
     Act.TOOL_SERVER_REFRESH: lambda _, row, actor: refuse_refresh(row.pk, actor=actor),
     Act.AGENT_TOOL_ALLOW: _allow,
+    Act.TOOL_APPROVAL_ASK: lambda _, row, actor: ask_approval(
+        row.pk, ("a__b", "0" * 64), {}, actor=actor, agent_id=row.agent_id, turn_id=1
+    ),
+    Act.TOOL_APPROVAL_APPROVE: lambda _, row, actor: approve_call(row, actor=actor),
+    Act.TOOL_APPROVAL_REFUSE: lambda _, row, actor: refuse_call(row, actor=actor, reason="No."),
+    Act.TOOL_APPROVAL_SPEND: lambda _, row, actor: spend_approval(row, actor=actor),
     Act.AGENT_TOOL_AMEND: lambda _, row, actor: amend_agent_tool(row, actor=actor, needs_approval=False),
     Act.AGENT_TOOL_WITHDRAW: lambda _, row, actor: withdraw_tool(row, actor=actor),
 }
@@ -118,6 +159,8 @@ TOOLING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, ob
     ),
     Act.TOOL_SERVER_REFRESH: lambda _, row: ("POST", f"tool-servers/{row.pk}/refresh", {}),
     Act.AGENT_TOOL_ALLOW: lambda scene, tool: ("POST", "agent-tools", _sent(scene, tool)),
+    Act.TOOL_APPROVAL_APPROVE: lambda _, row: ("POST", f"tool-approvals/{row.pk}/approve", {}),
+    Act.TOOL_APPROVAL_REFUSE: lambda _, row: ("POST", f"tool-approvals/{row.pk}/refuse", {"reason": "No."}),
     Act.AGENT_TOOL_AMEND: lambda _, row: ("PATCH", f"agent-tools/{row.pk}", {"needs_approval": False}),
     Act.AGENT_TOOL_WITHDRAW: lambda _, row: ("DELETE", f"agent-tools/{row.pk}", None),
 }
@@ -143,6 +186,8 @@ TOOLING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = 
         reverse("admin:tools_agenttool_add"),
         {"agent": scene.world.agent.pk, "tool": tool.pk, "needs_approval": "on"},
     ),
+    Act.TOOL_APPROVAL_APPROVE: lambda _, row: (_pressing(row, "approve"), {}),
+    Act.TOOL_APPROVAL_REFUSE: lambda _, row: (_pressing(row, "refuse"), {"reason": "No."}),
     Act.AGENT_TOOL_AMEND: lambda _, row: (reverse("admin:tools_agenttool_change", args=[row.pk]), {}),
     Act.AGENT_TOOL_WITHDRAW: lambda _, row: (_pressing(row, "withdraw"), {}),
 }

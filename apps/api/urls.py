@@ -35,6 +35,7 @@ from apps.api.spend import SpendView
 from apps.api.standing_rules import RuleView
 from apps.api.streams import stream
 from apps.api.switches import SwitchView
+from apps.api.tool_approvals import ToolApprovalView
 from apps.api.tool_servers import RefreshView, ToolServerView
 from apps.api.tools import AgentToolView, ServerToolView
 from apps.api.versions import Versioned
@@ -65,6 +66,7 @@ router.register("server-tools", ServerToolView, "server-tool")
 router.register("agent-tools", AgentToolView, "agent-tool")
 router.register("webhooks", WebhookView, "webhook")
 router.register("deliveries", DeliveryView, "delivery")
+router.register("tool-approvals", ToolApprovalView, "tool-approval")
 router.register("prices", PriceView, "price")
 router.register("sessions", SessionView, "session")
 router.register("proposals", ProposalView, "proposal")

@@ -40,6 +40,7 @@ GROUPS = (
             Place("Other proposals", "approval", INBOX, kind=OTHER),
             Place("Reply drafts", "mark_email_unread", "desk_draft_changelist"),
             Place("Escalations", "contact_support", "desk_escalation_changelist"),
+            Place("Calls to approve", "approval_delegation", "tools_toolapproval_changelist"),
         ),
     ),
     (

@@ -50,6 +50,7 @@ from apps.console.spend import SpendAdmin
 from apps.console.standing_rules import RuleAdmin
 from apps.console.switches import SwitchAdmin, switches_on
 from apps.console.tenants import VisitAdmin, leave_tenant, switch_tenant
+from apps.console.tool_calls import ToolApprovalAdmin
 from apps.console.tool_servers import ToolServerAdmin, refresh_page
 from apps.console.tools import AgentToolAdmin
 from apps.console.webhooks import WebhookAdmin
@@ -78,7 +79,7 @@ from apps.tenants.models import (
     User,
 )
 from apps.tenants.staff import is_staff
-from apps.tools.models import AgentTool, ToolServer
+from apps.tools.models import AgentTool, ToolApproval, ToolServer
 from apps.webhooks.models import Webhook
 
 PAGES = {
@@ -116,6 +117,7 @@ PAGES = {
     StaffVisit: VisitAdmin,
     StandingRule: RuleAdmin,
     Switch: SwitchAdmin,
+    ToolApproval: ToolApprovalAdmin,
     ToolServer: ToolServerAdmin,
 }
 

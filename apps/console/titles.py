@@ -16,7 +16,7 @@ from apps.personas.models import IdentityCard, Persona, PersonaOverlay, Standing
 from apps.schedules.models import Schedule
 from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.models import InvokableAgent, Membership, TenantSettings
-from apps.tools.models import AgentTool
+from apps.tools.models import AgentTool, ToolApproval
 
 # Rows that hang on an agent are known by its key, not by the number their own name has.
 OF_AN_AGENT = {
@@ -46,6 +46,7 @@ BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
     Escalation: lambda row: f"{row.get_reason_display()}: agent {row.agent}",
     Schedule: lambda row: f"Schedule {row} of agent {row.agent}",
     AgentTool: lambda row: f"Agent {row.agent} may call {row}",
+    ToolApproval: lambda row: f"{row.called}, asked for by agent {row.agent}",
     SendRule: lambda row: f"{row} for agent {row.agent}",
 }
 

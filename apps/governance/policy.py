@@ -219,6 +219,10 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         ),
         Act.AGENT_TOOL_AMEND: Rule(PEOPLE, ("needs_approval",), risk=Risk.HIGH, stamps=_DESCRIBED),
         Act.AGENT_TOOL_WITHDRAW: Rule(PEOPLE, does=Does.REMOVES),
+        Act.TOOL_APPROVAL_ASK: Rule(_SYSTEM, does=Does.MAKES),
+        Act.TOOL_APPROVAL_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SETTLED_BY),
+        Act.TOOL_APPROVAL_REFUSE: Rule(PEOPLE, ("status", "reason"), stamps=_SETTLED_BY),
+        Act.TOOL_APPROVAL_SPEND: Rule(_SYSTEM, ("status",)),
         Act.INVOKABLE_ALLOW: Rule(
             PEOPLE, ("agent", "callee", "role_hint", "budget_micro_usd"), risk=Risk.HIGH, does=Does.MAKES
         ),

@@ -129,6 +129,18 @@ ESCALATION_ANSWERED: Final = (
     "A colleague answers a question that you handed over ({reason}). Tell the customer in your own words, and add nothing "
     "that it does not say:"
 )
+CALL_APPROVED: Final = (
+    "A colleague approved the call of {called} that you asked for (request {request}). Make it now, with exactly the arguments "
+    "you gave then, and afterwards tell the customer what came of it. It can be made once."
+)
+CALL_REFUSED: Final = (
+    "A colleague refused the call of {called} that you asked for (request {request}). Do not make it. Tell the customer; why it "
+    "was refused:"
+)
+CALL_WAITS: Final = (
+    "Not called yet: a colleague has to agree first (request {request}). Tell the customer that it is being looked at, and "
+    "promise neither a time nor a result. You are told what they decide; do not call it again before."
+)
 LAST_STEP: Final = (
     "This is your last step in this turn, and no tool can be called any more. Answer the customer now, from what you know by "
     "now. Say plainly what you could not find out or get done, and promise nothing that nobody has begun."

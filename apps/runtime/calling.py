@@ -1,23 +1,32 @@
 """One step's tool calls: which may be made, and what the house's own tools give back."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from django.db import transaction
 from jsonschema import Draft202012Validator
 
 from apps.conversations.rules import ToolCall
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.governance.refusals import note
 from apps.llm.backend import JsonObject, Tool, ToolUse
 from apps.prompt.framing import canonical_json
 from apps.runtime.budgets import SAME_CALL_REFUSAL, Counter, Repeat
+from apps.runtime.journal import hold
 from apps.runtime.loop import TurnFailed
+from apps.runtime.models import Turn
+from apps.runtime.others_tools import OthersTool
 from apps.runtime.outside import OutsideTool, Toolbox
 from apps.runtime.routing import meant
 from apps.runtime.rules import TOOL_CALLS_PER_TURN
 from apps.runtime.steps import storable_text
 from apps.runtime.tooling import Context, HouseTool
+from apps.tools.actions import spend_approval
+from apps.tools.models import ToolApproval
+from apps.tools.rules import call_sha256
 
 
 @dataclass(slots=True)
@@ -30,6 +39,9 @@ class Caller:
     frozen: Mapping[str, Tool]
     context: Context
     before_keeping: Callable[[], None]
+    # Tools whose calls wait for a person, and the calls that one said yes to.
+    guarded: Mapping[str, OthersTool] = field(default_factory=dict)
+    approved: dict[str, int] = field(default_factory=dict)
     counter: Counter = field(default_factory=Counter)
 
     def recall(self, calls: Iterable[ToolCall]) -> None:
@@ -41,8 +53,27 @@ class Caller:
         """The call itself, or the one it leads to."""
         return meant(use, self.routed)
 
-    def outside(self, name: str) -> OutsideTool | None:
-        """The tool of this name that somebody else runs."""
+    def outside(self, use: ToolUse, *, is_begun: bool = False) -> OutsideTool | None:
+        """The tool that somebody else runs and that may be called so: a call that waits for a person is one of the house."""
+        is_held = use.name in self.guarded and not is_begun and self._sha256(use) not in self.approved
+        return None if is_held else self._theirs(use.name)
+
+    @contextmanager
+    def begins(self, use: ToolUse, turn: Turn, system: Actor) -> Iterator[None]:
+        """The write by which a call begins; in the same commit it uses up the yes that the call needed."""
+        if use.name not in self.guarded:
+            yield
+            return
+        with acting(system):
+            hold(turn)
+            yes = ToolApproval.objects.visible_to(system).get(pk=self.approved.pop(self._sha256(use)))
+            spend_approval(yes, actor=system)
+            yield
+
+    def _sha256(self, use: ToolUse) -> str:
+        return call_sha256(self.guarded[use.name].sha256, use.arguments)
+
+    def _theirs(self, name: str) -> OutsideTool | None:
         return self.toolbox.tools.get(name) or self.routed.tools.get(name)
 
     def refused(self, use: ToolUse) -> ToolCall | None:
@@ -74,13 +105,13 @@ class Caller:
             return tool.run(self.context, arguments)
 
     def _unknown(self, use: ToolUse) -> str:
-        if use.name in self.house or self.outside(use.name):
+        if use.name in self.house or self._theirs(use.name):
             return ""
-        return f"There is no tool {use.name}. There are: {', '.join([*self.house, *self.toolbox.tools])}."
+        return f"There is no tool {use.name}. There are: {', '.join({**self.house, **self.toolbox.tools})}."
 
     def _unfit(self, use: ToolUse) -> str:
         """A flaw of the arguments, by the tool as it is now: a release may have changed it since the session froze its shape."""
-        outside, known = self.outside(use.name), self.frozen.get(use.name)
+        outside, known = self._theirs(use.name), self.frozen.get(use.name)
         shape = (outside.definition if outside else self.house[use.name].definition).input_schema
         flaw = next(iter(Draft202012Validator(shape).iter_errors(use.arguments)), None)
         if flaw is None:

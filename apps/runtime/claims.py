@@ -48,6 +48,8 @@ class Claim:
     money: Money = field(default_factory=Money)
     turns_lately: int = 1
     others: tuple[OthersTool, ...] = ()
+    # Calls that a person said yes to, by what tells them apart.
+    approved: dict[str, int] = field(default_factory=dict)
 
     @property
     def agent(self) -> Agent:
@@ -143,6 +145,7 @@ def _claimed(told: Told, known: dict[str, Part], others: tuple[OthersTool, ...])
         _money(told, conversation),
         told["other_turns"] + 1,
         others,
+        told["approved"] or {},
     )
 
 

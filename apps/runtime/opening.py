@@ -18,6 +18,7 @@ from apps.runtime.routing import is_routed, routed_of, routing_tools
 from apps.runtime.scheduled import refuse_lapsed
 from apps.runtime.sessions import Frozen, is_over, open_session, running_on
 from apps.runtime.stops import refuse_if_frozen
+from apps.runtime.tool_approvals import asking_tools, guarded_tools
 from apps.runtime.tooling import Context
 from apps.tenants.identity import agent_holding
 
@@ -41,8 +42,10 @@ def opened(
     names = {tool.name: tool for tool in frozen.definitions}
     routed = routed_of(toolbox, names)
     routing = routing_tools(routed) if is_routed(names) else ()
+    guarded = guarded_tools(claimed.others, {*names, *routed.tools})
     caller = Caller(
-        house={tool.name: tool for tool in (*HOUSE_TOOLS, *routing) if tool.name in names},
+        house={tool.name: tool for tool in (*HOUSE_TOOLS, *routing) if tool.name in names}
+        | asking_tools(guarded, system),
         toolbox=Toolbox({name: tool for name, tool in toolbox.tools.items() if name in names}),
         routed=routed,
         frozen=names,
@@ -50,6 +53,8 @@ def opened(
             identity, agent.pk, conversation, frozen.session.snapshot_at, claimed.turn.pk, money=claimed.money
         ),
         before_keeping=partial(refuse_if_frozen, conversation, actor=system),
+        guarded=guarded,
+        approved=dict(claimed.approved),
     )
     return loop, caller
 

@@ -32,7 +32,10 @@ OTHERS: Final = """
                    ON server.tenant_id = tool.tenant_id AND server.id = tool.server_id AND server.is_active
                  LEFT JOIN tenants_sealedsecret AS secret
                    ON secret.tenant_id = server.tenant_id AND secret.id = server.secret_id
-                WHERE allowed.tenant_id = agent.tenant_id AND allowed.agent_id = agent.id)"""
+                WHERE allowed.tenant_id = agent.tenant_id AND allowed.agent_id = agent.id),
+    'approved', (SELECT json_object_agg(approval.call_sha256, approval.id) FROM tools_toolapproval AS approval
+                  WHERE approval.tenant_id = agent.tenant_id AND approval.conversation_id = thread.id
+                    AND approval.status = 'approved')"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ class OthersTool:
 
     def is_offered(self, *, off_the_record: bool) -> bool:
         """Whether a session carries it."""
-        return not self.needs_approval and (self.repeats is ToolStep.Repeats.READS or not off_the_record)
+        return not off_the_record or (self.repeats is ToolStep.Repeats.READS and not self.needs_approval)
 
     async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> Outcome:
         """Make the call. Of a read that was lost nothing is left behind; of anything else nobody knows."""

@@ -220,7 +220,7 @@ class Turning:
             if known and not known.is_open:
                 continue
             use = self.caller.meant(asked)
-            outside = self.caller.outside(use.name)
+            outside = self.caller.outside(use, is_begun=known is not None)
             call = OutsideCall(outside, said.number, place, use, self._key(said.number, place)) if outside else None
             if not (self._again(call, known, place, said) if known else self._call(call, use, place, said)):
                 return False
@@ -232,7 +232,8 @@ class Turning:
         elif outside:
             row = tool_row(said.number, place, outside.begun, outside.tool.repeats, ToolStep.State.BEGUN)
             self.new_tools.append(row)
-            self._keep(said.number)
+            with self.caller.begins(use, self.turn, self.system):
+                self._keep(said.number)
             self.move = outside
             return False
         elif self.caller.house[use.name].reads:

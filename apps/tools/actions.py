@@ -1,16 +1,21 @@
 """Acts on tool servers and on what agents may call. Headers go in and never come out."""
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
+
+from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, governed, take_values
 from apps.governance.errors import Conflicting, Invalid, NotVisible
+from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.tenants.models import SealedSecret
 from apps.tenants.sealing import forget, lay_down
-from apps.tools.models import AgentTool, ServerTool, ToolServer
-from apps.tools.rules import TOOLS_PER_AGENT, headers_of, waits
+from apps.tools.models import AgentTool, ServerTool, ToolApproval, ToolServer
+from apps.tools.rules import TOOLS_PER_AGENT, call_sha256, headers_of, waits
 
 
 def create_tool_server(
@@ -86,6 +91,60 @@ def withdraw_tool(allowed: AgentTool, *, actor: Actor, read_at: int | None = Non
     """Let an agent call a tool no more, from its next turn on; a session that names it is told so when it tries."""
     with governed(Act.AGENT_TOOL_WITHDRAW, allowed, actor=actor, read_at=read_at, reason=reason, removes=True):
         pass
+
+
+def ask_approval(
+    conversation_id: int,
+    allowed: tuple[str, str],
+    arguments: Mapping[str, Any],
+    *,
+    actor: Actor,
+    agent_id: int,
+    turn_id: int,
+) -> ToolApproval:
+    """Have a call wait for a person. `allowed` is the tool's name and the hash it was allowed by; the same call waits once."""
+    authorize(actor, Act.TOOL_APPROVAL_ASK, actor.tenant_id, agent_id=agent_id)
+    called, sha256 = allowed[0], call_sha256(allowed[1], arguments)
+    with acting(actor):
+        known = ToolApproval.objects.visible_to(actor).standing(conversation_id, sha256).first()
+        row = known or ToolApproval(
+            tenant_id=actor.tenant_id,
+            conversation_id=conversation_id,
+            agent_id=agent_id,
+            called=called,
+            arguments=dict(arguments),
+            call_sha256=sha256,
+            turn_id=turn_id,
+            taint=Taint.CUSTOMER_DERIVED,
+        )
+        if known is None:
+            with governed(Act.TOOL_APPROVAL_ASK, row, actor=actor, evidence={"turn_id": turn_id}):
+                pass
+    return row
+
+
+def approve_call(approval: ToolApproval, *, actor: Actor, read_at: int | None = None) -> ToolApproval:
+    """Let the call be made, once, as it stands there."""
+    with governed(Act.TOOL_APPROVAL_APPROVE, approval, actor=actor, read_at=read_at) as row:
+        row.approve()
+        row.decided_by, row.decided_at = actor.label, timezone.now()
+    return approval
+
+
+def refuse_call(approval: ToolApproval, *, actor: Actor, reason: str, read_at: int | None = None) -> ToolApproval:
+    """Let the call not be made; also take a yes back that came to nothing yet."""
+    with governed(Act.TOOL_APPROVAL_REFUSE, approval, actor=actor, read_at=read_at, reason=reason) as row:
+        row.refuse()
+        row.reason = reason
+        row.decided_by, row.decided_at = actor.label, timezone.now()
+    return approval
+
+
+def spend_approval(approval: ToolApproval, *, actor: Actor) -> ToolApproval:
+    """The call begins in this commit. Refused where somebody took the yes back, or it was made."""
+    with governed(Act.TOOL_APPROVAL_SPEND, approval, actor=actor) as row:
+        row.spend()
+    return approval
 
 
 def _tool(tool_id: int, actor: Actor) -> ServerTool:

@@ -12,7 +12,10 @@ from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
 from apps.llm.reaching import flaw_of
+from apps.tools.approval_models import ToolApproval
 from apps.tools.rules import Definition
+
+__all__ = ["AgentTool", "ServerTool", "ToolApproval", "ToolListing", "ToolServer"]
 
 KEY = r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z"
 KEY_CHARACTERS = 24

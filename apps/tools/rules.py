@@ -158,6 +158,12 @@ def _clean(value: object) -> object:
     return value
 
 
+def call_sha256(definition_sha256: str, arguments: Mapping[str, Any]) -> str:
+    """What tells a call from every other: the tool as it was allowed, and its arguments."""
+    said = json.dumps([definition_sha256, arguments], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(said.encode(errors="replace")).hexdigest()
+
+
 def _texts(value: object) -> Iterator[str]:
     left = [value]
     while left:

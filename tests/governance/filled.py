@@ -49,7 +49,7 @@ from tests.factories import (
 from tests.hooking import make_told
 from tests.scheduling import make_schedule
 from tests.thinking import make_endpoint, make_price
-from tests.tooling import make_agent_tool
+from tests.tooling import make_waiting_call
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
 
 
@@ -106,8 +106,8 @@ def fill(backend: Backend) -> Filled:
     make_send_rule(world)
     make_endpoint(world)
     make_price(world)
-    make_agent_tool(world)
     make_told(world)
+    make_waiting_call(world, thread)
     make_schedule(world)
     run_now(make_schedule(world).pk, actor=world.operator)
     refuse_once(draft, world)

@@ -61,6 +61,8 @@ class Console:
     not_offered: Mapping[Act, str] = {
         Act.GRANT_SYNC: SYNCS,
         Act.DRAFT_MAKE: "a turn makes a draft; nobody asks for one",
+        Act.TOOL_APPROVAL_ASK: "a turn asks for the call it may not make by itself",
+        Act.TOOL_APPROVAL_SPEND: "a turn uses the yes up as it begins the call",
         Act.CONVERSATION_PROVE: "a signed message proves its conversation",
         Act.CONVERSATION_DELEGATE: "an agent asks another one in a turn",
         Act.DRAFT_SUPERSEDE: "a later turn overtakes a draft",

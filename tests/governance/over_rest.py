@@ -35,6 +35,8 @@ class Rest:
     not_offered: Mapping[Act, str] = {
         Act.GRANT_SYNC: SYNCS,
         Act.DRAFT_MAKE: "a turn makes a draft; nobody asks for one",
+        Act.TOOL_APPROVAL_ASK: "a turn asks for the call it may not make by itself",
+        Act.TOOL_APPROVAL_SPEND: "a turn uses the yes up as it begins the call",
         Act.DRAFT_SUPERSEDE: "a later turn overtakes a draft",
         Act.PROPOSAL_SUBMIT: "a draft is submitted by being written",
         Act.PROPOSAL_APPLY: "an approval applies what enough people agreed to",

@@ -286,6 +286,7 @@ MAKING: frozenset[Act] = frozenset(
             Act.DRAFT_MAKE,
             Act.SCHEDULE_DRAFT,
             Act.AGENT_TOOL_ALLOW,
+            Act.TOOL_APPROVAL_ASK,
         ),
     }
 )

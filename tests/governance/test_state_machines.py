@@ -30,6 +30,7 @@ from apps.schedules.models import Schedule
 from apps.skills.models import Skill
 from apps.switches.actions import lift_switch
 from apps.switches.models import Switch
+from apps.tools.models import ToolApproval
 from tests.factories import (
     World,
     make_conversation,
@@ -42,6 +43,7 @@ from tests.factories import (
 from tests.governance.attempts import BROKEN_RULE, attempt
 from tests.reviewing import say_yes
 from tests.scheduling import make_paused_schedule, make_schedule, make_schedule_draft
+from tests.tooling import call_in
 from tests.waiting import make_escalation, make_waiting_draft
 
 pytestmark = pytest.mark.django_db
@@ -148,6 +150,12 @@ def schedule_in(world: World, state: str) -> Schedule:
 
 
 MACHINES = {
+    "tool_approval": Machine(
+        ToolApproval,
+        "status",
+        call_in,
+        dict.fromkeys(("approved", "refused", "made"), "decided_by = 'x'"),
+    ),
     "schedule": Machine(
         Schedule,
         "status",
@@ -251,8 +259,8 @@ def test_database_lets_no_row_be_born_in_a_later_state(noun: str, state: str) ->
         f"INSERT INTO {table} SELECT (jsonb_populate_record(row,"  # noqa: S608  # constants above
         f" jsonb_build_object('id', 987654321, '{machine.column}', %s::text) || '{{\"version\": 1{more}}}')).* FROM {table} AS row"
     )
-    # A turn makes drafts; people make none.
-    maker = world.system if noun == "draft" else world.operator
+    # A turn makes drafts and asks for calls; people make none.
+    maker = world.system if noun in {"draft", "tool_approval"} else world.operator
     assert attempt(maker, born, [state]).sqlstate == BROKEN_RULE
     assert attempt(maker, born, [states(machine)[0]]).sqlstate in {"", "23505"}
 

@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping
 
+from apps.conversations.models import Conversation
 from apps.governance.policy import Act
 from apps.tools.actions import (
     allow_tool,
     amend_agent_tool,
     amend_tool_server,
+    approve_call,
+    ask_approval,
     create_tool_server,
+    refuse_call,
     rotate_tool_server_headers,
+    spend_approval,
     withdraw_tool,
 )
 from apps.tools.listings import refuse_refresh
-from apps.tools.models import AgentTool, ServerTool, ToolServer
+from apps.tools.models import AgentTool, ServerTool, ToolApproval, ToolServer
 from tests.machine.chosen import Chosen, Deed, amending, saying
 from tests.tooling import ADDRESS
 
@@ -42,6 +47,21 @@ def _amend(chosen: Chosen) -> object:
     return amend_agent_tool(row, actor=chosen.actor, needs_approval=waits, read_at=chosen.read_at(row))
 
 
+def _ask(chosen: Chosen) -> object:
+    thread = chosen.row(Conversation)
+    allowed = (chosen.name, "0" * 64)
+    return ask_approval(thread.pk, allowed, {}, actor=chosen.actor, agent_id=thread.agent_id, turn_id=1)
+
+
+def _refuse(chosen: Chosen) -> object:
+    row = chosen.row(ToolApproval)
+    return refuse_call(row, actor=chosen.actor, reason=chosen.words, read_at=chosen.read_at(row))
+
+
+def _spend(chosen: Chosen) -> object:
+    return spend_approval(chosen.row(ToolApproval), actor=chosen.actor)
+
+
 TOOLS: Mapping[Act, Deed] = {
     Act.TOOL_SERVER_CREATE: _create,
     Act.TOOL_SERVER_AMEND: saying(ToolServer, amend_tool_server, "title"),
@@ -49,5 +69,9 @@ TOOLS: Mapping[Act, Deed] = {
     Act.TOOL_SERVER_REFRESH: _refresh,
     Act.AGENT_TOOL_ALLOW: _allow,
     Act.AGENT_TOOL_AMEND: _amend,
+    Act.TOOL_APPROVAL_ASK: _ask,
+    Act.TOOL_APPROVAL_APPROVE: amending(ToolApproval, approve_call),
+    Act.TOOL_APPROVAL_REFUSE: _refuse,
+    Act.TOOL_APPROVAL_SPEND: _spend,
     Act.AGENT_TOOL_WITHDRAW: amending(AgentTool, withdraw_tool),
 }

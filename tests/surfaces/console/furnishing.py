@@ -31,7 +31,7 @@ from tests.governance.filled import refuse_once
 from tests.hooking import make_told
 from tests.scheduling import make_schedule
 from tests.thinking import make_endpoint, make_price
-from tests.tooling import make_agent_tool, make_tool_server
+from tests.tooling import make_agent_tool, make_tool_server, make_waiting_call
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
 
 
@@ -61,6 +61,7 @@ def furnished(world: World) -> list[Model]:
         make_endpoint(world),
         make_price(world),
         make_agent_tool(world),
+        make_waiting_call(world),
         make_tool_server(world),
         make_schedule(world),
         make_told(world),

@@ -1,0 +1,85 @@
+"""Calls that wait for a person: asked for in one turn, decided on by somebody, made once in a turn that follows."""
+
+from collections.abc import Iterable, Mapping, Set
+from functools import partial
+from typing import Final
+
+from apps.conversations.actions import receive_message
+from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.door import authorize
+from apps.governance.errors import Conflicting, Invalid
+from apps.governance.policy import Act
+from apps.llm.backend import JsonObject
+from apps.prompt.wording import CALL_APPROVED, CALL_REFUSED, CALL_WAITS
+from apps.runtime.kick import kick_turn
+from apps.runtime.others_tools import OthersTool
+from apps.runtime.tooling import Context, HouseTool
+from apps.tools.actions import approve_call, ask_approval, refuse_call
+from apps.tools.models import ToolApproval
+
+ENDED: Final = "This conversation has ended, so nobody would make the call. Refuse it."
+
+
+def guarded_tools(others: Iterable[OthersTool], reached: Set[str]) -> dict[str, OthersTool]:
+    """Of the tools that a session reaches, those whose calls wait for a person."""
+    return {tool.definition.name: tool for tool in others if tool.needs_approval and tool.definition.name in reached}
+
+
+def asking_tools(guarded: Mapping[str, OthersTool], system: Actor) -> dict[str, HouseTool]:
+    """What a call of such a tool is until somebody said yes: a write of our own, which asks."""
+    return {
+        name: HouseTool(name, tool.definition.description, {}, (), partial(_ask, tool, system), learns=False)
+        for name, tool in guarded.items()
+    }
+
+
+def _ask(tool: OthersTool, system: Actor, context: Context, arguments: JsonObject) -> str:
+    row = ask_approval(
+        context.conversation.pk,
+        (tool.definition.name, tool.sha256),
+        arguments,
+        actor=system,
+        agent_id=context.agent_id,
+        turn_id=context.turn_id,
+    )
+    return CALL_WAITS.format(request=row.pk)
+
+
+def let_call(approval: ToolApproval, *, actor: Actor, read_at: int | None = None) -> ToolApproval:
+    """Say yes to a call, and have the agent make it. The yes and the word to the agent are one commit."""
+    authorize(actor, Act.TOOL_APPROVAL_APPROVE, approval.tenant_id, agent_id=approval.agent_id)
+    with acting(actor):
+        if approval.conversation.status != Conversation.Status.OPEN:
+            raise Conflicting(ENDED)
+        approve_call(approval, actor=actor, read_at=read_at)
+        _tell(approval, CALL_APPROVED.format(called=approval.called, request=approval.pk), actor)
+    return approval
+
+
+def forbid_call(approval: ToolApproval, *, actor: Actor, reason: str, read_at: int | None = None) -> ToolApproval:
+    """Say no to a call, and have the agent tell the customer, where the conversation still goes on."""
+    authorize(actor, Act.TOOL_APPROVAL_REFUSE, approval.tenant_id, agent_id=approval.agent_id)
+    if not reason.strip():
+        raise Invalid("Say why not; the agent tells the customer.", {"reason": ["This may not be blank."]})
+    with acting(actor):
+        refuse_call(approval, actor=actor, reason=reason, read_at=read_at)
+        if approval.conversation.status == Conversation.Status.OPEN:
+            said = CALL_REFUSED.format(called=approval.called, request=approval.pk)
+            _tell(approval, f"{said}\n\n{reason}", actor)
+    return approval
+
+
+def _tell(approval: ToolApproval, text: str, actor: Actor) -> None:
+    conversation = approval.conversation
+    event = receive_message(
+        conversation.agent_id,
+        actor=actor,
+        channel=conversation.channel,
+        conversation_key=conversation.conversation_key,
+        end_user_key=conversation.end_user_key,
+        text=text,
+        idempotency_key=f"tool-approval-{approval.pk}-{approval.status}",
+    )
+    kick_turn(event.tenant_id, event.conversation_id, event.burst_seconds)
