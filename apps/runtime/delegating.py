@@ -22,7 +22,7 @@ from apps.prompt.tool_names import DELEGATE, ENQUEUE_PARENT
 from apps.runtime.budgets import Money, budget_of_question, loop_of
 from apps.runtime.relaying import put
 from apps.runtime.stops import is_answering_paused
-from apps.runtime.tooling import Context, HouseTool, Occasion
+from apps.runtime.tooling import Context, HouseTool, Offer
 from apps.tenants.identity import system_actor
 from apps.tenants.models import InvokableAgent
 
@@ -81,12 +81,12 @@ def _enqueue_parent(context: Context, arguments: JsonObject) -> str:
     return PASSED_ON
 
 
-def _may_ask(occasion: Occasion) -> bool:
-    return occasion.may_ask_agents
+def _may_ask(offer: Offer) -> bool:
+    return offer.may_ask_agents
 
 
-def _is_asked(occasion: Occasion) -> bool:
-    return occasion.is_asked
+def _is_asked(offer: Offer) -> bool:
+    return offer.is_asked
 
 
 DELEGATING: Final = (

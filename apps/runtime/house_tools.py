@@ -35,7 +35,7 @@ from apps.runtime.handing_over import HANDING_OVER
 from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.planning import PLANNING
 from apps.runtime.steps import whole_number
-from apps.runtime.tooling import Context, HouseTool, Occasion
+from apps.runtime.tooling import Context, HouseTool, Offer
 from apps.skills.actions import draft_skill
 from apps.skills.files import content_of, refuse_fetch
 from apps.skills.models import Skill
@@ -244,8 +244,6 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
 )
 
 
-def house_tools(occasion: Occasion) -> tuple[HouseTool, ...]:
+def house_tools(offer: Offer) -> tuple[HouseTool, ...]:
     """The tools a session offers, in their order."""
-    return tuple(
-        tool for tool in HOUSE_TOOLS if tool.offered(occasion) and not (occasion.off_the_record and tool.keeps)
-    )
+    return tuple(tool for tool in HOUSE_TOOLS if tool.offered(offer) and not (offer.off_the_record and tool.keeps))

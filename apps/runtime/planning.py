@@ -11,7 +11,7 @@ from apps.prompt.framing import canonical_json
 from apps.prompt.sanitizer import sanitize
 from apps.prompt.tool_names import LIST_SCHEDULES, PROPOSE_SCHEDULE
 from apps.runtime.hearing import heard_in, whose_words
-from apps.runtime.tooling import Context, HouseTool, Occasion
+from apps.runtime.tooling import Context, HouseTool, Offer
 from apps.schedules.actions import draft_schedule
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
@@ -68,8 +68,8 @@ def _propose_schedule(context: Context, arguments: JsonObject) -> str:
     return f"Schedule {row.pk} “{row.key}” waits for an operator. Nothing runs before one approves it."
 
 
-def _plans(occasion: Occasion) -> bool:
-    return occasion.plans_schedules
+def _plans(offer: Offer) -> bool:
+    return offer.plans_schedules
 
 
 PLANNING: Final = (

@@ -25,7 +25,7 @@ from apps.runtime.kept_parts import KEPT, StoredPart
 from apps.runtime.models import Session, SnapshotPart
 from apps.runtime.routing import ROUTING_DEFINITIONS
 from apps.runtime.rules import is_stale, offered_tools
-from apps.runtime.tooling import Occasion
+from apps.runtime.tooling import Offer
 from apps.tenants.models import Agent
 
 logger = logging.getLogger(__name__)
@@ -87,17 +87,17 @@ def open_session(
     assembled = assemble(told)
     for slot in sorted({note.slot for note in assembled.notes}):
         logger.info("prompt text neutralised", extra={"slot": slot.name.lower(), "agent_id": agent.pk})
-    tools = tools_part(agent, Occasion.of(agent, conversation, knows_agents=bool(told.invokable)), outside)
+    tools = tools_part(agent, Offer.of(agent, conversation, knows_agents=bool(told.invokable)), outside)
     return Frozen(freeze(conversation, assembled, tools, actor=system), assembled, tools)
 
 
-def tools_part(agent: Agent, occasion: Occasion, outside: tuple[Tool, ...] = ()) -> Part:
+def tools_part(agent: Agent, offer: Offer, outside: tuple[Tool, ...] = ()) -> Part:
     """The allow-listed tools in allow-list order, the house's first, as slot 0 of what is frozen (R058).
 
     Where they are too many, the last of them are reached through others (R125). The bare agent has the learning layer's tools
     no more than its prompt (R001, R004).
     """
-    ours = house_tools(occasion) if agent.learns else ()
+    ours = house_tools(offer) if agent.learns else ()
     offered = offered_tools([tool.definition for tool in ours], outside, ROUTING_DEFINITIONS)
     # One definition a line, so that a difference shows which tool it is about.
     lines = ",\n".join(canonical_json(tool.wire) for tool in offered)

@@ -13,7 +13,7 @@ from apps.tenants.models import Agent
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
+class Offer:
     """What a session is opened for, which decides what tools it offers beside those of every session."""
 
     off_the_record: bool = False
@@ -28,11 +28,11 @@ class Occasion:
         return cls(conversation.off_the_record, agent.plans_schedules, may_ask, conversation.is_asked)
 
 
-ORDINARY: Final = Occasion()
+ORDINARY: Final = Offer()
 
 
-def _always(occasion: Occasion) -> bool:
-    del occasion
+def _always(offer: Offer) -> bool:
+    del offer
     return True
 
 
@@ -66,7 +66,7 @@ class HouseTool:
     # Whether it writes nothing at all; what writes is one commit with the step that says so.
     reads: bool = False
     # In which sessions it is offered, where not in all.
-    offered: Callable[[Occasion], bool] = _always
+    offered: Callable[[Offer], bool] = _always
 
     @property
     def definition(self) -> Tool:

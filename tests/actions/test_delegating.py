@@ -7,16 +7,19 @@ from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
 from apps.governance.acting import acting
 from apps.governance.models import Proposal, Taint
+from apps.prompt.scheduled import NOTHING_TO_REPORT
 from apps.runtime.driving import answer
 from apps.runtime.models import Turn
+from apps.runtime.scheduling import run_due
 from apps.runtime.sending import answer_question, length_of, send_out, turn_down, write_to_customer
 from apps.tenants.actions import amend_agent
 from apps.tenants.models import Agent
 from apps.webhooks.models import Delivery
 from tests.actions.conversing import lines, prompt, reply, tool
-from tests.asking import asks, below, latest, said_last, take_next, told
+from tests.asking import TASK, asks, below, latest, said_last, take_next, told
 from tests.factories import World, make_invokable, make_persona, make_world
 from tests.hooking import make_webhook
+from tests.scheduling import comes_due, make_schedule
 from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
@@ -104,6 +107,22 @@ def test_what_is_passed_on_by_the_tool_is_the_answer_once(world: World, standin:
     assert turn.outcome == Outcome.REPLIED
     assert told(world, parent) == [("answer", OWED)]
     assert lines(world, child.pk)[-1] == ("agent", OWED)
+
+
+def test_a_run_of_a_schedule_that_asks_waits_for_the_answer_and_posts_nowhere(world: World, standin: StandIn) -> None:
+    # R121
+    row = make_schedule(world)
+    comes_due(row, world)
+    conversation_id = run_due(world.tenant.pk, row.pk)
+    assert conversation_id is not None
+    with acting(world.system):
+        parent = Conversation.objects.select_related("agent").get(pk=conversation_id)
+    asking = tool("delegate", agent_key="billing", task=TASK)
+    assert take_next(world, parent, standin, asking, reply(NOTHING_TO_REPORT)).outcome == Outcome.SILENT
+    take_next(world, below(world, parent), standin, reply(OWED))
+    assert take_next(world, parent, standin, reply("Forty euros are owed.")).outcome == Outcome.OBSERVED
+    with acting(world.system):
+        assert Conversation.objects.get(pk=parent.pk).status == Conversation.Status.OPEN
 
 
 def test_the_turn_that_asked_may_be_silent(world: World, standin: StandIn) -> None:

@@ -12,6 +12,8 @@ from apps.runtime.budgets import (
     MoneyLeft,
     Purse,
     Repeat,
+    budget_of_question,
+    least_of,
     loop_of,
     money_left,
     steps_allowed,
@@ -145,6 +147,33 @@ def test_money_is_paid_from_both_purses_and_the_last_call_is_known() -> None:
     unlimited.pay(10**9)
     assert not unlimited.is_limited
     assert not unlimited.is_last(40)
+
+
+@pytest.mark.parametrize(
+    ("limit", "turn_budget", "turn_cost", "budget"),
+    [
+        (None, None, 7, None),
+        (500, None, 7, 500),
+        (None, 1000, 200, 400),
+        (500, 1000, 200, 400),
+        (300, 1000, 200, 300),
+        (None, 100, 200, 0),
+    ],
+)
+def test_an_answer_may_cost_half_of_what_the_asking_turn_has_left(
+    limit: int | None, turn_budget: int | None, turn_cost: int, budget: int | None
+) -> None:
+    # R057
+    assert budget_of_question(limit, turn_budget, turn_cost) == budget
+
+
+def test_what_is_set_aside_is_spent() -> None:
+    # R057
+    money = Money(turn_cost=10, turn_budget=100, day_left=1000)
+    money.set_aside(45)
+    assert (money.turn_cost, money.day_left) == (55, 1000)
+    assert least_of(None, 7, 9) == 7
+    assert least_of(None) is None
 
 
 def test_where_the_day_cannot_pay_for_a_call_nothing_is_asked() -> None:

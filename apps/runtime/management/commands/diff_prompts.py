@@ -18,7 +18,7 @@ from apps.runtime.causes import Cause, Window, causes, causes_of_order
 from apps.runtime.models import Session
 from apps.runtime.preview import told
 from apps.runtime.sessions import PrefixChanged, thawed, tools_part
-from apps.runtime.tooling import Occasion
+from apps.runtime.tooling import Offer
 
 NOW = "now"
 UNEXPLAINED = "no act in between explains it: the product's own words, or the choice by use, changed"
@@ -168,5 +168,5 @@ def _now(session: Session, system: Actor) -> Told:
     """What a new session of the same conversation would freeze."""
     agent, conversation = session.agent, session.conversation
     given = told(agent, conversation.end_user_key, system=system, off_the_record=conversation.off_the_record)
-    tools = tools_part(agent, Occasion.of(agent, conversation, knows_agents=bool(given.invokable)))
+    tools = tools_part(agent, Offer.of(agent, conversation, knows_agents=bool(given.invokable)))
     return Told(session, Assembled((tools, *assemble(given).parts)))

@@ -20,7 +20,7 @@ from apps.prompt.segments import Assembled, Span
 from apps.prompt.values import PromptInput
 from apps.runtime.preview import told
 from apps.runtime.sessions import tools_part
-from apps.runtime.tooling import Occasion
+from apps.runtime.tooling import Offer
 from apps.tenants.models import Agent
 from apps.tenants.moments import AT, moment_said, zone_of
 
@@ -86,8 +86,8 @@ class Command(BaseCommand):
     def _tell_of_cache(self, agent: Agent, given: PromptInput, assembled: Assembled) -> None:
         """A prefix under the model's floor is not cached, and the model does not say so (R184)."""
         model = agent.model or settings.DEFAULT_MODEL
-        occasion = Occasion(plans_schedules=agent.plans_schedules, may_ask_agents=bool(given.invokable))
-        tokens = estimate_tokens(tools_part(agent, occasion).text + assembled.text)
+        offer = Offer(plans_schedules=agent.plans_schedules, may_ask_agents=bool(given.invokable))
+        tokens = estimate_tokens(tools_part(agent, offer).text + assembled.text)
         floor = cache_rules(model).minimum_prefix_tokens
         said = "caches it" if tokens >= floor else f"does not cache it: {floor - tokens} tokens are missing"
         self.stderr.write(f"  about {tokens} tokens with the tools; {model} caches from {floor} on and {said}")
