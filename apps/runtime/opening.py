@@ -38,25 +38,29 @@ def opened(
     identity = agent_holding(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
     identity = identity.serving(conversation.end_user_key, is_proven=claimed.customer_is_proven)
     frozen = frozen or _session(claimed, toolbox, identity, system)
-    loop = _loop(claimed, asked, frozen, system)
+    context = Context(
+        identity, agent.pk, conversation, frozen.session.snapshot_at, claimed.turn.pk, money=claimed.money
+    )
+    return _loop(claimed, asked, frozen, system), _caller(claimed, frozen, toolbox, context, system)
+
+
+def _caller(claimed: Claim, frozen: Frozen, toolbox: Toolbox, context: Context, system: Actor) -> Caller:
+    """What the session names, as far as it is there; a call that waits for a person is one of the house."""
     names = {tool.name: tool for tool in frozen.definitions}
     routed = routed_of(toolbox, names)
     routing = routing_tools(routed) if is_routed(names) else ()
     guarded = guarded_tools(claimed.others, {*names, *routed.tools})
-    caller = Caller(
-        house={tool.name: tool for tool in (*HOUSE_TOOLS, *routing) if tool.name in names}
-        | asking_tools(guarded, system),
+    house = {tool.name: tool for tool in (*HOUSE_TOOLS, *routing) if tool.name in names}
+    return Caller(
+        house=house | asking_tools(guarded, system),
         toolbox=Toolbox({name: tool for name, tool in toolbox.tools.items() if name in names}),
         routed=routed,
         frozen=names,
-        context=Context(
-            identity, agent.pk, conversation, frozen.session.snapshot_at, claimed.turn.pk, money=claimed.money
-        ),
-        before_keeping=partial(refuse_if_frozen, conversation, actor=system),
+        context=context,
+        before_keeping=partial(refuse_if_frozen, claimed.conversation, actor=system),
         guarded=guarded,
         approved=dict(claimed.approved),
     )
-    return loop, caller
 
 
 def _with_others(toolbox: Toolbox, claimed: Claim) -> Toolbox:
