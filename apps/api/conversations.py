@@ -49,6 +49,7 @@ class ConversationRow(Shown[Conversation]):
             "origin",
             "off_the_record",
             "proven_at",
+            "forgotten_at",
             "follows_id",
             "parent_id",
             "hops",

@@ -251,7 +251,7 @@ def _known_event(event: InboundEvent, thread: Thread, actor: Actor) -> InboundEv
         .select_related("conversation")
         .first()
     )
-    if known and known.text_sha256 != event.text_sha256:
+    if known and known.text_sha256 not in {"", event.text_sha256}:
         raise Conflicting(
             "This idempotency key was used for another message of the thread. Use a fresh key per message."
         )

@@ -78,6 +78,9 @@ class Conversation(Governed):
     proven_key_id = models.BigIntegerField(
         null=True, editable=False, help_text="Which of the tenant's keys signed that."
     )
+    forgotten_at = models.DateTimeField(
+        null=True, editable=False, help_text="When what was said off the record was last forgotten."
+    )
     held_by = models.CharField(max_length=200, blank=True, editable=False)
     held_by_id = models.BigIntegerField(null=True, editable=False)
     held_at = models.DateTimeField(null=True, editable=False)
@@ -128,6 +131,7 @@ class Conversation(Governed):
                 condition=~models.Q(end_user_key=""),
                 name="conversation_of_customer",
             ),
+            models.Index(fields=["id"], condition=models.Q(off_the_record=True), name="conversation_off_the_record"),
             models.Index(
                 fields=["tenant", "parent"], condition=models.Q(parent__isnull=False), name="conversation_below"
             ),

@@ -49,6 +49,7 @@ class Act(StrEnum):
     CONVERSATION_HAND_BACK = "conversation.hand_back"
     CONVERSATION_DELEGATE = "conversation.delegate"
     CONVERSATION_PROVE = "conversation.prove"
+    CONVERSATION_FORGET = "conversation.forget"
     MESSAGE_RECEIVE = "message.receive"
     MESSAGE_SEND = "message.send"
     DRAFT_MAKE = "draft.make"

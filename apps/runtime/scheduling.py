@@ -24,6 +24,7 @@ from apps.governance.policy import Act
 from apps.governance.refusals import noting
 from apps.governance.text import content_sha256
 from apps.prompt.scheduled import Task, scheduled_task
+from apps.runtime.forgetting import forget_all
 from apps.runtime.kick import kick_turn
 from apps.runtime.models import Turn
 from apps.runtime.scheduled import SKILL_NOT_FOUND, approved_skill
@@ -67,7 +68,8 @@ class DueNow:
 
 def due_now() -> DueNow:
     """All that is due, found in one look."""
-    due = due_works("schedule", "turn", "delivery")
+    due = due_works("schedule", "turn", "delivery", "forget")
+    forget_all(due["forget"])
     return DueNow([*run_all(due["schedule"]), *due["turn"]], due["delivery"])
 
 

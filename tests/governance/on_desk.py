@@ -5,6 +5,7 @@ from typing import Any
 
 from apps.conversations.actions import hand_back_conversation, send_message, take_over_conversation
 from apps.conversations.admission import Proof, prove_conversation
+from apps.conversations.forgetting import forget_conversation
 from apps.conversations.models import Conversation, Message
 from apps.desk.actions import (
     answer_escalation,
@@ -39,6 +40,7 @@ def sent_as(scene: Scene, draft: Draft) -> dict[str, Any]:  # Any: the values an
 DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
     Act.CONVERSATION_TAKE_OVER: lambda _, row, actor: take_over_conversation(row, actor=actor),
     Act.CONVERSATION_HAND_BACK: lambda _, row, actor: hand_back_conversation(row, actor=actor),
+    Act.CONVERSATION_FORGET: lambda _, row, actor: forget_conversation(row, actor=actor),
     Act.CONVERSATION_PROVE: lambda _, row, actor: prove_conversation(row, actor=actor, proof=Proof(1)),
     Act.CONVERSATION_DELEGATE: lambda _, row, actor: ask_agent(
         row, actor=actor, agent_key="billing", task="What is owed?", turn_id=1, money=Money()

@@ -58,6 +58,7 @@ class Rest:
         Act.SETTINGS_AMEND: "settings are changed in the console",
         Act.SETTINGS_ROTATE_PROOF_KEY: "settings are changed in the console",
         Act.CONVERSATION_PROVE: "a signed message proves its conversation",
+        Act.CONVERSATION_FORGET: "a sweep finds what was said off the record",
         Act.CONVERSATION_DELEGATE: "an agent asks another one in a turn",
         Act.AGENT_AMEND: "agents are changed in the console",
         Act.TOKEN_ISSUE: "a token's secret is shown once, in the console",

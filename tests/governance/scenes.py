@@ -209,6 +209,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.CONVERSATION_TAKE_OVER: make_conversation,
     Act.CONVERSATION_HAND_BACK: make_held_conversation,
     Act.CONVERSATION_PROVE: make_conversation,
+    Act.CONVERSATION_FORGET: lambda world: make_conversation(world, off_the_record=True),
     Act.CONVERSATION_DELEGATE: make_asking_conversation,
     Act.MESSAGE_SEND: make_held_conversation,
     Act.MESSAGE_RECEIVE: lambda world: make_event(world).conversation,

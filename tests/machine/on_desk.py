@@ -5,6 +5,7 @@ from itertools import count
 
 from apps.conversations.actions import hand_back_conversation, send_message, take_over_conversation
 from apps.conversations.admission import Proof, prove_conversation
+from apps.conversations.forgetting import forget_conversation
 from apps.conversations.models import Conversation, Message
 from apps.desk.actions import (
     answer_escalation,
@@ -115,6 +116,7 @@ DESK: Mapping[Act, Deed] = {
     Act.CONVERSATION_TAKE_OVER: amending(Conversation, take_over_conversation),
     Act.CONVERSATION_HAND_BACK: amending(Conversation, hand_back_conversation),
     Act.CONVERSATION_PROVE: _prove,
+    Act.CONVERSATION_FORGET: amending(Conversation, forget_conversation),
     Act.CONVERSATION_DELEGATE: _delegate,
     Act.MESSAGE_SEND: _write,
     Act.DRAFT_MAKE: _make,

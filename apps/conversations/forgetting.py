@@ -1,0 +1,39 @@
+"""What was said off the record is not kept: its words go, and that there was a conversation stays (R178)."""
+
+from typing import Final
+
+from django.utils import timezone
+
+from apps.conversations.models import Conversation
+from apps.governance.acting import one_shot
+from apps.governance.actors import Actor
+from apps.governance.door import governed
+from apps.governance.errors import Conflicting
+from apps.governance.policy import Act
+
+# What waits for a turn, or is answered by one that runs, is needed still.
+_EVENTS: Final = """
+UPDATE conversations_inboundevent AS event SET text = '', text_sha256 = '', sender_name = ''
+ WHERE event.tenant_id = app_tenant() AND event.conversation_id = %(conversation)s AND event.text <> ''
+   AND (%(has_ended)s OR EXISTS (
+       SELECT 1 FROM runtime_turn AS turn WHERE turn.tenant_id = event.tenant_id AND turn.id = event.turn_id
+          AND turn.status <> 'running'))
+RETURNING event.id
+"""
+_MESSAGES: Final = """
+UPDATE conversations_message SET text = '', tool_calls = '[]', wire = NULL
+ WHERE tenant_id = app_tenant() AND conversation_id = %(conversation)s
+RETURNING id
+"""
+
+
+def forget_conversation(conversation: Conversation, *, actor: Actor) -> Conversation:
+    """Take the words out of a conversation off the record; it goes on, if it does, without remembering them."""
+    with governed(Act.CONVERSATION_FORGET, conversation, actor=actor) as row:
+        if not row.off_the_record:
+            raise Conflicting("This conversation is on the record, so its words are kept.")
+        row.forgotten_at = timezone.now()
+        given = {"conversation": row.pk, "has_ended": row.status != Conversation.Status.OPEN}
+        for statement in (_EVENTS, _MESSAGES):
+            one_shot(actor, statement, given)
+    return conversation

@@ -1,0 +1,64 @@
+"""What was said off the record is nowhere once the conversation has ended: not in the database, the logs or the broker."""
+
+import json
+
+import psycopg
+import pytest
+
+from apps.demo.visitor import Visitor
+from apps.launcher.children import wait_until
+from apps.launcher.postgres import Postgres
+from tests.factories import make_persona, make_world
+from tests.flows.conftest import House, fetched
+
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
+
+SENTINEL = "xyzzy-4711-plugh"
+FINISHED_SECONDS = 60
+
+
+def tables_with(postgres: Postgres, database: str) -> list[str]:
+    """Every table of the database, each row of it as text."""
+    with psycopg.connect(postgres.url_for("postgres", database=database)) as raw:
+        names = raw.execute(
+            "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+        )
+        asked = "SELECT count(*) FROM {} AS row WHERE row::text LIKE %s"
+        tables = [str(name) for (name,) in names.fetchall()]
+        return [
+            table
+            for table in tables
+            if raw.execute(asked.format(table).encode(), [f"%{SENTINEL}%"]).fetchall() != [(0,)]
+        ]
+
+
+def test_a_sentinel_said_off_the_record_is_found_nowhere_afterwards(
+    house: House, postgres: Postgres, database: str
+) -> None:
+    # R178
+    world = make_world()
+    make_persona(world)
+    script = [
+        {"tool": {"name": "get_skill", "arguments": {"skill_id": SENTINEL}}},
+        {"reply": {"text": f"Noted: {SENTINEL}"}},
+    ]
+    fetched(f"{house.standin_url}/standin/script", json.dumps(script).encode())
+    house.start_web()
+    house.start_worker()
+    house.await_ready()
+    customer = Visitor(house.url, world.token)
+    body = {"conversation_key": "a", "end_user_key": "http:abc", "sender_name": SENTINEL, "off_the_record": True}
+    said = customer.send("POST", "/api/v1/messages/?wait=60", body | {"text": SENTINEL}, Idempotency_Key="one")
+    assert said.json["reply"]["text"] == f"Noted: {SENTINEL}", said.text
+    # While the conversation goes on its words are held, for the agent to go on from.
+    assert "conversations_message" in tables_with(postgres, database)
+    path = f"/api/v1/conversations/{said.json['conversation_id']}/"
+    assert customer.send("PATCH", path, {"status": "resolved"}).status == 200
+    assert wait_until(lambda: not tables_with(postgres, database), FINISHED_SECONDS, 0.5), tables_with(
+        postgres, database
+    )
+    house.stop()
+    logs = {path.name: path.read_bytes() for path in house.logs.rglob("*") if path.is_file()}
+    assert "worker.log" in logs
+    assert [name for name, text in logs.items() if SENTINEL.encode() in text and "pg" not in name] == []
+    assert [key for key in house.broker.scan_iter() if SENTINEL.encode() in (house.broker.dump(key) or b"")] == []
