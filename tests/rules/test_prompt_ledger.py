@@ -29,6 +29,12 @@ def test_a_bill_is_divided_among_the_slots_it_covers() -> None:
     )
 
 
+def test_a_charge_is_read_from_the_books_as_it_was_written() -> None:
+    charge = SlotCharge(Slot.TURN, 100, 0, 10, 50, 40)
+    assert charge.line == "6 100 0 10 50 40"
+    assert SlotCharge.of_line(charge.line) == charge
+
+
 def test_estimates_are_stretched_to_what_was_billed() -> None:
     charges = by_slot((tools(), persona("Brief.")), 0, Charged(read=0, written=0, uncached=801))
     assert [charge.tokens for charge in charges] == [200, 601]

@@ -30,6 +30,13 @@ def test_what_was_never_used_is_over() -> None:
     assert is_stale(None, NOW, 1800)
 
 
+@pytest.mark.parametrize(("age_seconds", "stale"), [(3600, False), (3601, True)])
+def test_a_session_in_steady_use_ends_by_its_age(age_seconds: int, stale: bool) -> None:
+    # Z-5
+    assert is_stale(NOW, NOW, 1800, NOW - timedelta(seconds=age_seconds), 3600) == stale
+    assert not is_stale(NOW, NOW, 1800, NOW - timedelta(seconds=age_seconds))
+
+
 def turn(number: int) -> list[dict[str, object]]:
     """A question, a tool call, its result, an answer."""
     return [
