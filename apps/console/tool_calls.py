@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminTextareaWidget
 
 from apps.console.deeds import Button, Tabs, Values
 from apps.console.desk_page import lately
@@ -30,7 +30,7 @@ class Refusing(Decision):
         label="Why not",
         max_length=WHY_CHARACTERS,
         help_text="The agent reads it, and tells the customer.",
-        widget=forms.Textarea(attrs={"rows": 2, "class": "pc-input"}),
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
     )
 
 

@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin import AdminSite
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from unfold.widgets import UnfoldAdminTextareaWidget
 
 from apps.console.deeds import Amendment, Button, Creation, Values
 from apps.console.forms import Decision, Prose
@@ -36,7 +36,7 @@ class NewHeaders(Decision):
         label="New headers",
         help_text="One to a line, such as Authorization: Bearer and the key. Stored encrypted and never shown again."
         " Empty: none any more.",
-        widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false", "class": "pc-input"}),
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
     )
 
 

@@ -1,6 +1,5 @@
 """Tool servers, what they say they offer, and what people make of it; one real server runs for the module."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import ip_network
 
@@ -20,7 +19,7 @@ from apps.tools.actions import allow_tool, amend_agent_tool, amend_tool_server, 
 from apps.tools.models import AgentTool, ServerTool, ToolListing, ToolServer
 from apps.tools.rules import TOOLS_PER_SERVER
 from tests.factories import World, make_world
-from tests.tool_server import Served, running_tool_server
+from tests.tool_server import Served
 from tests.tooling import (
     FIND,
     REFUND,
@@ -36,12 +35,6 @@ pytestmark = pytest.mark.django_db
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 SECRET = "s3cret-1"
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
-    with running_tool_server() as server:
-        yield server
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from apps.tools.rules import (
     NAME_CHARACTERS,
     SCHEMA_DEPTH,
     Unfit,
+    call_sha256,
     called,
     defined,
     differences,
@@ -162,3 +163,10 @@ def test_what_is_no_header_or_not_ours_to_send_is_refused_without_quoting_it(lin
     with pytest.raises(ValueError, match=why) as refusal:
         headers_of(lines)
     assert "s3cret" not in str(refusal.value)
+
+
+def test_a_call_is_told_by_its_tool_and_its_arguments_in_any_order() -> None:
+    call = call_sha256("a" * 64, {"number": "7", "note": "\ud800"})
+    assert call == call_sha256("a" * 64, {"note": "\ud800", "number": "7"})
+    assert call != call_sha256("b" * 64, {"number": "7", "note": "\ud800"})
+    assert call != call_sha256("a" * 64, {"number": 7, "note": "\ud800"})

@@ -1,0 +1,138 @@
+"""Calls that wait for a person: asked for in one turn, made once in another, or never."""
+
+from dataclasses import replace
+
+import pytest
+
+from apps.conversations.actions import resolve_conversation
+from apps.governance.acting import acting
+from apps.governance.errors import Conflicting, Invalid
+from apps.prompt.framing import unfence
+from apps.runtime.driving import answer
+from apps.runtime.models import Turn
+from apps.runtime.moves import AskModel
+from apps.runtime.tool_approvals import forbid_call, let_call
+from apps.runtime.turn import begin
+from apps.tools.actions import (
+    amend_agent_tool,
+)
+from apps.tools.models import ToolApproval, ToolServer
+from tests.actions.conversing import lease_runs_out, reply, tell, tool
+from tests.actions.others import allow, steps, take
+from tests.factories import World
+from tests.standing_in import StandIn
+from tests.tool_server import Served
+from tests.tooling import FIND, lists, make_agent_tool, tool_named
+
+pytestmark = pytest.mark.django_db
+
+
+def waiting(reaching: World) -> list[ToolApproval]:
+    with acting(reaching.operator):
+        return list(
+            ToolApproval.objects.visible_to(reaching.operator).select_related("conversation__agent").order_by("pk")
+        )
+
+
+def goes_on(reaching: World, standin: StandIn, conversation_id: int, *script: dict[str, object]) -> Turn:
+    """The turn that a decision wakes."""
+    standin.play(*script)
+    answer(reaching.tenant.pk, conversation_id, backend=standin.backend)
+    with acting(reaching.system):
+        return Turn.objects.filter(conversation=conversation_id).latest("pk")
+
+
+def calls_of(served: Served, name: str) -> list[dict[str, object]]:
+    return [seen for seen in served.seen() if seen["name"] == name]
+
+
+def test_a_call_that_writes_waits_for_a_person_and_is_made_once_after_a_yes(
+    reaching: World, asked_server: ToolServer, served: Served, standin: StandIn
+) -> None:
+    name, before = str(allow(reaching, asked_server, "refund", waits=True)), len(calls_of(served, "refund"))
+    turn = take(reaching, standin, tool(name, number="7"), tool(name, number="7"), reply("It is being looked at."))
+    assert [step.repeats for step in steps(reaching, turn)] == ["own", "own"]
+    (asked,) = waiting(reaching)
+    assert (asked.status, asked.called, asked.arguments, asked.turn_id) == ("waiting", name, {"number": "7"}, turn.pk)
+    assert calls_of(served, "refund")[before:] == []
+    let_call(asked, actor=reaching.operator, read_at=asked.version)
+    # Other arguments are another call, and wait; the same ones are made, and the second time wait again.
+    script = (tool(name, number="8"), tool(name, number="7"), tool(name, number="7"), reply("Paid back."))
+    turn = goes_on(reaching, standin, asked.conversation_id, *script)
+    other, made, again = steps(reaching, turn)
+    assert (other.repeats, made.repeats, again.repeats) == ("own", "unsafe", "own")
+    assert unfence(made.result) == {"result": {"result": "Paid back."}}
+    assert [seen["arguments"] for seen in calls_of(served, "refund")[before:]] == [{"number": "7"}]
+    assert [(row.status, row.arguments["number"]) for row in waiting(reaching)] == [
+        ("made", "7"),
+        ("waiting", "8"),
+        ("waiting", "7"),
+    ]
+    said = str(standin.requests()[-1]["messages"])
+    assert f"(request {asked.pk})" in said
+    assert "colleague approved" in said
+
+
+def test_a_call_that_was_refused_is_not_made_and_the_agent_is_told_why(
+    reaching: World, asked_server: ToolServer, served: Served, standin: StandIn
+) -> None:
+    name, before = str(allow(reaching, asked_server, "refund", waits=True)), len(calls_of(served, "refund"))
+    take(reaching, standin, tool(name, number="7"), reply("It is being looked at."))
+    (asked,) = waiting(reaching)
+    with pytest.raises(Invalid, match="why not"):
+        forbid_call(asked, actor=reaching.operator, reason=" ")
+    forbid_call(asked, actor=reaching.operator, reason="It was paid back in May.")
+    turn = goes_on(reaching, standin, asked.conversation_id, tool(name, number="7"), reply("It was paid back in May."))
+    assert [step.repeats for step in steps(reaching, turn)] == ["own"]
+    assert "It was paid back in May." in str(standin.requests()[-1]["messages"])
+    assert calls_of(served, "refund")[before:] == []
+
+
+def test_a_yes_counts_for_the_tool_as_it_was_allowed_and_until_it_is_taken_back(
+    reaching: World, standin: StandIn
+) -> None:
+    row = make_agent_tool(reaching)
+    take(reaching, standin, tool(str(row), number="7"), reply("It is being looked at."))
+    (asked,) = waiting(reaching)
+    let_call(asked, actor=reaching.operator)
+    lists(reaching, row.tool.server, replace(FIND, description="Look an order up, or pay it back."))
+    tool_now = tool_named(reaching, row.tool.server, "find_order")
+    amend_agent_tool(row, actor=reaching.operator, sha256=tool_now.sha256)
+    turn = goes_on(reaching, standin, asked.conversation_id, tool(str(row), number="7"), reply("It waits."))
+    assert [step.repeats for step in steps(reaching, turn)] == ["own"]
+    forbid_call(waiting(reaching)[0], actor=reaching.operator, reason="No more.")
+    assert [each.status for each in waiting(reaching)] == ["refused", "waiting"]
+    with acting(reaching.operator):
+        conversation = asked.conversation
+        conversation.refresh_from_db()
+    resolve_conversation(conversation, actor=reaching.operator)
+    with pytest.raises(Conflicting, match="has ended"):
+        let_call(waiting(reaching)[1], actor=reaching.operator)
+    forbid_call(waiting(reaching)[1], actor=reaching.operator, reason="Over.")
+
+
+@pytest.mark.parametrize("short", ["refund", "note_down"])
+def test_a_worker_that_dies_after_a_yes_was_used_up_makes_no_second_call_of_what_may_not_be_repeated(
+    reaching: World, asked_server: ToolServer, served: Served, standin: StandIn, short: str
+) -> None:
+    name, before = str(allow(reaching, asked_server, short, waits=True)), len(calls_of(served, short))
+    arguments = {"number": "7"} if short == "refund" else {"text": "7"}
+    event = tell(reaching, "Hello")
+    standin.play(tool(name, **arguments), reply("It is being looked at."))
+    answer(reaching.tenant.pk, event.conversation_id, backend=standin.backend)
+    (asked,) = waiting(reaching)
+    let_call(asked, actor=reaching.operator)
+    standin.play(tool(name, **arguments), reply("Done."))
+    # It dies as the call is to be made: the yes is used up, and the step begun, in one commit.
+    turning = begin(reaching.tenant.pk, asked.conversation_id)
+    assert turning is not None
+    asking = turning.move
+    assert isinstance(asking, AskModel)
+    turning.took_reply(standin.backend.complete(asking.request))
+    assert waiting(reaching)[0].status == "made"
+    lease_runs_out(reaching, turning.turn)
+    turn = goes_on(reaching, standin, asked.conversation_id, reply("Done."))
+    (step,) = steps(reaching, turn)
+    assert step.state == ("unknown" if short == "refund" else "done")
+    assert len(calls_of(served, short)[before:]) == (0 if short == "refund" else 1)
+    assert [row.status for row in waiting(reaching)] == ["made"]
