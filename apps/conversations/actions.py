@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from apps.conversations.admission import Proof, admit
 from apps.conversations.arriving import Sent, Terms, Thread, event_of, refuse_flaws, refuse_unstorable
+from apps.conversations.asking import tell_ended
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import Line
 from apps.governance.acting import acting
@@ -98,6 +99,7 @@ def resolve_conversation(
         row.outcome = outcome
         row.resolved_at = timezone.now()
         tell(Event.RESOLVED, row.pk, row.pk, tenant_id=row.tenant_id)
+        tell_ended(row)
     return conversation
 
 
@@ -106,6 +108,7 @@ def abandon_conversation(conversation: Conversation, *, actor: Actor, read_at: i
     with governed(Act.CONVERSATION_ABANDON, conversation, actor=actor, read_at=read_at) as row:
         _refuse_held(row, actor)
         row.abandon()
+        tell_ended(row)
     return conversation
 
 

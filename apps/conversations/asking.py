@@ -4,14 +4,21 @@ It concerns the same customer as the one above, on the same record and with the 
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from apps.conversations.admission import Proof, prove_conversation
-from apps.conversations.models import Conversation
+from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import BETWEEN_AGENTS
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import governed
 from apps.governance.policy import Act
+from apps.governance.text import content_sha256
+from apps.tenants.identity import system_actor
+
+ENDED_UNANSWERED: Final = (
+    "The question was closed without an answer. Do without it, or hand this to a colleague; tell the customer."
+)
 
 
 def open_below(
@@ -39,6 +46,33 @@ def open_below(
         if parent.proven_key_id is not None:
             prove_conversation(child, actor=actor, proof=Proof(parent.proven_key_id))
     return child
+
+
+def tell_ended(child: Conversation) -> None:
+    """Tell the agent that asked here that nothing more comes, unless it was answered or its own conversation has ended.
+
+    A worker finds the event as it finds every other; in the transaction of whoever ends the conversation.
+    """
+    if not child.is_asked:
+        return
+    system = system_actor(child.tenant_id, "worker")
+    with acting(system):
+        above = Conversation.objects.visible_to(system).open().filter(children=child)
+        key = f"below-{child.pk}-"
+        answers = InboundEvent.objects.filter(kind=InboundEvent.Kind.ANSWER, idempotency_key__startswith=key)
+        parent = above.select_for_update(no_key=True, of=("self",)).order_by("pk").first()
+        if parent is None or answers.filter(conversation=parent).exists():
+            return
+        InboundEvent.objects.create(
+            tenant_id=parent.tenant_id,
+            conversation=parent,
+            kind=InboundEvent.Kind.ANSWER,
+            idempotency_key=f"{key}ended",
+            sender_name=child.agent.title,
+            sent_by=f"agent:{child.agent.key}",
+            text=ENDED_UNANSWERED,
+            text_sha256=content_sha256(ENDED_UNANSWERED),
+        )
 
 
 def agents_above(conversation: Conversation) -> Iterator[int]:

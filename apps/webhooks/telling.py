@@ -6,6 +6,9 @@ from apps.governance.acting import one_shot
 from apps.tenants.identity import system_actor
 from apps.webhooks.rules import Event
 
+# What an integration may pass on to a customer, or take for the end of what they asked.
+FOR_CUSTOMERS: Final = frozenset({Event.REPLY, Event.RESOLVED})
+
 
 def _said_to_customers(conversation: str) -> str:
     """What agents answer each other is told to nobody else: an integration would pass it on to the customer."""
@@ -22,7 +25,7 @@ def noted(event: Event, conversation: str, subject: str, source: str) -> str:
     SELECT webhook.tenant_id, webhook.id, {conversation}, '{event.value}', {subject}
       FROM {source}, webhooks_webhook AS webhook
      WHERE webhook.tenant_id = app_tenant() AND webhook.is_active AND webhook.secret_id IS NOT NULL
-       AND webhook.on_{event.value}{_said_to_customers(conversation) if event is Event.REPLY else ""}"""  # noqa: S608  # of constants
+       AND webhook.on_{event.value}{_said_to_customers(conversation) if event in FOR_CUSTOMERS else ""}"""  # noqa: S608  # of constants
 
 
 # The conversation is locked, so that what happens in it is noted in the order in which it stands. Of transcripts that were

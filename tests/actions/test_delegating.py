@@ -1,8 +1,15 @@
 """One agent asks another: the question below, the answer above, and never silence (R054, R057)."""
 
+from collections.abc import Callable
+
 import pytest
 
-from apps.conversations.actions import receive_message, resolve_conversation, take_over_conversation
+from apps.conversations.actions import (
+    abandon_conversation,
+    receive_message,
+    resolve_conversation,
+    take_over_conversation,
+)
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
 from apps.governance.acting import acting
@@ -203,6 +210,24 @@ def test_the_answer_of_a_colleague_to_what_the_other_agent_escalated_comes_back_
         again = Escalation.objects.open().select_related("conversation__agent").get()
     answer_question(again, actor=world.operator, answer="Nothing more.")
     assert told(world, parent)[-1] == ("answer", "Nothing more.")
+
+
+@pytest.mark.parametrize("end", [resolve_conversation, abandon_conversation])
+def test_a_question_that_somebody_closes_unanswered_is_told_and_an_answered_one_is_not(
+    world: World, standin: StandIn, end: Callable[..., Conversation]
+) -> None:
+    parent = asks(world, standin)
+    child = below(world, parent)
+    take_over_conversation(child, actor=world.operator)
+    end(child, actor=world.operator)
+    [(kind, text)] = told(world, parent)
+    assert (kind, "closed without an answer" in text) == ("answer", True)
+    take_next(world, parent, standin, tool("delegate", agent_key="billing", task=TASK), reply("One moment."))
+    with acting(world.system):
+        second = Conversation.objects.select_related("agent").filter(parent=parent).latest("pk")
+    take_next(world, second, standin, reply(OWED))
+    end(second, actor=world.operator)
+    assert [text for _, text in told(world, parent)][1:] == [OWED]
 
 
 def test_an_answer_to_a_conversation_that_has_ended_goes_to_a_person(world: World, standin: StandIn) -> None:
