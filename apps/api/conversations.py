@@ -18,7 +18,8 @@ from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.conversations.actions import abandon_conversation, resolve_conversation, take_over_conversation
 from apps.conversations.models import Conversation
-from apps.conversations.rules import EVENT_CHARACTERS
+from apps.conversations.rating import rate_conversation
+from apps.conversations.rules import COMMENT_CHARACTERS, EVENT_CHARACTERS, RATINGS
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.runtime.sending import hand_back, length_of, write_to_customer
@@ -50,6 +51,9 @@ class ConversationRow(Shown[Conversation]):
             "off_the_record",
             "proven_at",
             "forgotten_at",
+            "rating",
+            "rating_comment",
+            "rated_at",
             "follows_id",
             "parent_id",
             "hops",
@@ -123,6 +127,15 @@ class PersonsMessage(Body):
     seen_length = Number(min_value=0, help_text="The `length` of the conversation that was read.")
 
 
+class Rating(Body):
+    """What the customer thought of it."""
+
+    acts = (Act.CONVERSATION_RATE,)
+
+    score = Number(max_value=RATINGS[-1], help_text="From 1 to 5; 5 is best.")
+    comment = Text(required=False, help_text=f"At most {COMMENT_CHARACTERS} characters; none off the record.")
+
+
 class ConversationFilters(AgentFilters):
     """By agent, state, thread and end user."""
 
@@ -145,6 +158,7 @@ class ConversationView(Versioned[Conversation]):
         "take-over": (Act.CONVERSATION_TAKE_OVER,),
         "hand-back": (Act.CONVERSATION_HAND_BACK,),
         "messages": (Act.MESSAGE_SEND,),
+        "rating": (Act.CONVERSATION_RATE,),
         "transition": (
             Act.CONVERSATION_RESOLVE,
             Act.CONVERSATION_ABANDON,
@@ -201,6 +215,16 @@ class ConversationView(Versioned[Conversation]):
         conversation = self.get_object()
         sent = InHand.read(request, self.actor)
         hand_back(conversation, actor=self.actor, read_at=sent.read_at)
+        return self.answer(conversation.pk, sent.ignored)
+
+    @extend_schema(request=Rating, responses=ConversationShown)
+    @action(detail=True, methods=["post"])
+    def rating(self, request: Request, pk: str) -> Response:
+        """Say what the customer thought of a conversation that has ended, once. By its agent's token only."""
+        del pk
+        conversation = self.get_object()
+        sent = Rating.read(request, self.actor)
+        rate_conversation(conversation, actor=self.actor, **sent.only("score", "comment"))
         return self.answer(conversation.pk, sent.ignored)
 
     @extend_schema(request=PersonsMessage, responses={201: MessageRow})

@@ -91,7 +91,7 @@ def _is_open(conversation: Conversation) -> bool:
 class ConversationAdmin(GovernedAdmin):
     """Every thread of every channel."""
 
-    list_display = ("thread", "agent", "status", "in_hand", "outcome", "end_user_key", "verdict", "updated")
+    list_display = ("thread", "agent", "status", "in_hand", "outcome", "rating", "end_user_key", "verdict", "updated")
     list_filter = ("agent", "channel", "outcome", "origin", "off_the_record")
     list_select_related = ("agent", "extraction")
     search_fields = ("conversation_key", "end_user_key")

@@ -2,12 +2,19 @@
 
 from typing import ClassVar, Self
 
-from django.core.validators import RegexValidator
+from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
 from django.db.models.functions import Now
 from django_fsm import FSMField, transition
 
-from apps.conversations.rules import CHANNEL, CHANNEL_RULE, DEEPEST, EVENT_CHARACTERS, LINE_CHARACTERS
+from apps.conversations.rules import (
+    CHANNEL,
+    CHANNEL_RULE,
+    COMMENT_CHARACTERS,
+    DEEPEST,
+    EVENT_CHARACTERS,
+    LINE_CHARACTERS,
+)
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
@@ -78,6 +85,13 @@ class Conversation(Governed):
     proven_key_id = models.BigIntegerField(
         null=True, editable=False, help_text="Which of the tenant's keys signed that."
     )
+    rating = models.PositiveSmallIntegerField(
+        null=True, editable=False, help_text="What its customer thought of it, from 1 to 5, once it had ended."
+    )
+    rating_comment = models.TextField(
+        blank=True, editable=False, validators=[plain_text, MaxLengthValidator(COMMENT_CHARACTERS)]
+    )
+    rated_at = models.DateTimeField(null=True, editable=False)
     forgotten_at = models.DateTimeField(
         null=True, editable=False, help_text="When what was said off the record was last forgotten."
     )
@@ -123,6 +137,15 @@ class Conversation(Governed):
                 condition=models.Q(proven_at__isnull=True, proven_key_id__isnull=True)
                 | (models.Q(proven_at__isnull=False, proven_key_id__isnull=False) & ~models.Q(end_user_key="")),
                 name="proven_conversation_names_its_customer_and_the_key",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(rating__isnull=True, rating_comment="", rated_at__isnull=True)
+                | (models.Q(rating__gte=1, rating__lte=5, rated_at__isnull=False) & ~models.Q(status="open")),
+                name="ended_conversation_is_rated_from_1_to_5",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(rating_comment="") | models.Q(off_the_record=False),
+                name="no_comment_is_kept_off_the_record",
             ),
         ]
         indexes: ClassVar = [

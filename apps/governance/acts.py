@@ -50,6 +50,7 @@ class Act(StrEnum):
     CONVERSATION_DELEGATE = "conversation.delegate"
     CONVERSATION_PROVE = "conversation.prove"
     CONVERSATION_FORGET = "conversation.forget"
+    CONVERSATION_RATE = "conversation.rate"
     MESSAGE_RECEIVE = "message.receive"
     MESSAGE_SEND = "message.send"
     DRAFT_MAKE = "draft.make"

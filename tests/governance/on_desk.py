@@ -7,6 +7,7 @@ from apps.conversations.actions import hand_back_conversation, send_message, tak
 from apps.conversations.admission import Proof, prove_conversation
 from apps.conversations.forgetting import forget_conversation
 from apps.conversations.models import Conversation, Message
+from apps.conversations.rating import rate_conversation
 from apps.desk.actions import (
     answer_escalation,
     discard_draft,
@@ -40,6 +41,7 @@ def sent_as(scene: Scene, draft: Draft) -> dict[str, Any]:  # Any: the values an
 DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
     Act.CONVERSATION_TAKE_OVER: lambda _, row, actor: take_over_conversation(row, actor=actor),
     Act.CONVERSATION_HAND_BACK: lambda _, row, actor: hand_back_conversation(row, actor=actor),
+    Act.CONVERSATION_RATE: lambda _, row, actor: rate_conversation(row, actor=actor, score=4, comment="Quick."),
     Act.CONVERSATION_FORGET: lambda _, row, actor: forget_conversation(row, actor=actor),
     Act.CONVERSATION_PROVE: lambda _, row, actor: prove_conversation(row, actor=actor, proof=Proof(1)),
     Act.CONVERSATION_DELEGATE: lambda _, row, actor: ask_agent(
@@ -86,6 +88,7 @@ def length_of(scene: Scene, row: Conversation) -> int:
 
 DESK_REQUESTS: Mapping[Act, Callable[[Scene, Any], tuple[str, str, dict[str, object] | None]]] = {
     Act.CONVERSATION_TAKE_OVER: lambda _, row: ("POST", f"conversations/{row.pk}/take-over", {}),
+    Act.CONVERSATION_RATE: lambda _, row: ("POST", f"conversations/{row.pk}/rating", {"score": 4}),
     Act.CONVERSATION_HAND_BACK: lambda _, row: ("POST", f"conversations/{row.pk}/hand-back", {}),
     Act.MESSAGE_SEND: lambda scene, row: (
         "POST",

@@ -64,6 +64,7 @@ class Console:
         Act.TOOL_APPROVAL_ASK: "a turn asks for the call it may not make by itself",
         Act.TOOL_APPROVAL_SPEND: "a turn uses the yes up as it begins the call",
         Act.CONVERSATION_PROVE: "a signed message proves its conversation",
+        Act.CONVERSATION_RATE: "customers rate, by their agent's token",
         Act.CONVERSATION_FORGET: "a sweep finds what was said off the record",
         Act.CONVERSATION_DELEGATE: "an agent asks another one in a turn",
         Act.DRAFT_SUPERSEDE: "a later turn overtakes a draft",

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import connection
 
+from apps.conversations.actions import resolve_conversation
 from apps.governance.acting import acting
 from apps.governance.actions import approve_proposal, quarantine_proposal, reject_proposal
 from apps.governance.actors import Actor, Role
@@ -209,6 +210,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.CONVERSATION_TAKE_OVER: make_conversation,
     Act.CONVERSATION_HAND_BACK: make_held_conversation,
     Act.CONVERSATION_PROVE: make_conversation,
+    Act.CONVERSATION_RATE: lambda world: resolve_conversation(make_conversation(world), actor=world.bot),
     Act.CONVERSATION_FORGET: lambda world: make_conversation(world, off_the_record=True),
     Act.CONVERSATION_DELEGATE: make_asking_conversation,
     Act.MESSAGE_SEND: make_held_conversation,

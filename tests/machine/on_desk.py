@@ -7,6 +7,7 @@ from apps.conversations.actions import hand_back_conversation, send_message, tak
 from apps.conversations.admission import Proof, prove_conversation
 from apps.conversations.forgetting import forget_conversation
 from apps.conversations.models import Conversation, Message
+from apps.conversations.rating import rate_conversation
 from apps.desk.actions import (
     answer_escalation,
     discard_draft,
@@ -102,6 +103,11 @@ def _prove(chosen: Chosen) -> object:
     return prove_conversation(chosen.row(Conversation), actor=chosen.actor, proof=Proof(1))
 
 
+def _rate(chosen: Chosen) -> object:
+    row = chosen.row(Conversation)
+    return rate_conversation(row, actor=chosen.actor, score=chosen.pick % 7, comment=chosen.words)
+
+
 def _write(chosen: Chosen) -> object:
     row = chosen.row(Conversation)
     return send_message(row, actor=chosen.actor, sender=Message.Sender.OPERATOR, text=chosen.words, wire={})
@@ -116,6 +122,7 @@ DESK: Mapping[Act, Deed] = {
     Act.CONVERSATION_TAKE_OVER: amending(Conversation, take_over_conversation),
     Act.CONVERSATION_HAND_BACK: amending(Conversation, hand_back_conversation),
     Act.CONVERSATION_PROVE: _prove,
+    Act.CONVERSATION_RATE: _rate,
     Act.CONVERSATION_FORGET: amending(Conversation, forget_conversation),
     Act.CONVERSATION_DELEGATE: _delegate,
     Act.MESSAGE_SEND: _write,
