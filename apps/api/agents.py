@@ -39,6 +39,7 @@ class AgentRow(Shown[Agent]):
             "burst_seconds",
             "while_thinking",
             "plans_schedules",
+            "shows_figures",
             "turn_budget_micro_usd",
             *STAMPS,
         )

@@ -14,7 +14,9 @@ from apps.desk.models import Draft
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
+from apps.prompt.figures import FIGURES, Figure
 from apps.runtime.models import ModelCall, Turn
+from apps.runtime.rendering import figures_of
 
 WAIT_SECONDS = 60
 FIRST_PAUSE_SECONDS = 0.05
@@ -53,6 +55,9 @@ class ReplyShown(serializers.Serializer[Any]):
     turn_id = serializers.IntegerField()
     session_id = serializers.IntegerField(allow_null=True)
     message_id = serializers.IntegerField()
+    figures = serializers.ListField(
+        child=serializers.DictField(), help_text="Tables and charts shown with it; `text` is each in words."
+    )
 
 
 class FailureShown(serializers.Serializer[Any]):
@@ -103,6 +108,7 @@ class Reply:
     turn_id: int
     session_id: int | None
     message_id: int
+    figures: list[Figure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +172,7 @@ def outcome_of(event_id: int, *, actor: Actor) -> Outcome:
         event = InboundEvent.objects.filter(tenant_id=actor.tenant_id, pk=event_id).first()
         if event is None:
             raise NotVisible("There is no such event, or it is not yours to see.")
-        turn = Turn.objects.filter(pk=event.turn_id).first() if event.turn_id else None
+        turn = Turn.objects.select_related("session").filter(pk=event.turn_id).first() if event.turn_id else None
         if turn is None:
             return Outcome(event.pk, event.conversation_id, QUEUED)
         return Outcome(
@@ -200,6 +206,16 @@ def _reply(turn: Turn) -> Reply | None:
         turn_id=turn.pk,
         session_id=turn.session_id,
         message_id=told.pk,
+        figures=_figures(turn),
+    )
+
+
+def _figures(turn: Turn) -> list[Figure]:
+    if turn.session is None or not FIGURES & set(turn.session.tool_names):
+        return []
+    steps = Message.objects.filter(tenant_id=turn.tenant_id, turn_id=turn.pk, sender=Message.Sender.AGENT)
+    return figures_of(
+        call for calls in steps.order_by("position").values_list("tool_calls", flat=True) for call in calls
     )
 
 

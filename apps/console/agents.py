@@ -117,6 +117,7 @@ class AgentAdmin(GovernedAdmin):
         "max_session_age_seconds",
         "max_steps",
         "plans_schedules",
+        "shows_figures",
         "turn_budget_micro_usd",
     )
     change_form_template = "console/agent.html"

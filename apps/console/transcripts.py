@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from apps.conversations.models import Conversation, Message
+from apps.prompt.figures import Figure
+from apps.runtime.rendering import figures_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Spoken:
     sender: str
     text: str
     calls: tuple[Call, ...]
+    figures: tuple[Figure, ...]
     at: datetime
     turn_id: int | None
     is_reply: bool
@@ -38,9 +41,9 @@ def transcript(conversation: Conversation) -> list[Spoken]:
 
 
 def _spoken(message: Message) -> Spoken:
-    calls = tuple(_calls(message.tool_calls))
+    calls, figures = tuple(_calls(message.tool_calls)), tuple(figures_of(message.tool_calls))
     of_turn = (message.turn_id, message.is_reply)
-    return Spoken(message.position, message.sender, message.text, calls, message.created_at, *of_turn)
+    return Spoken(message.position, message.sender, message.text, calls, figures, message.created_at, *of_turn)
 
 
 def _calls(recorded: Iterable[Any]) -> Iterable[Call]:

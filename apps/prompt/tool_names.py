@@ -14,6 +14,8 @@ UPDATE_CUSTOMER_PROFILE: Final = "update_customer_profile"
 PROPOSE_PERSONA_PATCH: Final = "propose_persona_patch"
 DRAFT_SKILL: Final = "draft_skill"
 ESCALATE: Final = "escalate"
+RENDER_TABLE: Final = "render_table"
+RENDER_CHART: Final = "render_chart"
 LIST_SCHEDULES: Final = "list_schedules"
 PROPOSE_SCHEDULE: Final = "propose_schedule"
 DELEGATE: Final = "delegate"
@@ -45,6 +47,8 @@ HOUSE: Mapping[str, Effect] = MappingProxyType(
         PROPOSE_PERSONA_PATCH: Effect.WRITES,
         DRAFT_SKILL: Effect.WRITES,
         ESCALATE: Effect.WRITES,
+        RENDER_TABLE: Effect.READS,
+        RENDER_CHART: Effect.READS,
         LIST_SCHEDULES: Effect.READS,
         PROPOSE_SCHEDULE: Effect.WRITES,
         DELEGATE: Effect.WRITES,

@@ -34,6 +34,7 @@ from apps.runtime.delegating import DELEGATING
 from apps.runtime.handing_over import HANDING_OVER
 from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.planning import PLANNING
+from apps.runtime.rendering import RENDERING
 from apps.runtime.steps import whole_number
 from apps.runtime.tooling import Context, HouseTool, Offer
 from apps.skills.actions import draft_skill
@@ -241,6 +242,7 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
     HANDING_OVER,
     *PLANNING,
     *DELEGATING,
+    *RENDERING,
 )
 
 

@@ -11,6 +11,11 @@ from apps.llm.backend import JsonObject, Tool
 from apps.runtime.budgets import Money, loop_of
 from apps.tenants.models import Agent
 
+# Parameters that are lists, whatever the tool.
+LISTS: Final = ("columns", "rows", "labels", "series")
+# Channels on which nothing can be drawn.
+WORDS_ALONE: Final = frozenset({"sms", "voice"})
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -20,12 +25,14 @@ class Offer:
     plans_schedules: bool = False
     may_ask_agents: bool = False
     is_asked: bool = False
+    shows_figures: bool = False
 
     @classmethod
     def of(cls, agent: Agent, conversation: Conversation, *, knows_agents: bool) -> Self:
         """A conversation with this agent, who may know others to ask."""
         may_ask = knows_agents and loop_of(conversation.hops + 1, 0, 0) is None
-        return cls(conversation.off_the_record, agent.plans_schedules, may_ask, conversation.is_asked)
+        shows = agent.shows_figures and conversation.channel not in WORDS_ALONE
+        return cls(conversation.off_the_record, agent.plans_schedules, may_ask, conversation.is_asked, shows)
 
 
 ORDINARY: Final = Offer()
@@ -71,7 +78,7 @@ class HouseTool:
     @property
     def definition(self) -> Tool:
         """The tool in the Messages API's form."""
-        kinds = {"skill_id": "integer", "arguments": "object"}
+        kinds = {"skill_id": "integer", "arguments": "object", **dict.fromkeys(LISTS, "array")}
         properties: JsonObject = {
             name: {"type": kinds.get(name, "string"), "description": said} for name, said in self.parameters.items()
         }

@@ -176,6 +176,11 @@ class Agent(Governed):
         default=False,
         help_text="On: it may plan when it begins by itself. What it plans waits for a person.",
     )
+    shows_figures = models.BooleanField(
+        "may show tables and charts",
+        default=False,
+        help_text="On: with a reply, as data that the channel draws. Not by SMS or voice.",
+    )
     turn_budget_micro_usd = models.PositiveBigIntegerField(
         "budget of a turn, in millionths of a US dollar",
         null=True,

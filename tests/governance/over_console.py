@@ -145,7 +145,9 @@ class Console:
         Act.AGENT_CREATE: add("tenants_agent", key="sales", title="Sales", learns="on"),
         Act.SETTINGS_ROTATE_PROOF_KEY: decision("proof_key", key="k" * 40),
         Act.SETTINGS_AMEND: edit(*CHOICES, timezone="Europe/Berlin"),
-        Act.AGENT_AMEND: edit(*HOW_IT_RUNS, title="Changed", learns="on", tells_time="on", plans_schedules="on"),
+        Act.AGENT_AMEND: edit(
+            *HOW_IT_RUNS, title="Changed", learns="on", tells_time="on", plans_schedules="on", shows_figures="on"
+        ),
         Act.INVOKABLE_ALLOW: lambda scene, callee: (
             reverse("admin:tenants_invokableagent_add"),
             {"agent": scene.world.agent.pk, "callee": callee.pk, "role_hint": "Knows invoices."},

@@ -86,7 +86,11 @@ class Command(BaseCommand):
     def _tell_of_cache(self, agent: Agent, given: PromptInput, assembled: Assembled) -> None:
         """A prefix under the model's floor is not cached, and the model does not say so (R184)."""
         model = agent.model or settings.DEFAULT_MODEL
-        offer = Offer(plans_schedules=agent.plans_schedules, may_ask_agents=bool(given.invokable))
+        offer = Offer(
+            plans_schedules=agent.plans_schedules,
+            may_ask_agents=bool(given.invokable),
+            shows_figures=agent.shows_figures,
+        )
         tokens = estimate_tokens(tools_part(agent, offer).text + assembled.text)
         floor = cache_rules(model).minimum_prefix_tokens
         said = "caches it" if tokens >= floor else f"does not cache it: {floor - tokens} tokens are missing"

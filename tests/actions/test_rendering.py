@@ -1,0 +1,44 @@
+"""Tables and charts that an agent shows with its reply."""
+
+import pytest
+
+from apps.api.replies import outcome_of
+from apps.console.transcripts import transcript
+from apps.governance.acting import acting
+from apps.tenants.actions import amend_agent
+from tests.actions.conversing import reply, take, tell, tool
+from tests.factories import make_world
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+
+def offered(standin: StandIn) -> set[str]:
+    return {each["name"] for each in standin.requests()[-1]["tools"] if each["name"].startswith("render_")}
+
+
+def test_a_table_goes_with_the_reply_where_the_agent_may_show_some(standin: StandIn) -> None:
+    world = make_world()
+    amend_agent(world.agent, actor=world.admin, shows_figures=True)
+    wrong, right = tool("render_table", columns=["a"], rows=[[1, 2]]), tool("render_table", columns=["a"], rows=[[1]])
+    standin.play(wrong, right, reply("One it is."))
+    event = tell(world, "How many?")
+    take(world, event, standin.backend)
+    assert offered(standin) == {"render_table", "render_chart"}
+    told = outcome_of(event.pk, actor=world.bot).reply
+    assert told is not None
+    assert [(figure["kind"], figure["rows"]) for figure in told.figures] == [("table", [["1"]])]
+    with acting(world.operator):
+        lines = transcript(event.conversation)
+    assert [figure["text"] for line in lines for figure in line.figures] == ["a\n1"]
+
+
+def test_nothing_can_be_shown_by_sms_or_by_an_agent_that_may_not(standin: StandIn) -> None:
+    world = make_world()
+    standin.play(reply("Hello."))
+    take(world, tell(world, "Hello"), standin.backend)
+    assert offered(standin) == set()
+    amend_agent(world.agent, actor=world.admin, shows_figures=True)
+    standin.play(reply("Hello."))
+    take(world, tell(world, "Hello", thread="other", channel="sms", customer="sms:1"), standin.backend)
+    assert offered(standin) == set()
