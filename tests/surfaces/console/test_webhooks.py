@@ -1,0 +1,37 @@
+"""Where an admin enters the two keys of channels, and where people see what was given up."""
+
+import pytest
+from django.test import Client
+
+from apps.governance.acting import acting
+from apps.tenants.models import TenantSettings
+from apps.webhooks.models import Webhook
+from tests.factories import World
+from tests.hooking import make_dead
+from tests.surfaces.console.browsing import decide, list_of, page_of, words_of
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_key_for_signatures_is_entered_under_settings_by_admins(
+    world: World, admin: Client, operator: Client
+) -> None:
+    with acting(world.admin):
+        settings = TenantSettings.objects.visible_to(world.admin).get()
+    assert "Change the key for signatures" not in words_of(operator.get(page_of(settings)))
+    shown = words_of(admin.get(page_of(settings)))
+    assert "Change the key for signatures" in shown
+    assert "none: nobody can prove who they are" in shown
+    assert decide(admin, settings, "proof_key", key="short").status_code == 422
+    assert decide(admin, settings, "proof_key", key="k" * 40).status_code < 400
+    assert "Key for signatures kept" in words_of(admin.get(page_of(settings)))
+
+
+def test_what_was_given_up_is_seen_and_sent_again(world: World, operator: Client) -> None:
+    row = make_dead(world)
+    assert "Given up 1" in words_of(operator.get(page_of(row)))
+    assert "not used yet" in words_of(operator.get(list_of(Webhook)))
+    assert decide(operator, row, "replay").status_code < 400
+    shown = words_of(operator.get(page_of(row)))
+    assert "On their way 1" in shown
+    assert "Given up 0" in shown
