@@ -104,3 +104,21 @@ def test_on_the_record_nothing_is_forgotten_and_nothing_but_words_ever_goes(worl
                 f"UPDATE conversations_message SET {change} WHERE conversation_id = %s",  # noqa: S608  # of constants
                 [conversation.pk],
             )
+
+
+@pytest.mark.parametrize(("minutes", "is_due"), [(14, False), (16, True)])
+def test_a_conversation_is_forgotten_a_quarter_of_an_hour_behind_its_last_word(
+    world: World, minutes: int, is_due: bool
+) -> None:
+    # R178
+    conversation = make_conversation(world, off_the_record=True)
+    with acting(world.system), connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO conversations_inboundevent (tenant_id, conversation_id, kind, idempotency_key, sender_name, line_key,"
+            " sent_by, text, text_sha256, received_at) VALUES (%s, %s, 'message', 'k', '', '', '', 'x', 'x',"
+            " now() - make_interval(mins => %s))",
+            [world.tenant.pk, conversation.pk, minutes],
+        )
+    assert due(world) == [conversation.pk] * is_due
+    forget_all([(world.tenant.pk, conversation.pk)])
+    assert not due(world)

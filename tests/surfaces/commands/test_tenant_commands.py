@@ -41,6 +41,20 @@ def test_create_tenant_says_what_of_memory_is_reviewed(review: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "command", [("create_tenant", "globex"), ("seed_personas", "--tenant=globex", "--create-tenant=Globex")]
+)
+@pytest.mark.parametrize("flags", [(), ("--profiles-without-proof",)])
+def test_a_new_tenant_wants_its_customers_proven_unless_it_is_told_otherwise(
+    command: tuple[str, ...], flags: tuple[str, ...]
+) -> None:
+    run(*command, *flags)
+    actor = tenant_named("globex")
+    assert actor is not None
+    with acting(actor):
+        assert TenantSettings.objects.visible_to(actor).get().profiles_need_proof is not bool(flags)
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["No Good"], "lower-case letters"),
