@@ -16,6 +16,7 @@ from apps.governance.acting import acting_actor
 from apps.governance.models import Proposal
 from apps.skills.models import Skill
 from apps.tenants.models import Tenant
+from apps.tools.waiting import waiting_calls
 
 INBOX = "governance_proposal_changelist"
 
@@ -141,7 +142,13 @@ def _waiting(request: HttpRequest) -> dict[str, int]:
         return {}
     drafts, others = waiting_counts(actor_of(request))
     replies, questions = desk_counts(actor_of(request))
-    return {"Skill drafts": drafts, "Other proposals": others, "Reply drafts": replies, "Escalations": questions}
+    return {
+        "Skill drafts": drafts,
+        "Other proposals": others,
+        "Reply drafts": replies,
+        "Escalations": questions,
+        "Calls to approve": waiting_calls(actor_of(request)),
+    }
 
 
 def may_read(request: HttpRequest) -> bool:
