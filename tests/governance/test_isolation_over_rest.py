@@ -32,6 +32,7 @@ KEYS = {
     "line_key": "",
     "name": "",
     "key": "house",
+    "server": "orders-1",
     "category": "",
     "search": "refund",
 }
@@ -55,6 +56,8 @@ ABOUT = {
     "grounding",
     "reason",
     "send_mode",
+    "needs_approval",
+    "is_listed",
     "model",
     "taint",
     "tier",
@@ -193,7 +196,8 @@ def test_every_filter_of_every_list_finds_another_tenants_row_as_little_as_none(
 def value_for(parameter: str, row: Any) -> object:
     """What the victim's row has under the parameter's name; a parameter that is neither fails here."""
     if parameter.endswith(("_id", "_type")):
-        return getattr(row, parameter)
+        # A row that names none is asked for by its own number.
+        return getattr(row, parameter) or row.pk
     return KEYS[parameter] or getattr(row, parameter) or "support"
 
 
