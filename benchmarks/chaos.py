@@ -46,7 +46,7 @@ class Size:
 
 
 WHOLE = Size(10_000, 500, 3, 150, Pace(60, 10.0), 300)
-QUICK = Size(300, 40, 3, 60, Pace(18, 1.5), 90)
+QUICK = Size(110, 12, 2, 40, Pace(8, 1.0), 90)
 
 
 @dataclass
