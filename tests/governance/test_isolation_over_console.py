@@ -16,6 +16,7 @@ from pytest_django import Settings
 from apps.console.site import site
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, Endpoint
+from apps.tools.models import ToolServer
 from tests.factories import World, make_world
 from tests.governance.filled import Filled, fill
 from tests.governance.unlike import NOWHERE, asked_twice, nouns, prints_of, row_of
@@ -28,7 +29,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixt
 
 REGISTERED: dict[type[Model], Any] = dict(site._registry)
 # Addresses beside a noun's own, by the word that names its row.
-NAMED_BY: dict[str, type[Model]] = {"skill_id": Skill, "agent_id": Agent, "endpoint_id": Endpoint}
+NAMED_BY: dict[str, type[Model]] = {
+    "skill_id": Skill,
+    "agent_id": Agent,
+    "endpoint_id": Endpoint,
+    "server_id": ToolServer,
+}
 # Pages that name no row of a tenant.
 WITHOUT_ROW = {
     "login_link": "signs a person in, before any tenant is known",
