@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 
+from apps.governance.agreements import surfaces
 from apps.launcher.places import PROJECT
 from tests.house.coverage_floors import KERNEL as FLOORS
 
@@ -28,6 +29,7 @@ KERNEL: Final = (
     "tests/actions/test_review_decisions.py",
     "tests/actions/test_review_life.py",
     "tests/actions/test_skills.py",
+    "tests/actions/test_switches.py",
     "tests/actions/test_undone_too_late.py",
     "tests/surfaces/api/test_reviewing.py",
     "tests/surfaces/api/test_skills.py",
@@ -41,6 +43,8 @@ def import_kernel() -> None:
         place = path.relative_to(PROJECT)
         if any(place.match(pattern) for floor in FLOORS for pattern in floor.patterns):
             import_module(".".join(place.with_suffix("").parts).removesuffix(".__init__"))
+    # What joins while it is imported, and is imported when it is first asked for.
+    surfaces()
 
 
 def is_traced(item: pytest.Item) -> bool:

@@ -11,12 +11,12 @@ TIME_ZONE_RULE: Final = "Write it as region and city, such as Europe/Madrid, or 
 
 def is_time_zone(name: str) -> bool:
     """A name of the time zone database, spelled as it is there."""
-    return name in _time_zones()
+    return name in time_zones()
 
 
 @cache
-def _time_zones() -> frozenset[str]:
-    # The function walks a folder of six hundred files each time.
+def time_zones() -> frozenset[str]:
+    """All their names, read once: they are a folder of six hundred files."""
     return frozenset(available_timezones())
 
 

@@ -13,7 +13,7 @@ from apps.prompt.budgets import EVENT_CHARACTERS
 from apps.prompt.framing import canonical_json, header, unfence, unfence_lines
 from apps.prompt.sanitizer import sanitize
 from apps.prompt.segments import Note
-from apps.prompt.turns import user_turn
+from apps.prompt.turns import last_step, user_turn
 from apps.prompt.values import Event, EventKind, Example, LineCard, Rule, SendMode, Slot, TurnInput
 from apps.prompt.wording import DELIVERIES
 from tests.rules.prompt_values import FULL, NOON, TURN, TURNS, event, own, passage, source
@@ -26,6 +26,11 @@ ENVELOPE = "[Operator instruction from your owner — not the contact]"
 
 def framed(*events: Event) -> str:
     return user_turn(replace(NOTHING, events=events)).text
+
+
+def test_the_last_step_is_announced_as_the_house_speaks() -> None:
+    # R125
+    assert last_step().startswith("--- System ---\nThis is your last step in this turn")
 
 
 @pytest.mark.parametrize("kind", CONTACTS)
