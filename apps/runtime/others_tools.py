@@ -118,11 +118,15 @@ def others_tools(
 def framed(answer: Answer, most_bytes: int) -> Outcome:
     """What came back as data that cannot end its own fence, cut where it is too long."""
     whole = answer.text.encode(errors="replace")
-    text = sanitize(whole[:most_bytes].decode(errors="ignore"), most_bytes).text
-    payload: JsonObject = {"result": _parsed(text)}
-    if len(whole) > most_bytes:
-        payload["note"] = f"Cut: the result has {len(whole)} bytes, of which the first {most_bytes} are here."
-    return Outcome(fence(payload), is_error=answer.is_error)
+    text = whole[:most_bytes].decode(errors="ignore")
+    note = f"Cut: the result has {len(whole)} bytes, of which the first {most_bytes} are here."
+    notes: JsonObject = {"note": note} if len(whole) > most_bytes else {}
+    try:
+        told = fence({"result": _cleaned(_parsed(text), most_bytes), **notes})
+    except (ValueError, RecursionError):
+        # JSON that says what nothing can keep, such as a number without end: it is told as its words.
+        told = fence({"result": sanitize(text, most_bytes).text, **notes})
+    return Outcome(told, is_error=answer.is_error)
 
 
 def _parsed(text: str) -> Json:
@@ -131,3 +135,16 @@ def _parsed(text: str) -> Json:
     except ValueError:
         return text
     return value if isinstance(value, dict | list) else text
+
+
+def _cleaned(value: Json, most: int) -> Json:
+    """The same with its texts cleaned, names too: an escape is a hidden character only once it was read."""
+    match value:
+        case str():
+            return sanitize(value, most).text
+        case Mapping():
+            return {sanitize(name, most).text: _cleaned(each, most) for name, each in value.items()}
+        case Sequence():
+            return [_cleaned(each, most) for each in value]
+        case _:
+            return value

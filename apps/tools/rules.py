@@ -19,6 +19,7 @@ DESCRIPTION_CHARACTERS: Final = 2_000
 WORDS_CHARACTERS: Final = 500
 SCHEMA_CHARACTERS: Final = 16_000
 SCHEMA_DEPTH: Final = 12
+SCHEMA_PARTS: Final = 2_000
 HEADERS: Final = 10
 HEADER_CHARACTERS: Final = 4_000
 # Between the server's key, which has no underscore, and the tool's name.
@@ -93,11 +94,25 @@ def defined(server_key: str, tool: Listed) -> Definition:
     )
 
 
+@dataclass(slots=True)
+class _Whole:
+    """What a server says of one tool's arguments, and how much of it may still be read: a few references can mean millions."""
+
+    said: Mapping[str, Any]  # Any: JSON of any shape
+    left: int = SCHEMA_PARTS
+
+    def take(self) -> None:
+        """Count one part more."""
+        self.left -= 1
+        if self.left < 0:
+            raise Unfit(f"The shape of its arguments has more than {SCHEMA_PARTS} parts.")
+
+
 def _schema(said: Mapping[str, Any]) -> dict[str, Any]:
-    shape = _shape(said, said, 0)
+    shape = _shape(said, _Whole(said), 0)
     if shape.get("type") != "object":
         raise Unfit("Its arguments are no object.")
-    if len(json.dumps(shape)) > SCHEMA_CHARACTERS:
+    if len(_dumped(shape)) > SCHEMA_CHARACTERS:
         raise Unfit(f"The shape of its arguments is longer than {SCHEMA_CHARACTERS} characters.")
     try:
         Draft202012Validator.check_schema(shape)
@@ -106,16 +121,24 @@ def _schema(said: Mapping[str, Any]) -> dict[str, Any]:
     return shape
 
 
-def _shape(said: object, whole: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _dumped(shape: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(shape, allow_nan=False)
+    except ValueError:
+        raise Unfit("The shape of its arguments holds a number that nothing can keep.") from None
+
+
+def _shape(said: object, whole: _Whole, depth: int) -> dict[str, Any]:
     """One schema with what it refers to in its place; what is not known is left out."""
+    whole.take()
     if depth > SCHEMA_DEPTH:
         raise Unfit("The shape of its arguments is nested too deeply, or in itself.")
     if not isinstance(said, Mapping):
         raise Unfit("The shape of its arguments is no JSON Schema.")
     if "$ref" in said:
-        return _shape(_referred(str(said["$ref"]), whole), whole, depth + 1)
-    shape: dict[str, Any] = {key: _clean(said[key]) for key in _KEPT if key in said}
-    shape |= {key: sanitize(str(said[key]), WORDS_CHARACTERS).text for key in _WORDS if key in said}
+        return _shape(_referred(str(said["$ref"]), whole.said), whole, depth + 1)
+    shape: dict[str, Any] = {key: _clean(said[key], whole) for key in _KEPT if key in said}
+    shape |= {key: _words(said[key]) for key in _WORDS if isinstance(said.get(key), str)}
     shape |= {
         key: _shape(said[key], whole, depth + 1)
         for key in ("items", "additionalProperties")
@@ -129,7 +152,12 @@ def _shape(said: object, whole: Mapping[str, Any], depth: int) -> dict[str, Any]
     return shape
 
 
-def _properties(said: object, whole: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _words(said: str) -> str:
+    # Cut before it is cleaned as well: references can have the same long text cleaned many times.
+    return sanitize(said[: 4 * WORDS_CHARACTERS], WORDS_CHARACTERS).text
+
+
+def _properties(said: object, whole: _Whole, depth: int) -> dict[str, Any]:
     if not isinstance(said, Mapping):
         raise Unfit("The shape of its arguments is no JSON Schema.")
     for name in said:
@@ -151,9 +179,9 @@ def _referred(name: str, whole: Mapping[str, Any]) -> object:
     return place
 
 
-def _clean(value: object) -> object:
+def _clean(value: object, whole: _Whole) -> object:
     """A value that has to stay as it is to mean what it does; refused where a model could not be told it so."""
-    if any(sanitize(text, WORDS_CHARACTERS).notes for text in _texts(value)):
+    if any(sanitize(text, WORDS_CHARACTERS).notes for text in _texts(value, whole)):
         raise Unfit("The shape of its arguments holds text that could be taken for instructions, or is too long.")
     return value
 
@@ -164,9 +192,10 @@ def call_sha256(definition_sha256: str, arguments: Mapping[str, Any]) -> str:
     return hashlib.sha256(said.encode(errors="replace")).hexdigest()
 
 
-def _texts(value: object) -> Iterator[str]:
+def _texts(value: object, whole: _Whole) -> Iterator[str]:
     left = [value]
     while left:
+        whole.take()
         match left.pop():
             case str() as text:
                 yield text

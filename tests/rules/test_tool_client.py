@@ -9,10 +9,15 @@ from dataclasses import replace
 from ipaddress import ip_network
 from typing import Any
 
+import httpx2
 import pytest
+from mcp.client.session import ClientSession
+from mcp.shared.exceptions import MCPError
+from mcp_types import METHOD_NOT_FOUND
 
-from apps.llm.mcp.client import call_tool, list_tools
-from apps.llm.mcp.place import Answer, Lost, NotAsked, Place
+from apps.llm.mcp.client import _Open, _told, call_tool, list_tools
+from apps.llm.mcp.guarded import GuardedTransport
+from apps.llm.mcp.place import Answer, Lost, NotAsked, Place, ToolServerFailed
 from apps.llm.reaching import INSIDE
 from tests.tool_server import Served, running_tool_server
 
@@ -46,6 +51,16 @@ def test_both_generations_of_the_protocol_list_and_call(served: Served, old: boo
     assert call(at, "find_order", number="7") == Answer('{"number":"7","state":"sent"}')
     seen = served.seen()[-1]
     assert (seen["key"], seen["authorization"]) == ("the-key", "Bearer s3cret")
+
+
+def test_a_call_is_one_question_and_the_shape_that_a_server_promises_is_not_run_here(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def relisted(*_: object, **__: object) -> None:
+        raise MCPError(METHOD_NOT_FOUND, "No lists.")
+
+    monkeypatch.setattr(ClientSession, "list_tools", relisted)
+    assert call(place(served), "find_order", number="7").text == '{"number":"7","state":"sent"}'
 
 
 def test_words_and_failures_of_a_tool_are_answers(served: Served) -> None:
@@ -86,6 +101,20 @@ def test_a_name_that_resolves_to_an_inner_address_is_refused_where_the_socket_is
     with pytest.raises(NotAsked) as refusal:
         call(place(served, url="http://tools.example/mcp"), "say")
     assert str(refusal.value) == INSIDE
+
+
+@pytest.mark.parametrize(("is_asked", "kind"), [(True, Lost), (False, NotAsked)])
+def test_an_address_refused_after_the_question_left_tells_nobody_what_became_of_it(
+    is_asked: bool, kind: type[ToolServerFailed]
+) -> None:
+    async def refused() -> GuardedTransport:
+        transport = GuardedTransport((), 1_000)
+        with pytest.raises(httpx2.ConnectError):
+            await transport.handle_async_request(httpx2.Request("POST", "http://127.0.0.1:9/"))
+        return transport
+
+    told = _told(RuntimeError(), _Open(asyncio.run(refused()), is_asked=is_asked))
+    assert (type(told), str(told)) == (kind, INSIDE)
 
 
 def test_a_proxy_of_the_machine_is_not_asked(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

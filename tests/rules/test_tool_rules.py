@@ -84,7 +84,14 @@ def test_what_a_shape_refers_to_within_itself_stands_in_its_place() -> None:
 DEEP: dict[str, Any] = {"type": "object"}
 for _ in range(SCHEMA_DEPTH + 1):
     DEEP = {"type": "object", "properties": {"in": DEEP}}
+# Five steps of thirty references each: a few hundred words that mean 24 million schemas.
+MANY: dict[str, Any] = {"D0": {"type": "string"}}
+for _step in range(1, 6):
+    MANY[f"D{_step}"] = {"properties": {f"a{at}": {"$ref": f"#/$defs/D{_step - 1}"} for at in range(30)}}
 UNFIT: dict[str, dict[str, Any]] = {
+    "more than 2000 parts": {"properties": {"a": {"$ref": "#/$defs/D5"}}, "$defs": MANY},
+    "has more than": {"properties": {"a": {"enum": list(range(2_001))}}},
+    "a number that nothing can keep": {"properties": {"a": {"minimum": float("inf")}}},
     "refers to what is not": {"properties": {"a": {"$ref": "https://evil.example/schema.json"}}},
     "refers to what is not in": {"properties": {"a": {"$ref": "#/$defs/Nothing/at/all"}}},
     "nested": {"properties": {"a": {"$ref": "#/properties/a"}}},

@@ -62,9 +62,14 @@ async def list_tools(place: Place) -> Listing:
 async def call_tool(place: Place, name: str, arguments: Mapping[str, Any], key: str) -> Answer:
     """Make one call, once. Raises NotAsked if it was not made, Lost if it may have been and nobody can tell."""
     async with _connected(place, place.result_bytes * TIMES + FRAME_BYTES) as (client, connection):
+        client.session.validate_tool_result = _taken_as_it_is  # type: ignore[method-assign]
         connection.is_asked = True
         result = await client.call_tool(name, dict(arguments), meta={KEY: key})  # type: ignore[arg-type]  # it lets other keys pass
         return _answer(result)
+
+
+async def _taken_as_it_is(name: str, result: CallToolResult) -> None:
+    """In place of the client's own check, which asks for the whole listing after each call and runs the server's patterns here."""
 
 
 @asynccontextmanager
@@ -91,7 +96,7 @@ async def _connected(place: Place, most_bytes: int) -> AsyncIterator[tuple[Clien
 def _told(error: Exception, opened: _Open) -> ToolServerFailed:
     """What to say of a failure. Its own words may quote the server, a customer or a header, and stay out."""
     if opened.transport.has_refused:
-        return NotAsked(INSIDE)
+        return (Lost if opened.is_asked else NotAsked)(INSIDE)
     if opened.transport.is_too_long:
         return (Lost if opened.is_asked else NotAsked)("The server's answer is longer than was agreed.")
     if isinstance(error, MCPError) and error.code in REFUSED and opened.is_asked:
