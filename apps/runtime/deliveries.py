@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
-from apps.runtime.parcels import Parcel, packed
+from apps.runtime.parcels import Parcel, Try, packed
 from apps.tenants.identity import system_actor
 from apps.tenants.sealing import CannotOpen
 from apps.webhooks.models import Delivery
@@ -25,9 +25,13 @@ logger = logging.getLogger(__name__)
 LEASE: Final = timedelta(seconds=60)
 TAKEN: Final = range(200, 300)
 
-# What was said first is told first: nothing of a conversation overtakes what still waits before it.
+# What was said first is told first: nothing of a conversation overtakes what still waits before it. Nor is one that is left
+# alone tried because somebody looked before its rest began.
 _FREE: Final = """delivery.status = 'waiting' AND greatest(delivery.next_try_at, delivery.lease_until) <= statement_timestamp()
        AND webhook.tenant_id = delivery.tenant_id AND webhook.id = delivery.webhook_id AND webhook.is_active
+       AND NOT EXISTS (
+           SELECT 1 FROM webhooks_webhookhealth AS health WHERE health.tenant_id = delivery.tenant_id
+              AND health.webhook_id = delivery.webhook_id AND health.rests_until > statement_timestamp())
        AND NOT EXISTS (
            SELECT 1 FROM webhooks_delivery AS before WHERE before.tenant_id = delivery.tenant_id
               AND before.webhook_id = delivery.webhook_id AND before.conversation_id = delivery.conversation_id
@@ -37,9 +41,10 @@ UPDATE webhooks_delivery AS delivery SET lease_until = statement_timestamp() + %
        tries = delivery.tries + 1
   FROM webhooks_webhook AS webhook
  WHERE delivery.tenant_id = app_tenant() AND delivery.id = %(delivery)s AND {_FREE}
-RETURNING delivery.id
+RETURNING statement_timestamp()
 """  # noqa: S608  # of constants
-# The try's end and the webhook's health in one statement. The next in line comes with it.
+# The try's end and the webhook's health in one statement. The next in line comes with it. Of tries that were under way when a
+# rest began it is known already that they fail: they neither count nor lengthen it.
 NOTE: Final = """
 WITH tried AS (
     UPDATE webhooks_delivery SET status = %(status)s, next_try_at = statement_timestamp() + %(pause)s,
@@ -51,7 +56,8 @@ WITH tried AS (
     INSERT INTO webhooks_webhookhealth AS health (tenant_id, webhook_id, failures, failing_since)
     SELECT tenant_id, webhook_id, %(failed)s, CASE WHEN %(failed)s > 0 THEN statement_timestamp() END FROM tried
     ON CONFLICT (tenant_id, webhook_id) DO UPDATE
-       SET failures = CASE WHEN %(failed)s > 0 THEN health.failures + 1 ELSE 0 END,
+       SET failures = CASE WHEN %(failed)s = 0 THEN 0 WHEN health.rests_until > %(taken_at)s THEN health.failures
+                           ELSE health.failures + 1 END,
            failing_since = CASE WHEN %(failed)s > 0 THEN coalesce(health.failing_since, statement_timestamp()) END,
            rests_until = CASE WHEN %(failed)s > 0 THEN health.rests_until END
     RETURNING health.failures
@@ -64,7 +70,8 @@ SELECT (SELECT failures FROM health), (
 """
 REST: Final = """
 UPDATE webhooks_webhookhealth SET rests_until = statement_timestamp() + %(rest)s
- WHERE tenant_id = app_tenant() AND webhook_id = %(webhook)s RETURNING id
+ WHERE tenant_id = app_tenant() AND webhook_id = %(webhook)s AND coalesce(rests_until <= %(taken_at)s, true)
+RETURNING id
 """
 
 
@@ -86,15 +93,18 @@ def take_delivery(tenant_id: int, delivery_id: int) -> Parcel | None:
     """Take a delivery that is due, for one try; None where another worker has it or its turn has not come."""
     system = system_actor(tenant_id, "worker")
     with acting(system):
-        if not one_shot(system, TAKE, {"delivery": delivery_id, "lease": LEASE}):
+        taken = one_shot(system, TAKE, {"delivery": delivery_id, "lease": LEASE})
+        if not taken:
             return None
+        [(taken_at,)] = taken
         rows = Delivery.objects.select_related("webhook", "conversation__agent")
         delivery = rows.get(tenant_id=tenant_id, pk=delivery_id)
+        tried = Try(tenant_id, delivery_id, delivery.webhook_id, delivery.fence, delivery.tries, taken_at)
         try:
-            return packed(delivery)
+            return packed(tried, delivery)
         except CannotOpen:
             logger.error("a webhook's secret cannot be opened", extra={"webhook_id": delivery.webhook_id})
-            _note(delivery.pk, delivery.fence, delivery.tries, Answer(failure="secret_unreadable"), system)
+            _note(tried, Answer(failure="secret_unreadable"), system)
             return None
 
 
@@ -102,30 +112,32 @@ def note_answer(parcel: Parcel, answer: Answer) -> int | None:
     """Write what came of a try; the conversation's next delivery to the same webhook, if this one is out of its way."""
     system = system_actor(parcel.tenant_id, "worker")
     with acting(system):
-        told = _note(parcel.delivery_id, parcel.fence, parcel.tries, answer, system)
+        told = _note(parcel, answer, system)
         if told is None:
             return None
         failures, following = told
-        if rest := rest_behind(failures):
-            one_shot(system, REST, {"webhook": parcel.webhook_id, "rest": timedelta(seconds=rest)})
+        rest = rest_behind(failures)
+        given = {"webhook": parcel.webhook_id, "rest": timedelta(seconds=rest), "taken_at": parcel.taken_at}
+        if rest and one_shot(system, REST, given):
             logger.warning("a webhook is left alone", extra={"webhook_id": parcel.webhook_id, "seconds": rest})
     return following if answer.is_taken else None
 
 
-def _note(delivery_id: int, fence: int, tries: int, answer: Answer, system: Actor) -> tuple[int, int | None] | None:
-    [(failures, following)] = one_shot(system, NOTE, _noted(delivery_id, fence, tries, answer))
+def _note(tried: Try, answer: Answer, system: Actor) -> tuple[int, int | None] | None:
+    [(failures, following)] = one_shot(system, NOTE, _noted(tried, answer))
     return None if failures is None else (failures, following)
 
 
-def _noted(delivery_id: int, fence: int, tries: int, answer: Answer) -> Mapping[str, Any]:
+def _noted(tried: Try, answer: Answer) -> Mapping[str, Any]:
     # Spread, not secret.
-    pause = None if answer.is_taken else pause_behind(tries, random.random(), answer.again_in_seconds)  # noqa: S311
+    pause = None if answer.is_taken else pause_behind(tried.tries, random.random(), answer.again_in_seconds)  # noqa: S311
     status = Delivery.Status.WAITING
     if pause is None:
         status = Delivery.Status.DELIVERED if answer.is_taken else Delivery.Status.DEAD
     return {
-        "delivery": delivery_id,
-        "fence": fence,
+        "delivery": tried.delivery_id,
+        "fence": tried.fence,
+        "taken_at": tried.taken_at,
         "status": status.value,
         "pause": timedelta(seconds=pause or 0),
         "answered": answer.status,

@@ -10,35 +10,43 @@ from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft, Escalation
 from apps.llm.backend import JsonObject
 from apps.tenants.endpoint_models import SealedSecret
-from apps.tenants.sealing import unseal
+from apps.tenants.sealing import CannotOpen, unseal
 from apps.webhooks.models import Delivery, Webhook
 from apps.webhooks.rules import Event
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
-    """One try of a delivery: where it goes, what it says, and whose fence it is sent under."""
+class Try:
+    """One try of a delivery: which it is, since when it is under way, and whose fence it is sent under."""
 
     tenant_id: int
     delivery_id: int
     webhook_id: int
     fence: int
     tries: int
+    taken_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel(Try):
+    """What goes out in a try, and where."""
+
     url: str
     secrets: tuple[str, ...]
     body: bytes
     told: str
 
 
-def packed(delivery: Delivery) -> Parcel:
+def packed(tried: Try, delivery: Delivery) -> Parcel:
     """What is sent; read as the system. Raises `CannotOpen` where the secret cannot be opened."""
     webhook: Webhook = delivery.webhook
     return Parcel(
-        delivery.tenant_id,
-        delivery.pk,
-        webhook.pk,
-        delivery.fence,
-        delivery.tries,
+        tried.tenant_id,
+        tried.delivery_id,
+        tried.webhook_id,
+        tried.fence,
+        tried.tries,
+        tried.taken_at,
         webhook.url,
         _secrets(webhook),
         json.dumps(_said(delivery), ensure_ascii=False, separators=(",", ":")).encode(),
@@ -47,7 +55,17 @@ def packed(delivery: Delivery) -> Parcel:
 
 
 def _secrets(webhook: Webhook) -> tuple[str, ...]:
-    """The present one first."""
+    """The present one first. One that was changed since the webhook was read is gone; then it is read again, for nothing leaves
+    unsigned."""
+    if found := _opened(webhook):
+        return found
+    webhook.refresh_from_db(fields=["secret", "former_secret"])
+    if found := _opened(webhook):
+        return found
+    raise CannotOpen("The webhook has no secret to sign with.")
+
+
+def _opened(webhook: Webhook) -> tuple[str, ...]:
     named = [each for each in (webhook.secret_id, webhook.former_secret_id) if each is not None]
     kept = SealedSecret.objects.filter(tenant_id=webhook.tenant_id, pk__in=named).defer(None).order_by("-pk")
     return tuple(unseal(secret.sealed, secret.tenant_id) for secret in kept)

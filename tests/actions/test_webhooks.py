@@ -16,7 +16,7 @@ from apps.conversations.actions import resolve_conversation
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.runtime.deliveries import Answer, note_answer, take_delivery
-from apps.runtime.parcels import Parcel
+from apps.runtime.parcels import Parcel, packed
 from apps.runtime.posting import guarded_session, post
 from apps.tenants.actions import amend_agent
 from apps.tenants.due import due_work
@@ -212,6 +212,31 @@ def test_a_webhook_that_only_fails_is_left_alone_and_one_success_ends_that(world
     assert (recovered.failures, recovered.failing_since, recovered.rests_until) == (0, None, None)
 
 
+def test_tries_that_fail_together_make_one_rest_and_the_next_is_twice_as_long(world: World) -> None:
+    webhook = make_webhook(world)
+    for _ in range(17):
+        resolve_conversation(make_conversation(world), actor=world.operator)
+
+    def rest() -> float:
+        with acting(world.operator):
+            health = WebhookHealth.objects.get(webhook=webhook)
+        assert health.rests_until is not None
+        return (health.rests_until - timezone.now()).total_seconds()
+
+    *known, last = due(world)
+    under_way = [take_delivery(world.tenant.pk, each) for each in known]
+    for parcel in filter(None, under_way):
+        note_answer(parcel, Answer(failure="timeout"))
+    assert len(under_way) == 16
+    assert 50 < rest() <= 60
+    # Somebody had looked for what is due before the rest began.
+    assert take_delivery(world.tenant.pk, last) is None
+    with acting(world.system):
+        WebhookHealth.objects.update(rests_until=timezone.now() - timedelta(seconds=1))
+    note_answer(taken(world), Answer(failure="timeout"))
+    assert 110 < rest() <= 120
+
+
 @pytest.mark.parametrize(
     ("status", "taken_by_them", "failure"), [(200, True, ""), (302, False, "http_302"), (429, False, "http_429")]
 )
@@ -249,6 +274,25 @@ def test_a_secret_is_rotated_without_a_gap_and_the_one_that_is_gone_signs_nothin
     assert taken(world).secrets == ("u" * 40,)
     with acting(world.system):
         assert SealedSecret.objects.filter(tenant=world.tenant).count() == 1
+
+
+def test_a_secret_changed_between_two_looks_is_read_again(world: World) -> None:
+    webhook = make_webhook(world)
+    resolve_conversation(make_conversation(world), actor=world.operator)
+    tried = taken(world)
+    with acting(world.system):
+        read = Delivery.objects.select_related("webhook", "conversation__agent").get(pk=tried.delivery_id)
+    rotate_webhook_secret(webhook, actor=world.admin, secret="t" * 40, keep_former=False)
+    with acting(world.system):
+        assert packed(tried, read).secrets == ("t" * 40,)
+
+
+def test_nothing_leaves_unsigned(world: World) -> None:
+    webhook = make_webhook(world, secret="")
+    replay_deliveries(make_dead(world, webhook).pk, actor=world.operator)
+    assert take_delivery(world.tenant.pk, due(world)[0]) is None
+    [row] = deliveries(world)
+    assert (row.status, row.failure) == ("waiting", "secret_unreadable")
 
 
 def test_a_secret_that_nothing_opens_fails_the_try_and_keeps_the_delivery(world: World, settings: Settings) -> None:
