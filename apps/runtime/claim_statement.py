@@ -137,6 +137,7 @@ _STANDING: Final = f"""
                    FROM tenants_tenantsettings WHERE tenant_id = %(tenant)s),
     'rules', (SELECT json_agg(json_build_array(rule.send_mode, rule.channel, rule.skill_id) ORDER BY rule.id)
                 FROM desk_sendrule AS rule WHERE rule.tenant_id = %(tenant)s AND rule.agent_id = agent.id),
+    'is_sending_paused', is_switched_off(%(sending)s, thread.tenant_id, thread.id),
     'escalations', (SELECT count(*) FROM desk_escalation AS escalation
                      WHERE escalation.tenant_id = %(tenant)s AND escalation.conversation_id = thread.id
                        AND escalation.status = 'open')"""

@@ -25,7 +25,7 @@ from apps.runtime.reach import NO_TERMS, Terms
 from apps.runtime.resuming import KeptCall, KeptStep
 from apps.runtime.rules import CRASHES_PER_TURN, HISTORY_MESSAGES, PATIENCE
 from apps.runtime.steps import Said
-from apps.runtime.stops import ANSWERING, Stopped
+from apps.runtime.stops import ANSWERING, SENDING, Stopped
 from apps.tenants.identity import PLACES
 from apps.tenants.models import Agent
 
@@ -50,6 +50,8 @@ class Claim:
     others: tuple[OthersTool, ...] = ()
     # Calls that a person said yes to, by what tells them apart.
     approved: dict[str, int] = field(default_factory=dict)
+    # As the latest write of the turn found it.
+    is_sending_paused: bool = False
 
     @property
     def agent(self) -> Agent:
@@ -107,6 +109,7 @@ def claim(conversation_id: int, *, actor: Actor) -> Claim | None:
         "conversation": conversation_id,
         "only": settings.AGENT_KEY,
         "stops": list(ANSWERING),
+        "sending": list(SENDING),
         "stopped": [Stopped.code, DaySpent.code],
         "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS),
         "patience": PATIENCE,
@@ -146,6 +149,7 @@ def _claimed(told: Told, known: dict[str, Part], others: tuple[OthersTool, ...])
         told["other_turns"] + 1,
         others,
         told["approved"] or {},
+        told["is_sending_paused"],
     )
 
 

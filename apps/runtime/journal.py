@@ -74,11 +74,12 @@ class SaidMore(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a write found: whether the turn may go on, whether the customer has said more, and what money the day has left."""
+    """What a write found: whether the turn may go on, the customer has said more, and sending is paused; and the day's money."""
 
     may_go_on: bool
     said_more: bool
     day_left: int | None = None
+    is_sending_paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +122,9 @@ def keep(
     rows = one_shot(actor, KEEP, given)
     if not rows:
         raise FenceLost(turn)
-    [(may_go_on, said_more, day_left)] = rows
-    return Standing(may_go_on, said_more, None if day_left is None else day_left - cost_of(calls))
+    [(may_go_on, said_more, day_left, is_sending_paused)] = rows
+    left = None if day_left is None else day_left - cost_of(calls)
+    return Standing(may_go_on, said_more, left, is_sending_paused)
 
 
 def restart(turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject], *, actor: Actor) -> Standing:
@@ -131,8 +133,8 @@ def restart(turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject]
     rows = one_shot(actor, RESTART, given)
     if not rows:
         raise FenceLost(turn)
-    [(has_begun, may_go_on)] = rows
-    return Standing(may_go_on, has_begun)
+    [(has_begun, may_go_on, is_sending_paused)] = rows
+    return Standing(may_go_on, has_begun, is_sending_paused=is_sending_paused)
 
 
 def said_more(turns: Mapping[int, int], *, actor: Actor) -> set[int]:
@@ -237,7 +239,8 @@ def _fenced(turn: Turn) -> dict[str, Any]:
 
 def _leased(turn: Turn) -> dict[str, Any]:
     lease = timedelta(seconds=settings.TURN_LEASE_SECONDS)
-    return {**_fenced(turn), "lease": lease, "stops": list(ANSWERING), "session": turn.session_id}
+    stops = {"stops": list(ANSWERING), "sending": list(SENDING)}
+    return {**_fenced(turn), **stops, "lease": lease, "session": turn.session_id}
 
 
 def _written(calls: Sequence[JsonObject], tools: Sequence[JsonObject]) -> dict[str, Any]:

@@ -33,4 +33,7 @@ def begun_anew(
     turn.round, turn.tries = turn.round + 1, 0
     with acting(actor):
         events = tuple(InboundEvent.objects.filter(turn_id=turn.pk, conversation=turn.conversation_id))
-    return Anew(replace(claimed, events=events, kept=(), asked=None), standing.may_go_on)
+    return Anew(
+        replace(claimed, events=events, kept=(), asked=None, is_sending_paused=standing.is_sending_paused),
+        standing.may_go_on,
+    )

@@ -76,12 +76,12 @@ def _said_more(turn: str) -> str:
 
 _MAY_GO_ON: Final = f"""
 SELECT NOT is_stopped(%(stops)s, held.tenant_id, held.conversation_id), {_said_more("held")},
-       {day_left("held.tenant_id")}
+       {day_left("held.tenant_id")}, is_switched_off(%(sending)s, held.tenant_id, held.conversation_id)
   FROM held
 """  # noqa: S608  # of constants
 
 # A step, or tool calls of one, and the lease anew; says whether the turn may go on, or an operator has stopped it meanwhile;
-# whether the customer has said more; and what the day's budget had left before it.
+# whether the customer has said more; what the day's budget had left before it; and whether sending is paused by now.
 KEEP: Final = _HELD_ON + _STEPS + _MAY_GO_ON
 
 # What came of a call that was begun: its row ends, if the turn is still held.
@@ -123,7 +123,9 @@ WITH mine AS (
     + """, taken AS (
     UPDATE conversations_inboundevent AS event SET turn_id = held.id FROM held, waiting WHERE event.id = waiting.id
 )
-SELECT EXISTS (SELECT 1 FROM held), NOT is_stopped(%(stops)s, mine.tenant_id, mine.conversation_id) FROM mine
+SELECT EXISTS (SELECT 1 FROM held), NOT is_stopped(%(stops)s, mine.tenant_id, mine.conversation_id),
+       is_switched_off(%(sending)s, mine.tenant_id, mine.conversation_id)
+  FROM mine
 """
 )
 

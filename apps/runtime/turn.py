@@ -6,7 +6,7 @@ is open between two of them. After a crash another worker's `begin` goes on behi
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db import InterfaceError, OperationalError
 
@@ -266,6 +266,7 @@ class Turning:
     def _keep(self, asking: int) -> Standing:
         standing = keep(self.turn, self.new_calls, self.new_tools, asking, actor=self.system)
         self.claimed.money.day_left = standing.day_left
+        self.claimed = replace(self.claimed, is_sending_paused=standing.is_sending_paused)
         self.new_calls, self.new_tools, self.turn.tries = [], [], 0
         return standing
 

@@ -1,14 +1,24 @@
 """What somebody who follows a conversation is told, from where they were; and what nobody hears before it has left."""
 
+from dataclasses import dataclass, field
+
 import pytest
 
 from apps.governance.errors import NotVisible
+from apps.llm.backend import Reply, Request
 from apps.runtime.airing import may_be_aired
 from apps.runtime.claims import claim
+from apps.runtime.driving import more_waits
 from apps.runtime.following import Place, place_of, since
+from apps.runtime.outside import NO_TOOLS
+from apps.runtime.scheduling import run_due
+from apps.runtime.turn import Turning, begin
+from apps.switches.actions import throw_switch
+from apps.switches.models import Switch
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, say, tell, tool
 from tests.factories import World, make_skill, make_world
+from tests.scheduling import comes_due, make_schedule
 from tests.standing_in import StandIn
 from tests.waiting import make_send_rule
 
@@ -65,3 +75,41 @@ def test_only_what_leaves_by_itself_is_heard_before_it_has_left(
     claimed = claim(tell(world, "Hello").conversation_id, actor=world.system)
     assert claimed is not None
     assert may_be_aired(claimed) is is_aired
+
+
+@dataclass
+class Heard:
+    """A model that notes before each call whether somebody may hear it, and lets sending be paused after the first."""
+
+    world: World
+    turning: Turning
+    standin: StandIn
+    told: list[bool] = field(default_factory=list)
+
+    def complete(self, request: Request) -> Reply:
+        self.told.append(may_be_aired(self.turning.claimed))
+        if len(self.told) == 1:
+            throw_switch(Switch.Kind.PAUSE_SENDING, actor=self.world.operator, reason="It misquotes prices.")
+        return self.standin.backend.complete(request)
+
+
+def test_while_sending_is_paused_nobody_hears_what_a_person_may_have_to_send(world: World, standin: StandIn) -> None:
+    turning = begin(world.tenant.pk, tell(world, "Hello").conversation_id, NO_TOOLS)
+    assert turning is not None
+    standin.play(tool("list_skills"), reply("Not heard."))
+    model = Heard(world, turning, standin)
+    more_waits(turning, model)
+    assert model.told == [True, False]
+    claimed = claim(tell(world, "And now?", thread="other").conversation_id, actor=world.system)
+    assert claimed is not None
+    assert not may_be_aired(claimed)
+
+
+def test_nobody_hears_a_turn_that_may_come_to_nothing(world: World) -> None:
+    row = make_schedule(world, channel="slack")
+    comes_due(row, world)
+    conversation_id = run_due(world.tenant.pk, row.pk)
+    assert conversation_id is not None
+    claimed = claim(conversation_id, actor=world.system)
+    assert claimed is not None
+    assert not may_be_aired(claimed)
