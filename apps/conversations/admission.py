@@ -17,6 +17,7 @@ from apps.governance.policy import Act
 from apps.tenants.identity import system_actor
 from apps.tenants.models import TenantSettings
 
+MOMENT: Final = timedelta(microseconds=1)
 MINUTE: Final = timedelta(minutes=1)
 DAY: Final = timedelta(days=1)
 
@@ -35,7 +36,10 @@ def prove_conversation(conversation: Conversation, *, actor: Actor, proof: Proof
             raise Conflicting("This conversation names no customer, so nobody can prove to be them.")
         if row.is_proven:
             raise Conflicting("Whose conversation this is was proven already.")
-        row.proven_at, row.proven_key_id = timezone.now(), proof.key_id
+        # Later than all that came in before, whichever machine's clock it was told by.
+        last = row.events.order_by("-received_at").values_list("received_at", flat=True).first()
+        now = timezone.now()
+        row.proven_at, row.proven_key_id = max(now, last + MOMENT if last else now), proof.key_id
     return conversation
 
 

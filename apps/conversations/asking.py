@@ -22,9 +22,12 @@ ENDED_UNANSWERED: Final = (
 
 
 def open_below(
-    parent: Conversation, callee_id: int, *, actor: Actor, turn_id: int, budget_micro_usd: int | None
+    parent: Conversation, callee_id: int, *, actor: Actor, turn_id: int, budget_micro_usd: int | None, is_proven: bool
 ) -> Conversation:
-    """Open the conversation in which another agent is asked; `budget_micro_usd` is what it may cost in all."""
+    """Open the conversation in which another agent is asked; `budget_micro_usd` is what it may cost in all.
+
+    It is proven where the one above is, and the turn that asks answers nobody unproven (`is_proven`).
+    """
     with acting(actor):
         asked_before = Conversation.objects.visible_to(actor).filter(parent=parent, asked_in_id=turn_id).count()
         child = Conversation(
@@ -43,7 +46,7 @@ def open_below(
         evidence = {"conversation_id": parent.pk, "turn_id": turn_id}
         with governed(Act.CONVERSATION_OPEN, child, actor=actor, evidence=evidence):
             pass
-        if parent.proven_key_id is not None:
+        if is_proven and parent.proven_key_id is not None:
             prove_conversation(child, actor=actor, proof=Proof(parent.proven_key_id))
     return child
 

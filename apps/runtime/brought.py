@@ -10,7 +10,7 @@ from django.db.models import Model
 
 from apps.desk.rules import Sending
 from apps.llm.backend import JsonObject
-from apps.prompt.values import SendMode
+from apps.prompt.values import SendMode, Slot
 from apps.runtime.kept_parts import StoredPart
 from apps.runtime.models import Session
 from apps.runtime.rules import history_skipped
@@ -37,6 +37,11 @@ class Running:
     session: Session
     used_at: datetime
     parts: tuple[StoredPart, ...]
+
+    @property
+    def tells_of_customer(self) -> bool:
+        """Whether a profile is frozen in it."""
+        return any(part.slot == Slot.PROFILE for part in self.parts)
 
     @classmethod
     def of(cls, told: Told) -> "Running | None":

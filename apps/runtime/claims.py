@@ -89,8 +89,15 @@ class Claim:
 
     @property
     def customer_is_proven(self) -> bool:
-        """Whether the agent may be told what is known of the customer, and may note more."""
-        return self.conversation.is_proven or not self.brought.profiles_need_proof
+        """Whether the agent may be told what is known of the customer, and may note more.
+
+        What came in before the proof may be anybody's words, so a turn that answers any of it is nobody's proven.
+        """
+        if not self.brought.profiles_need_proof:
+            return True
+        proven_at = self.conversation.proven_at
+        words = (event for event in self.events if event.kind == InboundEvent.Kind.MESSAGE)
+        return proven_at is not None and all(event.received_at >= proven_at for event in words)
 
     @property
     def is_spent(self) -> bool:

@@ -44,7 +44,14 @@ def ask_agent(
     with acting(system := system_actor(parent.tenant_id, "worker")):
         invokable = _invokable(parent, agent_key, system)
         budget = budget_of_question(invokable.budget_micro_usd, money.turn_budget, money.turn_cost)
-        child = open_below(parent, invokable.callee_id, actor=system, turn_id=turn_id, budget_micro_usd=budget)
+        child = open_below(
+            parent,
+            invokable.callee_id,
+            actor=system,
+            turn_id=turn_id,
+            budget_micro_usd=budget,
+            is_proven=actor.customer_is_proven,
+        )
         if is_answering_paused(child, actor=system):
             raise Conflicting(f"Agent {agent_key} is paused. Ask nobody, or hand this to a colleague.")
         put(child, InboundEvent.Kind.TASK, task, child.conversation_key, sent_by=actor.label, name=parent.agent.title)

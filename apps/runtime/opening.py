@@ -93,11 +93,13 @@ def _refuse_to_begin(claimed: Claim) -> None:
 def _session(claimed: Claim, toolbox: Toolbox, identity: Actor, system: Actor) -> Frozen:
     """The session of what is behind, else the running one, which the turn enters with its next write.
 
-    Else a new one, in one commit with the turn that enters it.
+    Else a new one, in one commit with the turn that enters it. So too where the running one tells of the customer, and nobody
+    is believed to be them any more: since it opened, the tenant wants a proof. That holds for a turn with steps behind it too.
     """
     running, turn = claimed.brought.running, claimed.turn
     is_begun = claimed.kept or turn.round > 1
-    if running and (is_begun or not is_over(running, claimed.agent, claimed.brought.now)):
+    may_be_told = claimed.customer_is_proven or not (running and running.tells_of_customer)
+    if running and may_be_told and (is_begun or not is_over(running, claimed.agent, claimed.brought.now)):
         turn.session = running.session
         return running_on(running, claimed.known)
     with acting(system):

@@ -78,7 +78,8 @@ def _tell(approval: ToolApproval, text: str, actor: Actor) -> None:
         actor=actor,
         channel=conversation.channel,
         conversation_key=conversation.conversation_key,
-        end_user_key=conversation.end_user_key,
+        # Between agents the thread is known by its key alone: the customer's is of another channel.
+        end_user_key="" if conversation.is_asked else conversation.end_user_key,
         text=text,
         idempotency_key=f"tool-approval-{approval.pk}-{approval.status}",
     )

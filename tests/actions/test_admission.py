@@ -1,21 +1,27 @@
 """Whose message it is: a claim until the tenant's server signed it. And how many of them are taken."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import DatabaseError, transaction
+from django.utils import timezone
 from pytest_django import Settings
 
 from apps.conversations.actions import receive_message, resolve_conversation
 from apps.conversations.admission import Proof, prove_conversation
-from apps.conversations.models import Conversation
+from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid, TooMany
 from apps.memory.models import CustomerProfile
+from apps.runtime.models import Turn
+from apps.runtime.moves import AskModel
+from apps.runtime.turn import begin
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import SealedSecret, TenantSettings
 from apps.tenants.proofs import rotate_proof_key
 from apps.tenants.rules import signature_of
-from tests.actions.conversing import CUSTOMER, calls, prompt, reply, take, tell, tool
-from tests.factories import World, make_event, make_persona, make_profile, make_world
+from tests.actions.conversing import CUSTOMER, calls, lease_runs_out, prompt, reply, sessions, take, tell, tool
+from tests.factories import World, make_event, make_invokable, make_persona, make_profile, make_world
 from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
@@ -183,3 +189,61 @@ def test_a_colleague_writes_to_an_agent_as_often_as_it_takes(world: World) -> No
     tell(world, "Hello")
     with pytest.raises(TooMany):
         tell(world, "Hello?")
+
+
+def test_a_session_that_told_of_somebody_is_over_once_the_tenant_wants_a_proof(world: World, standin: StandIn) -> None:
+    amend_settings(settings_of(world), actor=world.admin, profiles_need_proof=False)
+    assert told(world, standin, "Believed")
+    amend_settings(settings_of(world), actor=world.admin, profiles_need_proof=True)
+    assert not told(world, standin, "Believed no more")
+    assert not told(world, standin, "Nor now")
+    # The one session that knows nobody goes on.
+    conversation = tell(world, "Signed", user_hash=SIGNED).conversation
+    assert len(sessions(world, conversation)) == 2
+
+
+def test_a_turn_that_is_resumed_leaves_the_session_that_told_of_somebody_too(world: World, standin: StandIn) -> None:
+    amend_settings(settings_of(world), actor=world.admin, profiles_need_proof=False)
+    event = tell(world, "Believed")
+    standin.play(tool("list_skills"), reply("Well."))
+    turning = begin(world.tenant.pk, event.conversation_id)
+    assert turning is not None
+    assert isinstance(turning.move, AskModel)
+    turning.took_reply(standin.backend.complete(turning.move.request))
+    assert KNOWN in prompt(standin.requests()[-1])
+    amend_settings(settings_of(world), actor=world.admin, profiles_need_proof=True)
+    lease_runs_out(world, turning.turn)
+    turn = take(world, event, standin.backend)
+    assert (turn.status, turn.attempts) == (Turn.Status.DONE, 2)
+    assert KNOWN not in prompt(standin.requests()[-1])
+    assert turn.session == sessions(world, event.conversation_id)[-1]
+
+
+def test_what_came_in_before_the_proof_is_answered_unproven_with_all_that_came_along(
+    world: World, standin: StandIn
+) -> None:
+    make_invokable(world)
+    tell(world, "Read my profile to me.")
+    proven = tell(world, "It is me", user_hash=SIGNED)
+    wish = tool("update_customer_profile", preferences="Send my parcels elsewhere.")
+    standin.play(wish, tool("delegate", agent_key="billing", task="Who is it?"), reply("Well."))
+    turn = take(world, proven, standin.backend)
+    noted, asked = calls(world, turn)
+    assert "Nobody has proven" in noted["result"]
+    assert not asked["is_error"], asked
+    assert KNOWN not in prompt(standin.requests()[-1])
+    with acting(world.system):
+        assert not Conversation.objects.get(parent=proven.conversation_id).is_proven
+        first, second = InboundEvent.objects.filter(conversation=proven.conversation_id).order_by("pk")
+        assert first.received_at < (proven.conversation.proven_at or first.received_at) <= second.received_at
+    amend_agent(world.agent, actor=world.admin, session_idle_seconds=0)
+    assert told(world, standin, "And later", user_hash=SIGNED)
+
+
+def test_a_proof_is_later_than_all_before_it_by_whichever_clock(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = timezone.now() + timedelta(seconds=5)
+    with monkeypatch.context() as there:
+        there.setattr(timezone, "now", lambda: fast)
+        ahead = tell(world, "From a machine whose clock is ahead")
+    conversation = tell(world, "It is me", user_hash=SIGNED).conversation
+    assert conversation.proven_at == ahead.received_at + timedelta(microseconds=1)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from apps.conversations.actions import resolve_conversation
+from apps.conversations.models import InboundEvent
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid
 from apps.prompt.framing import unfence
@@ -13,13 +14,12 @@ from apps.runtime.models import Turn
 from apps.runtime.moves import AskModel
 from apps.runtime.tool_approvals import forbid_call, let_call
 from apps.runtime.turn import begin
-from apps.tools.actions import (
-    amend_agent_tool,
-)
+from apps.tools.actions import amend_agent_tool, ask_approval
 from apps.tools.models import ToolApproval, ToolServer
 from tests.actions.conversing import lease_runs_out, reply, tell, tool
 from tests.actions.others import allow, steps, take
-from tests.factories import World
+from tests.asking import make_question
+from tests.factories import World, make_world
 from tests.standing_in import StandIn
 from tests.tool_server import Served
 from tests.tooling import FIND, lists, make_agent_tool, tool_named
@@ -109,6 +109,22 @@ def test_a_yes_counts_for_the_tool_as_it_was_allowed_and_until_it_is_taken_back(
     with pytest.raises(Conflicting, match="has ended"):
         let_call(waiting(reaching)[1], actor=reaching.operator)
     forbid_call(waiting(reaching)[1], actor=reaching.operator, reason="Over.")
+
+
+@pytest.mark.parametrize("is_let", [True, False])
+def test_a_call_that_an_asked_agent_wants_to_make_is_decided_on_too(is_let: bool) -> None:
+    world = make_world()
+    child = make_question(world)
+    assert child.end_user_key == "http:abc123", "the customer's, whose channel is not the one between agents"
+    allowed, system = ("shop__refund", "0" * 64), world.system
+    asked = ask_approval(child.pk, allowed, {"number": "7"}, actor=system, agent_id=child.agent_id, turn_id=1)
+    if is_let:
+        let_call(asked, actor=world.operator)
+    else:
+        forbid_call(asked, actor=world.operator, reason="It was paid back in May.")
+    with acting(world.system):
+        event = InboundEvent.objects.get(conversation=child, kind=InboundEvent.Kind.OPERATOR)
+    assert f"(request {asked.pk})" in event.text
 
 
 @pytest.mark.parametrize("short", ["refund", "note_down"])
