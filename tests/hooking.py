@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from threading import Thread
@@ -10,10 +11,14 @@ from typing import Any
 
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
+from apps.runtime.deliveries import take_delivery
+from apps.runtime.parcels import Parcel
+from apps.tenants.due import due_work
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
 from apps.webhooks.models import Delivery, Webhook, WebhookHealth
 from apps.webhooks.sending_again import replay_deliveries
@@ -54,6 +59,33 @@ def make_told(world: World) -> Webhook:
     with acting(world.system):
         WebhookHealth.objects.create(tenant_id=world.tenant.pk, webhook=webhook)
     return webhook
+
+
+def deliveries(world: World) -> list[Delivery]:
+    """What was noted for the tenant's webhooks, the oldest first."""
+    with acting(world.operator):
+        return list(Delivery.objects.filter(tenant=world.tenant).order_by("pk"))
+
+
+def due(world: World) -> list[int]:
+    """What may be tried now."""
+    return [row_id for tenant_id, row_id in due_work("delivery") if tenant_id == world.tenant.pk]
+
+
+def taken(world: World) -> Parcel:
+    """The first of it, under way."""
+    parcel = take_delivery(world.tenant.pk, due(world)[0])
+    assert parcel is not None
+    return parcel
+
+
+def at_once(world: World, **columns: Any) -> None:
+    """Time passes, until whatever waits may be tried."""
+    before = timezone.now() - timedelta(seconds=1)
+    with acting(world.system):
+        Delivery.objects.filter(tenant=world.tenant, status="waiting").update(
+            next_try_at=before, lease_until=before, **columns
+        )
 
 
 @dataclass

@@ -16,18 +16,16 @@ from apps.conversations.actions import resolve_conversation
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.runtime.deliveries import Answer, note_answer, take_delivery
-from apps.runtime.parcels import Parcel, packed
+from apps.runtime.parcels import Parcel
 from apps.runtime.posting import guarded_session, post
 from apps.tenants.actions import amend_agent
-from apps.tenants.due import due_work
-from apps.tenants.models import SealedSecret
-from apps.webhooks.actions import amend_webhook, rotate_webhook_secret
-from apps.webhooks.models import Delivery, Webhook, WebhookHealth
+from apps.webhooks.actions import amend_webhook
+from apps.webhooks.models import Webhook, WebhookHealth
 from apps.webhooks.rules import PAUSES, signature
 from apps.webhooks.sending_again import replay_deliveries
 from tests.actions.conversing import reply, say, take, tell, tool
 from tests.factories import World, make_conversation, make_world
-from tests.hooking import SECRET, Told, listening, make_dead, make_webhook
+from tests.hooking import SECRET, Told, at_once, deliveries, due, listening, make_dead, make_webhook, taken
 from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
@@ -45,36 +43,12 @@ def told(settings: Settings) -> Iterator[Told]:
         yield told
 
 
-def deliveries(world: World) -> list[Delivery]:
-    with acting(world.operator):
-        return list(Delivery.objects.filter(tenant=world.tenant).order_by("pk"))
-
-
-def due(world: World) -> list[int]:
-    return [row_id for tenant_id, row_id in due_work("delivery") if tenant_id == world.tenant.pk]
-
-
-def taken(world: World) -> Parcel:
-    parcel = take_delivery(world.tenant.pk, due(world)[0])
-    assert parcel is not None
-    return parcel
-
-
 def posted(parcel: Parcel) -> Answer:
     async def once() -> Answer:
         async with guarded_session() as session:
             return await post(session, parcel)
 
     return asyncio.run(once())
-
-
-def at_once(world: World, **columns: Any) -> None:
-    """Time passes, until whatever waits may be tried."""
-    before = timezone.now() - timedelta(seconds=1)
-    with acting(world.system):
-        Delivery.objects.filter(tenant=world.tenant, status="waiting").update(
-            next_try_at=before, lease_until=before, **columns
-        )
 
 
 def test_a_reply_is_told_with_its_words_and_a_signature_that_holds(world: World, standin: StandIn, told: Told) -> None:
@@ -259,49 +233,6 @@ def test_no_inner_address_is_reached_whatever_its_name_says(world: World, told: 
     assert posted(parcel) == Answer(failure="address_refused")
     with pytest.raises(Invalid, match="private network"):
         make_webhook(world, named)
-
-
-def test_a_secret_is_rotated_without_a_gap_and_the_one_that_is_gone_signs_nothing(world: World) -> None:
-    webhook = make_webhook(world)
-    for flawed in ("", "short"):
-        with pytest.raises(Invalid):
-            rotate_webhook_secret(webhook, actor=world.admin, secret=flawed)
-    resolve_conversation(make_conversation(world), actor=world.operator)
-    rotate_webhook_secret(webhook, actor=world.admin, secret="t" * 40)
-    assert taken(world).secrets == ("t" * 40, SECRET)
-    rotate_webhook_secret(webhook, actor=world.admin, secret="u" * 40, keep_former=False)
-    at_once(world)
-    assert taken(world).secrets == ("u" * 40,)
-    with acting(world.system):
-        assert SealedSecret.objects.filter(tenant=world.tenant).count() == 1
-
-
-def test_a_secret_changed_between_two_looks_is_read_again(world: World) -> None:
-    webhook = make_webhook(world)
-    resolve_conversation(make_conversation(world), actor=world.operator)
-    tried = taken(world)
-    with acting(world.system):
-        read = Delivery.objects.select_related("webhook", "conversation__agent").get(pk=tried.delivery_id)
-    rotate_webhook_secret(webhook, actor=world.admin, secret="t" * 40, keep_former=False)
-    with acting(world.system):
-        assert packed(tried, read).secrets == ("t" * 40,)
-
-
-def test_nothing_leaves_unsigned(world: World) -> None:
-    webhook = make_webhook(world, secret="")
-    replay_deliveries(make_dead(world, webhook).pk, actor=world.operator)
-    assert take_delivery(world.tenant.pk, due(world)[0]) is None
-    [row] = deliveries(world)
-    assert (row.status, row.failure) == ("waiting", "secret_unreadable")
-
-
-def test_a_secret_that_nothing_opens_fails_the_try_and_keeps_the_delivery(world: World, settings: Settings) -> None:
-    make_webhook(world)
-    resolve_conversation(make_conversation(world), actor=world.operator)
-    settings.SEALING_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
-    assert take_delivery(world.tenant.pk, due(world)[0]) is None
-    [row] = deliveries(world)
-    assert (row.status, row.failure) == ("waiting", "secret_unreadable")
 
 
 def test_what_waits_goes_to_the_new_address_and_nowhere_while_it_is_off(world: World) -> None:

@@ -1,0 +1,66 @@
+"""What a webhook's deliveries are signed with: rotated without a gap, never with nothing."""
+
+import pytest
+from pytest_django import Settings
+
+from apps.conversations.actions import resolve_conversation
+from apps.governance.acting import acting
+from apps.governance.errors import Invalid
+from apps.runtime.deliveries import take_delivery
+from apps.runtime.parcels import packed
+from apps.tenants.models import SealedSecret
+from apps.webhooks.actions import rotate_webhook_secret
+from apps.webhooks.models import Delivery
+from apps.webhooks.sending_again import replay_deliveries
+from tests.factories import World, make_conversation, make_world
+from tests.hooking import SECRET, at_once, deliveries, due, make_dead, make_webhook, taken
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def test_a_secret_is_rotated_without_a_gap_and_the_one_that_is_gone_signs_nothing(world: World) -> None:
+    webhook = make_webhook(world)
+    for flawed in ("", "short"):
+        with pytest.raises(Invalid):
+            rotate_webhook_secret(webhook, actor=world.admin, secret=flawed)
+    resolve_conversation(make_conversation(world), actor=world.operator)
+    rotate_webhook_secret(webhook, actor=world.admin, secret="t" * 40)
+    assert taken(world).secrets == ("t" * 40, SECRET)
+    rotate_webhook_secret(webhook, actor=world.admin, secret="u" * 40, keep_former=False)
+    at_once(world)
+    assert taken(world).secrets == ("u" * 40,)
+    with acting(world.system):
+        assert SealedSecret.objects.filter(tenant=world.tenant).count() == 1
+
+
+def test_a_secret_changed_between_two_looks_is_read_again(world: World) -> None:
+    webhook = make_webhook(world)
+    resolve_conversation(make_conversation(world), actor=world.operator)
+    tried = taken(world)
+    with acting(world.system):
+        read = Delivery.objects.select_related("webhook", "conversation__agent").get(pk=tried.delivery_id)
+    rotate_webhook_secret(webhook, actor=world.admin, secret="t" * 40, keep_former=False)
+    with acting(world.system):
+        assert packed(tried, read).secrets == ("t" * 40,)
+
+
+def test_nothing_leaves_unsigned(world: World) -> None:
+    webhook = make_webhook(world, secret="")
+    replay_deliveries(make_dead(world, webhook).pk, actor=world.operator)
+    assert take_delivery(world.tenant.pk, due(world)[0]) is None
+    [row] = deliveries(world)
+    assert (row.status, row.failure) == ("waiting", "secret_unreadable")
+
+
+def test_a_secret_that_nothing_opens_fails_the_try_and_keeps_the_delivery(world: World, settings: Settings) -> None:
+    make_webhook(world)
+    resolve_conversation(make_conversation(world), actor=world.operator)
+    settings.SEALING_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
+    assert take_delivery(world.tenant.pk, due(world)[0]) is None
+    [row] = deliveries(world)
+    assert (row.status, row.failure) == ("waiting", "secret_unreadable")
