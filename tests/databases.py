@@ -12,9 +12,9 @@ def clone_database(server: Postgres, template: str, name: str) -> None:
     """Make a database like the template and let Django's connections go there."""
     close_connections()
     run_as_superuser(server, sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
-    run_as_superuser(
-        server, sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
-    )
+    # Copied as files, since writing each page to the log first takes twice as long.
+    clone = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY")
+    run_as_superuser(server, clone.format(sql.Identifier(name), sql.Identifier(template)))
     # A database's own rights are not cloned with it.
     with psycopg.connect(server.url_for("postgres", database=name), autocommit=True) as connection:
         forbid_leavings(connection)

@@ -95,7 +95,7 @@ def test_what_an_answer_may_cost_is_set_aside_from_the_turn_that_asks(
         assert Conversation.objects.get(asked_in_id=turn.pk).budget_micro_usd == 20_000
 
 
-COLUMNS = [field.column for field in Conversation._meta.concrete_fields if field.column != "id"]
+COLUMNS = [str(field.column) for field in Conversation._meta.concrete_fields if field.column != "id"]
 
 
 @pytest.mark.parametrize(

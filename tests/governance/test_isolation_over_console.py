@@ -126,11 +126,17 @@ def lookups(model: type[Model], row: Any) -> Iterator[tuple[str, object]]:
         field = model._meta.get_field(named) if isinstance(named, str) else None
         if field is not None and field.is_relation:
             yield f"{named}__id__exact", getattr(row, f"{named}_id") or NOWHERE + 1
-    # A lookup is the same whether it says that it is exact or not.
-    yield from whole_or((), whole=(("id", row.pk), ("tenant__id__exact", row.tenant_id)))
+    # A lookup is the same whether it says that it is exact or not, and none is answered that the page does not name.
+    yield from whole_or(
+        (),
+        whole=(
+            ("id", row.pk),
+            ("tenant__id__exact", row.tenant_id),
+            ("agent__key", "billing"),
+            ("tenant_id", row.tenant_id),
+        ),
+    )
     yield "id__exact", row.pk
-    yield "tenant_id", row.tenant_id
-    yield "agent__key", "billing"
     yield SEARCH_VAR, "billing"
 
 
