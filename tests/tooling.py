@@ -184,7 +184,7 @@ TOOLING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = 
     Act.TOOL_SERVER_REFRESH: lambda _, row: (reverse("admin:refresh_server", args=[row.pk]), {}),
     Act.AGENT_TOOL_ALLOW: lambda scene, tool: (
         reverse("admin:tools_agenttool_add"),
-        {"agent": scene.world.agent.pk, "tool": tool.pk, "needs_approval": "on"},
+        {"agent": scene.world.agent.pk, "tool": tool.pk, "read_sha256": tool.sha256, "needs_approval": "on"},
     ),
     Act.TOOL_APPROVAL_APPROVE: lambda _, row: (_pressing(row, "approve"), {}),
     Act.TOOL_APPROVAL_REFUSE: lambda _, row: (_pressing(row, "refuse"), {"reason": "No."}),

@@ -7,16 +7,25 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.deeds import Amendment, Button, Creation, Values
-from apps.console.forms import OptionalReason
+from apps.console.forms import GovernedForm, OptionalReason
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.history import url_of_subject
 from apps.console.panels import Panels
 from apps.console.tool_servers import shape_of
 from apps.governance.actors import Actor
+from apps.governance.errors import Invalid
 from apps.governance.policy import Act
 from apps.tools.actions import allow_tool, amend_agent_tool, withdraw_tool
 from apps.tools.models import AgentTool
 from apps.tools.rules import differences
+
+UNREAD = "Read first what its server says of it: the link Allow an agent stands beside each tool, on the server's page."
+
+
+class Allowance(GovernedForm):
+    """A yes to the description that stood beside the link, whatever the server says by now."""
+
+    read_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
 
 
 class Anew(OptionalReason):
@@ -50,8 +59,10 @@ def state_of(row: AgentTool) -> str:
 
 
 def _allow(values: Values, actor: Actor) -> AgentTool:
-    tool = values["tool"]
-    return allow_tool(values["agent"].pk, tool.pk, tool.sha256, actor=actor, needs_approval=values["needs_approval"])
+    if not values["read_sha256"]:
+        raise Invalid(UNREAD, {"tool": [UNREAD]})
+    read = values["tool"].pk, values["read_sha256"]
+    return allow_tool(values["agent"].pk, *read, actor=actor, needs_approval=values["needs_approval"])
 
 
 def _amend(row: AgentTool, values: Values, actor: Actor, read_at: int | None) -> AgentTool:
@@ -81,6 +92,7 @@ def _page_of_agent(row: AgentTool) -> str:
 class AgentToolAdmin(GovernedAdmin):
     """What each agent may call, and what waits to be read anew."""
 
+    form = Allowance
     list_display = ("name", "agent", "needs_approval", "state", "updated")
     list_filter = ("agent", "needs_approval")
     list_select_related = ("agent", "tool__server")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 from django.db import transaction
 from jsonschema import Draft202012Validator
@@ -10,7 +11,7 @@ from jsonschema import Draft202012Validator
 from apps.conversations.rules import ToolCall
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.errors import GovernanceError
+from apps.governance.errors import GovernanceError, IllegalTransition
 from apps.governance.refusals import note
 from apps.llm.backend import JsonObject, Tool, ToolUse
 from apps.prompt.framing import canonical_json
@@ -27,6 +28,8 @@ from apps.runtime.tooling import Context, HouseTool
 from apps.tools.actions import spend_approval
 from apps.tools.models import ToolApproval
 from apps.tools.rules import call_sha256
+
+TAKEN_BACK: Final = "Nothing was called: a colleague had said yes to this call, and took it back."
 
 
 @dataclass(slots=True)
@@ -59,19 +62,28 @@ class Caller:
         return None if is_held else self._theirs(use.name)
 
     @contextmanager
-    def begins(self, use: ToolUse, turn: Turn, system: Actor) -> Iterator[None]:
-        """The write by which a call begins; in the same commit it uses up the yes that the call needed."""
+    def begins(self, use: ToolUse, turn: Turn, system: Actor) -> Iterator[ToolCall | None]:
+        """The write by which a call begins; in the same commit it uses up the yes that the call needed.
+
+        Gives the answer to the model where that yes was taken back meanwhile: then nothing begins.
+        """
         if use.name not in self.guarded:
-            yield
+            yield None
             return
         with acting(system):
             hold(turn)
-            yes = ToolApproval.objects.visible_to(system).get(pk=self.approved.pop(self._sha256(use)))
+            yield None if self._spent(use, system) else self._answered(use, TAKEN_BACK, is_error=True)
+
+    def _spent(self, use: ToolUse, system: Actor) -> bool:
+        yes = ToolApproval.objects.visible_to(system).get(pk=self.approved.pop(self._sha256(use)))
+        try:
             spend_approval(yes, actor=system)
-            yield
+        except IllegalTransition:
+            return False
+        return True
 
     def _sha256(self, use: ToolUse) -> str:
-        return call_sha256(self.guarded[use.name].sha256, use.arguments)
+        return call_sha256(self.guarded[use.name].allowance, use.arguments)
 
     def _theirs(self, name: str) -> OutsideTool | None:
         return self.toolbox.tools.get(name) or self.routed.tools.get(name)

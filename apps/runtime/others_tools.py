@@ -74,9 +74,15 @@ class OthersTool:
         return self.described.tool
 
     @property
+    def allowance(self) -> str:
+        """What tells this permission from every other, and from itself once it was withdrawn and given again."""
+        return f"{self.allowed_id} {self.sha256}"
+
+    @property
     def repeats(self) -> ToolStep.Repeats:
-        """By what the server said of it when a person allowed it."""
-        return self.described.repeats
+        """By what the server said of it when a person allowed it; a yes is to one call, though twice be as once."""
+        is_guarded_write = self.needs_approval and self.described.repeats is not ToolStep.Repeats.READS
+        return ToolStep.Repeats.UNSAFE if is_guarded_write else self.described.repeats
 
     def is_offered(self, *, off_the_record: bool) -> bool:
         """Whether a session carries it."""

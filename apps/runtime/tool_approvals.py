@@ -38,7 +38,7 @@ def asking_tools(guarded: Mapping[str, OthersTool], system: Actor) -> dict[str, 
 def _ask(tool: OthersTool, system: Actor, context: Context, arguments: JsonObject) -> str:
     row = ask_approval(
         context.conversation.pk,
-        (tool.definition.name, tool.sha256),
+        (tool.definition.name, tool.allowance),
         arguments,
         actor=system,
         agent_id=context.agent_id,

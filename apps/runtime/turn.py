@@ -206,8 +206,7 @@ class Turning:
         anew = begun_anew(self.claimed, self.new_calls, self.new_tools, actor=self.system)
         if anew is None:
             return False
-        self.claimed, self.said, self.answers = anew.claimed, None, {}
-        self.new_calls, self.new_tools = [], []
+        self.claimed, self.said, self.answers, self.new_calls, self.new_tools = anew.claimed, None, {}, [], []
         self.start(self.loop.account.frozen)
         if not anew.may_go_on:
             raise Stopped
@@ -230,9 +229,12 @@ class Turning:
         if refused := self.caller.refused(use):
             self._note(said.number, place, refused, ToolStep.Repeats.READS)
         elif outside:
-            row = tool_row(said.number, place, outside.begun, outside.tool.repeats, ToolStep.State.BEGUN)
-            self.new_tools.append(row)
-            with self.caller.begins(use, self.turn, self.system):
+            begun = outside.begun, outside.tool.repeats, ToolStep.State.BEGUN
+            with self.caller.begins(use, self.turn, self.system) as withheld:
+                if withheld:
+                    self._note(said.number, place, withheld, ToolStep.Repeats.READS)
+                    return True
+                self.new_tools.append(tool_row(said.number, place, *begun))
                 self._keep(said.number)
             self.move = outside
             return False

@@ -12,8 +12,10 @@ from apps.governance.door import authorize, governed, take_values
 from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.models import Taint
 from apps.governance.policy import Act
+from apps.tenants.identity import system_actor
 from apps.tenants.models import SealedSecret
 from apps.tenants.sealing import forget, lay_down
+from apps.tools.listings import forget_listing
 from apps.tools.models import AgentTool, ServerTool, ToolApproval, ToolServer
 from apps.tools.rules import TOOLS_PER_AGENT, call_sha256, headers_of, waits
 
@@ -32,15 +34,18 @@ def create_tool_server(
 def amend_tool_server(
     server: ToolServer, *, actor: Actor, read_at: int | None = None, reason: str = "", **values: object
 ) -> ToolServer:
-    """Change it, from the next turn on. Headers never follow to another server: they are forgotten."""
+    """Change it, from the next turn on. Neither headers nor what was listed follow to another server."""
     forgotten: int | None = None
+    has_moved = False
     with acting(actor):
         with governed(Act.TOOL_SERVER_AMEND, server, actor=actor, read_at=read_at, reason=reason) as row:
             origin = _origin(row.url)
             take_values(row, Act.TOOL_SERVER_AMEND, values)
-            if origin != _origin(row.url):
+            if has_moved := origin != _origin(row.url):
                 forgotten, row.secret = row.secret_id, None
         _forget(forgotten, actor)
+        if has_moved:
+            forget_listing(server.pk, actor=system_actor(actor.tenant_id, "worker"))
     return server
 
 
@@ -102,7 +107,7 @@ def ask_approval(
     agent_id: int,
     turn_id: int,
 ) -> ToolApproval:
-    """Have a call wait for a person. `allowed` is the tool's name and the hash it was allowed by; the same call waits once."""
+    """Have a call wait for a person. `allowed` is the tool's name and its permission; the same call waits once."""
     authorize(actor, Act.TOOL_APPROVAL_ASK, actor.tenant_id, agent_id=agent_id)
     called, sha256 = allowed[0], call_sha256(allowed[1], arguments)
     with acting(actor):

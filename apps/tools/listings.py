@@ -36,6 +36,16 @@ VALUES (app_tenant(), %(server)s, statement_timestamp() + %(again)s, '', %(failu
 RETURNING server_id
 """
 
+# What was said elsewhere is not what this address says.
+MOVED: Final = """
+WITH gone AS (
+    UPDATE tools_servertool SET is_listed = false, seen_at = statement_timestamp()
+     WHERE tenant_id = app_tenant() AND server_id = %(server)s AND is_listed
+)
+UPDATE tools_toollisting SET due_at = statement_timestamp() WHERE tenant_id = app_tenant() AND server_id = %(server)s
+RETURNING server_id
+"""
+
 KEEP: Final = """
 WITH said AS (
     SELECT * FROM jsonb_to_recordset(%(tools)s::jsonb)
@@ -100,6 +110,11 @@ def take_listing(server_id: int, *, actor: Actor) -> bool:
 def note_failure(server_id: int, failure: str, *, actor: Actor) -> None:
     """The server could not be asked; what it said before stands."""
     one_shot(actor, FAILED, {"server": server_id, "again": AGAIN, "failure": failure})
+
+
+def forget_listing(server_id: int, *, actor: Actor) -> None:
+    """The server's address leads to another by now: none of its tools is offered before that one was asked."""
+    one_shot(actor, MOVED, {"server": server_id})
 
 
 def keep_listing(

@@ -186,9 +186,9 @@ def _clean(value: object, whole: _Whole) -> object:
     return value
 
 
-def call_sha256(definition_sha256: str, arguments: Mapping[str, Any]) -> str:
+def call_sha256(allowance: str, arguments: Mapping[str, Any]) -> str:
     """What tells a call from every other: the tool as it was allowed, and its arguments."""
-    said = json.dumps([definition_sha256, arguments], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    said = json.dumps([allowance, arguments], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(said.encode(errors="replace")).hexdigest()
 
 

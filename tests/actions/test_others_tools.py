@@ -117,6 +117,7 @@ def test_a_read_that_was_lost_says_so_and_a_write_that_was_lost_is_unknown() -> 
         "name": "b",
         "secret__sealed": "x",
     }
+    assert OthersTool(Described.of(told), 1, "", True, 1, {}).repeats is ToolStep.Repeats.UNSAFE
     unopened = OthersTool(Described.of(told), 1, "", True, 1, sealed)
     assert "s3cret" not in repr(OthersTool(Described.of(told), 1, "", True, 1, {"secret__sealed": "s3cret"}))
     outcome = asyncio.run(unopened.call({}, key="k", timeout_seconds=1))

@@ -9,12 +9,13 @@ from apps.conversations.models import InboundEvent
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid
 from apps.prompt.framing import unfence
+from apps.runtime.calling import TAKEN_BACK
 from apps.runtime.driving import answer
 from apps.runtime.models import Turn
 from apps.runtime.moves import AskModel
 from apps.runtime.tool_approvals import forbid_call, let_call
 from apps.runtime.turn import begin
-from apps.tools.actions import amend_agent_tool, ask_approval
+from apps.tools.actions import allow_tool, amend_agent_tool, ask_approval, withdraw_tool
 from apps.tools.models import ToolApproval, ToolServer
 from tests.actions.conversing import lease_runs_out, reply, tell, tool
 from tests.actions.others import allow, steps, take
@@ -127,8 +128,40 @@ def test_a_call_that_an_asked_agent_wants_to_make_is_decided_on_too(is_let: bool
     assert f"(request {asked.pk})" in event.text
 
 
+def test_a_yes_does_not_outlive_the_permission_it_was_given_under(reaching: World, standin: StandIn) -> None:
+    row = make_agent_tool(reaching)
+    take(reaching, standin, tool(str(row), number="7"), reply("It is being looked at."))
+    (asked,) = waiting(reaching)
+    let_call(asked, actor=reaching.operator)
+    withdraw_tool(row, actor=reaching.operator)
+    allow_tool(reaching.agent.pk, row.tool_id, row.sha256, actor=reaching.operator)
+    turn = goes_on(reaching, standin, asked.conversation_id, tool(str(row), number="7"), reply("It waits."))
+    assert [step.repeats for step in steps(reaching, turn)] == ["own"]
+
+
+def test_a_yes_that_is_taken_back_under_a_running_turn_is_an_answer_and_no_end(
+    reaching: World, standin: StandIn
+) -> None:
+    row = make_agent_tool(reaching)
+    take(reaching, standin, tool(str(row), number="7"), reply("It is being looked at."))
+    (asked,) = waiting(reaching)
+    let_call(asked, actor=reaching.operator)
+    standin.play(tool(str(row), number="7"), reply("It was not done."))
+    turning = begin(reaching.tenant.pk, asked.conversation_id)
+    assert turning is not None
+    asking = turning.move
+    assert isinstance(asking, AskModel)
+    forbid_call(waiting(reaching)[0], actor=reaching.operator, reason="No.")
+    turning.took_reply(standin.backend.complete(asking.request))
+    assert isinstance(turning.move, AskModel)
+    turning.took_reply(standin.backend.complete(turning.move.request))
+    (step,) = steps(reaching, turning.turn)
+    assert (step.result, step.is_error, step.state) == (TAKEN_BACK, True, "done")
+    assert [each.status for each in waiting(reaching)] == ["refused"]
+
+
 @pytest.mark.parametrize("short", ["refund", "note_down"])
-def test_a_worker_that_dies_after_a_yes_was_used_up_makes_no_second_call_of_what_may_not_be_repeated(
+def test_a_worker_that_dies_after_a_yes_was_used_up_makes_no_second_call_by_it(
     reaching: World, asked_server: ToolServer, served: Served, standin: StandIn, short: str
 ) -> None:
     name, before = str(allow(reaching, asked_server, short, waits=True)), len(calls_of(served, short))
@@ -149,6 +182,6 @@ def test_a_worker_that_dies_after_a_yes_was_used_up_makes_no_second_call_of_what
     lease_runs_out(reaching, turning.turn)
     turn = goes_on(reaching, standin, asked.conversation_id, reply("Done."))
     (step,) = steps(reaching, turn)
-    assert step.state == ("unknown" if short == "refund" else "done")
-    assert len(calls_of(served, short)[before:]) == (0 if short == "refund" else 1)
+    assert step.state == "unknown"
+    assert calls_of(served, short)[before:] == []
     assert [row.status for row in waiting(reaching)] == ["made"]

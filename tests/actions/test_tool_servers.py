@@ -70,6 +70,18 @@ def test_another_server_is_never_sent_the_headers_of_the_one_before(world: World
     assert not amend_tool_server(server, actor=world.admin, url="https://tools.example:444/other").has_headers
 
 
+def test_what_was_listed_at_one_address_is_not_offered_of_another(world: World) -> None:
+    row = make_agent_tool(world)
+    server = row.tool.server
+    amend_tool_server(server, actor=world.admin, url=f"{server.url}/v2")
+    assert again(world, row).is_offered
+    amend_tool_server(server, actor=world.admin, url="https://elsewhere.example/mcp")
+    assert not again(world, row).is_offered
+    assert (world.tenant.pk, server.pk) in due_work("listing")
+    lists(world, server, FIND)
+    assert again(world, row).is_offered
+
+
 def test_headers_that_cannot_be_sent_and_inner_addresses_are_refused(world: World) -> None:
     with pytest.raises(Invalid, match="Line 1") as refusal:
         make_tool_server(world, headers=f"Host: {SECRET}")
