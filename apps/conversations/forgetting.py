@@ -2,8 +2,6 @@
 
 from typing import Final
 
-from django.utils import timezone
-
 from apps.conversations.models import Conversation
 from apps.governance.acting import one_shot
 from apps.governance.actors import Actor
@@ -25,6 +23,8 @@ UPDATE conversations_message SET text = '', tool_calls = '[]', wire = NULL
  WHERE tenant_id = app_tenant() AND conversation_id = %(conversation)s
 RETURNING id
 """
+# By the clock that says when turns end, and from before anything is taken out: what is said meanwhile is later.
+_NOW: Final = "SELECT statement_timestamp()"
 
 
 def forget_conversation(conversation: Conversation, *, actor: Actor) -> Conversation:
@@ -32,7 +32,7 @@ def forget_conversation(conversation: Conversation, *, actor: Actor) -> Conversa
     with governed(Act.CONVERSATION_FORGET, conversation, actor=actor) as row:
         if not row.off_the_record:
             raise Conflicting("This conversation is on the record, so its words are kept.")
-        row.forgotten_at = timezone.now()
+        [(row.forgotten_at,)] = one_shot(actor, _NOW, {})
         given = {"conversation": row.pk, "has_ended": row.status != Conversation.Status.OPEN}
         for statement in (_EVENTS, _MESSAGES):
             one_shot(actor, statement, given)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
-from apps.runtime.parcels import Parcel, Try, packed
+from apps.runtime.parcels import Forgotten, Parcel, Try, packed
 from apps.tenants.identity import system_actor
 from apps.tenants.sealing import CannotOpen
 from apps.webhooks.models import Delivery
@@ -73,6 +73,11 @@ UPDATE webhooks_webhookhealth SET rests_until = statement_timestamp() + %(rest)s
  WHERE tenant_id = app_tenant() AND webhook_id = %(webhook)s AND coalesce(rests_until <= %(taken_at)s, true)
 RETURNING id
 """
+# Nothing was tried, so it says nothing of how the webhook fares.
+GIVE_UP: Final = """
+UPDATE webhooks_delivery SET status = 'dead', failure = 'forgotten', lease_until = statement_timestamp()
+ WHERE tenant_id = app_tenant() AND id = %(delivery)s AND status = 'waiting' RETURNING id
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,9 @@ def take_delivery(tenant_id: int, delivery_id: int) -> Parcel | None:
         except CannotOpen:
             logger.error("a webhook's secret cannot be opened", extra={"webhook_id": delivery.webhook_id})
             _note(tried, Answer(failure="secret_unreadable"), system)
-            return None
+        except Forgotten:
+            one_shot(system, GIVE_UP, {"delivery": delivery.pk})
+    return None
 
 
 def note_answer(parcel: Parcel, answer: Answer) -> int | None:

@@ -1,8 +1,11 @@
 """Off the record: a conversation that has ended, or that nobody wrote in for a while, loses its words, in one commit (R178)."""
 
 import logging
-from collections.abc import Iterable
+import random
+from collections.abc import Sequence
 from typing import Final
+
+from django.db import DatabaseError
 
 from apps.conversations.forgetting import forget_conversation
 from apps.conversations.models import Conversation
@@ -25,15 +28,35 @@ UPDATE runtime_toolstep AS tool SET arguments = '{}', result = '' FROM runtime_t
    AND tool.tenant_id = turn.tenant_id AND tool.turn_id = turn.id AND tool.state <> 'begun'
 RETURNING tool.id
 """
+_DUE: Final = "SELECT since FROM forgetting_due(app_tenant(), %(conversation)s)"
+# Of one look for what is due, before turns are begun.
+AT_ONCE: Final = 10
 
 
-def forget_all(due: Iterable[tuple[int, int]]) -> None:
-    """Forget these conversations. One that cannot be is due still, and keeps no other from being forgotten."""
-    for tenant_id, conversation_id in due:
+def forget_all(due: Sequence[tuple[int, int]]) -> None:
+    """Forget a few of these. One that cannot be forgotten is due still, and keeps neither others nor a turn from their time.
+
+    They are drawn: those that fail again and again are not the same few each time, and two workers seldom meet.
+    """
+    for tenant_id, conversation_id in random.sample(due, min(len(due), AT_ONCE)):
+        noted = {"conversation_id": conversation_id}
         try:
-            forget(tenant_id, conversation_id)
+            forget_due(tenant_id, conversation_id)
         except GovernanceError as refusal:
-            logger.error("not forgotten", extra={"conversation_id": conversation_id, "code": refusal.code})
+            logger.error("not forgotten", extra={**noted, "code": refusal.code})
+        except DatabaseError as error:
+            logger.error("not forgotten", extra={**noted, "error": type(error).__name__})
+
+
+def forget_due(tenant_id: int, conversation_id: int) -> None:
+    """Forget a conversation that is due when nobody else can write there any more; one that another worker has is left to it."""
+    system = system_actor(tenant_id, "worker")
+    with acting(system):
+        rows = Conversation.objects.visible_to(system).select_for_update(skip_locked=True, no_key=True, of=("self",))
+        if not rows.filter(pk=conversation_id).order_by("pk").exists():
+            return
+        if one_shot(system, _DUE, {"conversation": conversation_id}):
+            forget(tenant_id, conversation_id)
 
 
 def forget(tenant_id: int, conversation_id: int) -> None:

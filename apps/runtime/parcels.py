@@ -15,6 +15,10 @@ from apps.webhooks.models import Delivery, Webhook
 from apps.webhooks.rules import Event
 
 
+class Forgotten(Exception):
+    """What the delivery would say was said off the record, and is gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Try:
     """One try of a delivery: which it is, since when it is under way, and whose fence it is sent under."""
@@ -38,7 +42,7 @@ class Parcel(Try):
 
 
 def packed(tried: Try, delivery: Delivery) -> Parcel:
-    """What is sent; read as the system. Raises `CannotOpen` where the secret cannot be opened."""
+    """What is sent; read as the system. Raises `CannotOpen` where the secret cannot be, `Forgotten` where the words are gone."""
     webhook: Webhook = delivery.webhook
     return Parcel(
         tried.tenant_id,
@@ -90,6 +94,8 @@ def _said(delivery: Delivery) -> JsonObject:
 
 def _reply(delivery: Delivery) -> JsonObject:
     message = Message.objects.get(tenant_id=delivery.tenant_id, pk=delivery.subject_id)
+    if delivery.conversation.forgotten_at is not None and not message.text:
+        raise Forgotten
     return {"message_id": message.pk, "text": message.text, "sender": message.sender, "turn_id": message.turn_id}
 
 

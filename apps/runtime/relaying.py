@@ -28,6 +28,10 @@ NO_ANSWER: Final = (
 TOO_LATE: Final = (
     "The answer came after conversation {parent} had ended. Look whether the customer still needs it: {text}"
 )
+TOO_LATE_OFF_THE_RECORD: Final = (
+    "An answer came after conversation {parent} had ended. Look whether the customer still needs it. It was given off the"
+    " record, so what it says is not kept here."
+)
 
 
 def passed_on(calls: Iterable[ToolCall]) -> str:
@@ -78,11 +82,12 @@ def relay(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: s
 def _ask_a_person(conversation: Conversation, kind: InboundEvent.Kind, text: str, *, actor: Actor) -> None:
     """Nobody reads an answer any more where the conversation above has ended; what is no answer needs no reader."""
     if kind == InboundEvent.Kind.ANSWER:
+        told = TOO_LATE_OFF_THE_RECORD if conversation.off_the_record else TOO_LATE
         open_escalation(
             conversation.pk,
             actor=actor,
             agent_id=conversation.agent_id,
             turn_id=None,
             reason=Escalation.Reason.UNSUPPORTED,
-            question=TOO_LATE.format(parent=conversation.parent_id, text=text),
+            question=told.format(parent=conversation.parent_id, text=text),
         )

@@ -255,3 +255,14 @@ def test_off_the_record_stays_off_the_record_below(world: World, standin: StandI
     # R178
     parent = asks(world, standin, off=True)
     assert below(world, parent).off_the_record is True
+
+
+def test_off_the_record_a_person_is_told_of_a_late_answer_without_its_words(world: World, standin: StandIn) -> None:
+    # R178
+    parent = asks(world, standin, off=True)
+    resolve_conversation(parent, actor=world.operator)
+    take_next(world, below(world, parent), standin, reply(OWED))
+    with acting(world.operator):
+        question = Escalation.objects.get().question
+    assert f"after conversation {parent.pk} had ended" in question
+    assert OWED not in question

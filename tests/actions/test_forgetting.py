@@ -8,7 +8,7 @@ from apps.conversations.forgetting import forget_conversation
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting
-from apps.runtime.forgetting import forget_all
+from apps.runtime.forgetting import forget, forget_all
 from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.tenants.due import due_work
 from tests.actions.conversing import reply, take, tell, tool
@@ -69,7 +69,7 @@ def test_a_conversation_that_was_forgotten_goes_on_without_what_was_said(world: 
     make_persona(world)
     event = confide(world, standin)
     assert not due(world)
-    forget_all([(world.tenant.pk, event.conversation_id)])
+    forget(world.tenant.pk, event.conversation_id)
     # The same message again is the same event still.
     assert tell(world, SECRET, key="first", off_the_record=True).pk == event.pk
     later = tell(world, "And now?")
@@ -82,7 +82,7 @@ def test_a_turn_that_runs_keeps_what_it_needs(world: World, standin: StandIn) ->
     make_persona(world)
     event = confide(world, standin)
     waiting = tell(world, f"More of {SECRET}", key="second")
-    forget_all([(world.tenant.pk, event.conversation_id)])
+    forget(world.tenant.pk, event.conversation_id)
     with acting(world.system):
         assert InboundEvent.objects.get(pk=waiting.pk).text.endswith(SECRET)
     assert remembered(world) == ["conversations_inboundevent"]
@@ -104,21 +104,3 @@ def test_on_the_record_nothing_is_forgotten_and_nothing_but_words_ever_goes(worl
                 f"UPDATE conversations_message SET {change} WHERE conversation_id = %s",  # noqa: S608  # of constants
                 [conversation.pk],
             )
-
-
-@pytest.mark.parametrize(("minutes", "is_due"), [(14, False), (16, True)])
-def test_a_conversation_is_forgotten_a_quarter_of_an_hour_behind_its_last_word(
-    world: World, minutes: int, is_due: bool
-) -> None:
-    # R178
-    conversation = make_conversation(world, off_the_record=True)
-    with acting(world.system), connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO conversations_inboundevent (tenant_id, conversation_id, kind, idempotency_key, sender_name, line_key,"
-            " sent_by, text, text_sha256, received_at) VALUES (%s, %s, 'message', 'k', '', '', '', 'x', 'x',"
-            " now() - make_interval(mins => %s))",
-            [world.tenant.pk, conversation.pk, minutes],
-        )
-    assert due(world) == [conversation.pk] * is_due
-    forget_all([(world.tenant.pk, conversation.pk)])
-    assert not due(world)

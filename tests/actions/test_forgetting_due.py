@@ -1,0 +1,252 @@
+"""Off the record: when words are due to go, whoever said the last one, and what they wait for."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from apps.conversations.actions import (
+    abandon_conversation,
+    open_conversation,
+    resolve_conversation,
+    take_over_conversation,
+)
+from apps.conversations.models import Conversation, InboundEvent, Message
+from apps.governance.acting import acting
+from apps.runtime.deliveries import Answer, note_answer, take_delivery
+from apps.runtime.forgetting import AT_ONCE, forget, forget_all
+from apps.runtime.models import Turn
+from apps.runtime.scheduling import due_now
+from apps.tenants.due import due_work
+from apps.webhooks.actions import amend_webhook
+from apps.webhooks.models import Delivery, WebhookHealth
+from apps.webhooks.sending_again import replay_deliveries
+from tests.actions.conversing import reply, take, tell
+from tests.factories import World, make_world
+from tests.hooking import make_webhook
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+@pytest.fixture
+def private(world: World) -> Conversation:
+    return make_private(world, "private")
+
+
+def make_private(world: World, key: str) -> Conversation:
+    """Off the record, and nothing was said yet."""
+    return open_conversation(world.agent.pk, actor=world.bot, channel="http", conversation_key=key, off_the_record=True)
+
+
+def due(world: World) -> list[int]:
+    return [row_id for tenant_id, row_id in due_work("forget") if tenant_id == world.tenant.pk]
+
+
+def ran(world: World, statement: str, *values: str | int) -> None:
+    with acting(world.system), connection.cursor() as cursor:
+        cursor.execute(statement, values)
+
+
+def arrived(world: World, conversation: Conversation, minutes: int) -> None:
+    ran(
+        world,
+        "INSERT INTO conversations_inboundevent (tenant_id, conversation_id, kind, idempotency_key, sender_name, line_key,"
+        " sent_by, text, text_sha256, received_at) VALUES (%s, %s, 'message', %s, '', '', '', 'x', 'x',"
+        " now() - make_interval(mins => %s))",
+        world.tenant.pk,
+        conversation.pk,
+        f"k{minutes}",
+        minutes,
+    )
+
+
+def wrote(world: World, conversation: Conversation, minutes: int) -> None:
+    """A person wrote, in no turn."""
+    ran(
+        world,
+        "INSERT INTO conversations_message (tenant_id, conversation_id, position, sender, text, tool_calls, is_reply, created_at)"
+        " VALUES (%s, %s, 7, 'operator', 'x', '[]', true, now() - make_interval(mins => %s))",
+        world.tenant.pk,
+        conversation.pk,
+        minutes,
+    )
+
+
+def forgotten(world: World, conversation: Conversation, minutes: int) -> None:
+    """It was forgotten so long ago, and nothing of it changed since."""
+    ran(
+        world,
+        "UPDATE conversations_conversation SET forgotten_at = now() - make_interval(mins => %s) WHERE id = %s",
+        minutes,
+        conversation.pk,
+    )
+
+
+def texts(world: World, conversation: Conversation) -> set[str]:
+    with acting(world.system):
+        rows = [model.objects.filter(conversation=conversation) for model in (InboundEvent, Message)]
+        return {row.text for each in rows for row in each}
+
+
+def version(world: World, conversation: Conversation) -> int:
+    with acting(world.system):
+        return Conversation.objects.visible_to(world.system).get(pk=conversation.pk).version
+
+
+@pytest.mark.parametrize("say", [arrived, wrote])
+@pytest.mark.parametrize(("minutes", "is_due"), [(14, False), (16, True)])
+def test_a_conversation_is_forgotten_a_quarter_of_an_hour_behind_its_last_word_whoever_said_it(
+    world: World, private: Conversation, say: Callable[..., None], minutes: int, is_due: bool
+) -> None:
+    # R178
+    forgotten(world, private, 60)
+    assert not due(world)
+    say(world, private, minutes)
+    assert due(world) == [private.pk] * is_due
+    forget_all([(world.tenant.pk, private.pk)])
+    assert not due(world)
+
+
+@pytest.mark.parametrize("end", [resolve_conversation, abandon_conversation])
+def test_what_still_waited_when_the_rest_was_forgotten_goes_with_the_end(
+    world: World, private: Conversation, end: Callable[..., Conversation]
+) -> None:
+    # R178
+    arrived(world, private, 16)
+    forget_all(due_work("forget"))
+    assert texts(world, private) == {"x"}
+    assert not due(world)
+    end(private, actor=world.operator)
+    assert due(world) == [private.pk]
+    forget_all(due_work("forget"))
+    assert texts(world, private) == {""}
+    assert not due(world)
+
+
+def test_a_person_s_words_go_with_the_end(world: World, private: Conversation) -> None:
+    # R178
+    forgotten(world, private, 60)
+    take_over_conversation(private, actor=world.operator)
+    wrote(world, private, 1)
+    assert not due(world)
+    resolve_conversation(private, actor=world.operator)
+    forget_all(due_work("forget"))
+    assert texts(world, private) == {""}
+    assert not due(world)
+
+
+def test_a_turn_that_ends_days_behind_its_conversation_is_forgotten_too(world: World, private: Conversation) -> None:
+    # R178
+    resolve_conversation(private, actor=world.operator)
+    forgotten(world, private, 3 * 24 * 60)
+    assert not due(world)
+    with acting(world.system):
+        turn = Turn.objects.create(tenant=world.tenant, conversation=private, lease_until=Now())
+    assert not due(world)
+    with acting(world.system):
+        Turn.objects.filter(pk=turn.pk).update(status="failed", failure="No.", failure_code="no", finished_at=Now())
+    assert due(world) == [private.pk]
+
+
+def test_who_wrote_after_the_look_loses_nothing_and_what_two_workers_found_goes_once(
+    world: World, private: Conversation
+) -> None:
+    # R178
+    arrived(world, private, 16)
+    found = due_work("forget")
+    arrived(world, private, 0)
+    before = version(world, private)
+    forget_all(found)
+    assert version(world, private) == before
+    resolve_conversation(private, actor=world.operator)
+    forget_all(found)
+    forget_all(found)
+    assert version(world, private) == before + 2
+
+
+def test_a_few_are_forgotten_at_a_look(world: World) -> None:
+    # R178
+    for number in range(AT_ONCE + 1):
+        resolve_conversation(make_private(world, f"private-{number}"), actor=world.operator)
+    due_now()
+    assert len(due(world)) == 1
+    due_now()
+    assert not due(world)
+
+
+def test_a_database_that_fails_at_one_ends_neither_the_look_nor_the_others(world: World) -> None:
+    # R178
+    found = [resolve_conversation(make_private(world, key), actor=world.operator).pk for key in ("one", "two")]
+    failed: list[Any] = []
+
+    def failing(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        if "forgetting_due(app_tenant" in sql and not failed:
+            failed.append(params["conversation"])
+            raise OperationalError("The server went away.")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(failing):
+        forget_all([(world.tenant.pk, each) for each in found])
+    assert due(world) == failed
+    assert set(failed) < set(found)
+
+
+def answered(world: World, standin: StandIn) -> Conversation:
+    """A reply off the record that a webhook is to be told, in a conversation that has ended."""
+    standin.play(reply("Between us."))
+    event = tell(world, "Between us?", off_the_record=True)
+    take(world, event, standin.backend)
+    return resolve_conversation(event.conversation, actor=world.operator)
+
+
+def test_a_reply_is_told_before_it_is_forgotten(world: World, standin: StandIn) -> None:
+    # R178
+    make_webhook(world, on_resolved=False)
+    conversation = answered(world, standin)
+    assert not due(world)
+    [delivery] = due_work("delivery")
+    parcel = take_delivery(*delivery)
+    assert parcel is not None
+    assert b"Between us." in parcel.body
+    note_answer(parcel, Answer(200))
+    assert due(world) == [conversation.pk]
+
+
+@pytest.mark.parametrize("days", [0, 3])
+def test_a_reply_that_cannot_be_told_is_forgotten_in_the_end_and_then_given_up(
+    world: World, standin: StandIn, days: int
+) -> None:
+    # R178
+    conversation = answered(world, standin)
+    webhook = make_webhook(world, is_active=bool(days))
+    with acting(world.system):
+        Delivery.objects.create(
+            tenant=world.tenant,
+            webhook=webhook,
+            conversation=conversation,
+            event="reply",
+            subject_id=Message.objects.get(conversation=conversation, is_reply=True).pk,
+            created_at=timezone.now() - timedelta(days=days),
+        )
+    assert due(world) == [conversation.pk]
+    forget(world.tenant.pk, conversation.pk)
+    if not days:
+        amend_webhook(webhook, actor=world.admin, is_active=True)
+    for _ in range(2):
+        [delivery] = due_work("delivery")
+        assert take_delivery(*delivery) is None
+        with acting(world.operator):
+            [row] = Delivery.objects.all()
+            assert (row.status, row.failure) == ("dead", "forgotten")
+            assert not WebhookHealth.objects.filter(failures__gt=0).exists()
+        replay_deliveries(webhook.pk, actor=world.operator)
