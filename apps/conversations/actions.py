@@ -78,7 +78,7 @@ def receive_message(
     authorize(actor, Act.MESSAGE_RECEIVE, actor.tenant_id, agent_id=agent_id)
     thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
     sent: Sent = {"text": text, "idempotency_key": idempotency_key, "sender_name": sender_name, "line_key": line_key}
-    refuse_flaws(text, end_user_key, channel)
+    refuse_flaws(text, end_user_key, channel, is_of_customer=not actor.is_person)
     refuse_unstorable(sent, thread, end_user_key)
     proof = Proof(proving_key(end_user_key, user_hash, actor=actor)) if user_hash else None
     with acting(actor):

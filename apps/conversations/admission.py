@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from apps.conversations.models import Conversation, InboundEvent
@@ -54,19 +55,19 @@ def admit(conversation: Conversation, proof: Proof | None, *, actor: Actor) -> N
         if conversation.is_proven and proof is None and settings.profiles_need_proof:
             flaw = "The customer of this thread has proven who they are. Send their user_hash with every message."
             raise Invalid(flaw, {"user_hash": [flaw]})
-        _refuse_too_many(conversation, settings)
+        _refuse_too_many(conversation, settings, is_proven=proof is not None or conversation.is_proven)
         if proof is not None and not conversation.is_proven:
             prove_conversation(conversation, actor=system, proof=proof)
 
 
-def _refuse_too_many(conversation: Conversation, settings: TenantSettings) -> None:
-    now, sent = timezone.now(), _sent_by_customer(conversation)
-    for limit, span, named in (
-        (settings.messages_per_minute, MINUTE, "a minute"),
-        (settings.messages_per_day, DAY, "24 hours"),
-    ):
-        lately = sent.filter(received_at__gt=now - span).order_by("-received_at")
-        for nth_at in lately.values_list("received_at", flat=True)[limit - 1 : limit]:
+def _refuse_too_many(conversation: Conversation, settings: TenantSettings, *, is_proven: bool) -> None:
+    now, limits = timezone.now(), (settings.messages_per_minute, settings.messages_per_day)
+    sent = _sent_by_customer(conversation, is_proven=is_proven).filter(received_at__gt=now - DAY)
+    counted = sent.annotate(nth=Window(RowNumber(), order_by=F("received_at").desc())).filter(nth__in=limits)
+    reached = dict(counted.order_by().values_list("nth", "received_at"))
+    for limit, span, named in zip(limits, (MINUTE, DAY), ("a minute", "24 hours"), strict=True):
+        nth_at = reached.get(limit)
+        if nth_at is not None and nth_at > now - span:
             wait = seconds_to_wait(nth_at, span, now)
             raise TooMany(
                 f"This customer has sent {limit} messages within {named}, which is as many as are taken."
@@ -75,12 +76,21 @@ def _refuse_too_many(conversation: Conversation, settings: TenantSettings) -> No
             )
 
 
-def _sent_by_customer(conversation: Conversation) -> QuerySet[InboundEvent]:
-    """What a customer sent to any agent of the tenant; of one who is not named, what came in on the thread."""
-    customers = InboundEvent.objects.filter(tenant_id=conversation.tenant_id, kind=InboundEvent.Kind.MESSAGE)
+def _sent_by_customer(conversation: Conversation, *, is_proven: bool) -> QuerySet[InboundEvent]:
+    """What a customer sent to any agent of the tenant; of one who is not named, what came in on the thread.
+
+    What merely names a customer is counted apart from what they have proven to be theirs: nobody uses up another's share.
+    """
+    messages = InboundEvent.objects.filter(tenant_id=conversation.tenant_id, kind=InboundEvent.Kind.MESSAGE)
     if not conversation.end_user_key:
-        return customers.filter(conversation=conversation)
-    threads = Conversation.objects.filter(
-        tenant_id=conversation.tenant_id, end_user_key=conversation.end_user_key, origin=Conversation.Origin.LIVE
+        return messages.filter(conversation=conversation)
+    proven_at = "conversation__proven_at"
+    borne_out = (
+        Q(received_at__gte=F(proven_at)) if is_proven else Q(received_at__lt=F(proven_at)) | Q((proven_at, None))
     )
-    return customers.filter(conversation__in=threads)
+    return messages.filter(
+        borne_out,
+        conversation__tenant_id=conversation.tenant_id,
+        conversation__end_user_key=conversation.end_user_key,
+        conversation__origin=Conversation.Origin.LIVE,
+    )

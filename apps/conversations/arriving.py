@@ -67,8 +67,8 @@ def refuse_unstorable(sent: Sent, thread: Thread, end_user_key: str) -> None:
             raise Invalid(f"The field {name} cannot be taken. {flaw}", {name: [flaw]})
 
 
-def refuse_flaws(text: str, end_user_key: str, channel: str) -> None:
-    flaws = message_flaws(text, end_user_key, channel)
+def refuse_flaws(text: str, end_user_key: str, channel: str, *, is_of_customer: bool = False) -> None:
+    flaws = message_flaws(text, end_user_key, channel, is_of_customer=is_of_customer)
     try:
         plain_text(text)
     except ValidationError as refusal:

@@ -242,6 +242,11 @@ class InboundEvent(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["id"], condition=models.Q(turn_id__isnull=True), name="event_waiting"),
+            models.Index(
+                fields=["tenant", "conversation", "received_at"],
+                condition=models.Q(kind="message"),
+                name="message_received_lately",
+            ),
         ]
 
     def __str__(self) -> str:

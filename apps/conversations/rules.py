@@ -10,6 +10,10 @@ CHANNEL_RULE = "A channel is lower-case letters, digits, hyphens and underscores
 NOWHERE = "schedule"
 # The channel between two agents; no customer reads it.
 BETWEEN_AGENTS = "agent"
+RESERVED = {
+    NOWHERE: "what agents do by themselves",
+    BETWEEN_AGENTS: "what agents ask each other",
+}
 # How often a question may be passed on: the agent that a customer writes to is the first of three at most.
 DEEPEST = 2
 EVENT_CHARACTERS = 20_000
@@ -39,8 +43,8 @@ class Line:
     tool_calls: tuple[ToolCall, ...] = field(default_factory=tuple)
 
 
-def message_flaws(text: str, end_user_key: str, channel: str) -> dict[str, list[str]]:
-    """Why a message cannot be taken, by field; empty if it can."""
+def message_flaws(text: str, end_user_key: str, channel: str, *, is_of_customer: bool = False) -> dict[str, list[str]]:
+    """Why a message cannot be taken, by field; empty if it can. Customers write on no channel of ours."""
     flaws: dict[str, list[str]] = {}
     if not text.strip():
         flaws["text"] = ["The message is empty. Send at least one character that is not white space."]
@@ -50,6 +54,8 @@ def message_flaws(text: str, end_user_key: str, channel: str) -> dict[str, list[
         flaws["end_user_key"] = [
             f"“{end_user_key}” is not of channel {channel}. Write {channel}: and the customer's id."
         ]
+    if is_of_customer and channel in RESERVED:
+        flaws["channel"] = [f"The channel {channel} is for {RESERVED[channel]}. Send a customer's message on another."]
     return flaws
 
 

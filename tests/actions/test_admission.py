@@ -1,9 +1,11 @@
 """Whose message it is: a claim until the tenant's server signed it. And how many of them are taken."""
 
+import re
 from datetime import timedelta
 
 import pytest
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -146,7 +148,11 @@ def test_a_conversation_is_proven_once_and_only_where_it_names_somebody(world: W
     proven = tell(world, "It is me", user_hash=SIGNED).conversation
     with pytest.raises(Conflicting, match="proven already"):
         prove_conversation(proven, actor=world.system, proof=Proof(1))
-    for change in "proven_key_id = 9", "proven_at = NULL, proven_key_id = NULL", "end_user_key = 'http:other'":
+    for change in (
+        "proven_key_id = proven_key_id + 1",
+        "proven_at = NULL, proven_key_id = NULL",
+        "end_user_key = 'http:other'",
+    ):
         said = "permission denied" if "other" in change else "stays as it began"
         with pytest.raises(DatabaseError, match=said), transaction.atomic(), acting(world.system):
             Conversation.objects.raw(
@@ -247,3 +253,34 @@ def test_a_proof_is_later_than_all_before_it_by_whichever_clock(world: World, mo
         ahead = tell(world, "From a machine whose clock is ahead")
     conversation = tell(world, "It is me", user_hash=SIGNED).conversation
     assert conversation.proven_at == ahead.received_at + timedelta(microseconds=1)
+
+
+def test_whoever_merely_names_a_customer_uses_up_nothing_of_who_has_proven_to_be_them(world: World) -> None:
+    amend_settings(settings_of(world), actor=world.admin, messages_per_minute=2)
+    for at in range(2):
+        tell(world, f"Not me {at}", thread="own")
+    with pytest.raises(TooMany):
+        tell(world, "Not me", thread="other")
+    # Not even in the thread that is proven afterwards.
+    tell(world, "It is me", thread="own", user_hash=SIGNED)
+    tell(world, "Me again", thread="second", user_hash=SIGNED)
+    for thread in "own", "third":
+        with pytest.raises(TooMany):
+            tell(world, "And again", thread=thread, user_hash=SIGNED)
+    amend_settings(settings_of(world), actor=world.admin, messages_per_minute=3, profiles_need_proof=False)
+    # Where everybody is believed, what comes into a proven thread counts as theirs.
+    tell(world, "Believed", thread="own")
+    with pytest.raises(TooMany):
+        tell(world, "Believed too", thread="own")
+
+
+def test_what_a_customer_sent_is_found_in_one_look_at_the_last_day(world: World) -> None:
+    for at, more in enumerate(({}, {"user_hash": SIGNED})):
+        with CaptureQueriesContext(connection) as sent:
+            tell(world, f"{at}", thread=f"{at}", **more)
+        [look] = [each["sql"] for each in sent if "ROW_NUMBER" in each["sql"]]
+        with acting(world.system), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+            cursor.execute(f"EXPLAIN {look}")
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+        assert re.search(r"message_received_lately.*\n *Index Cond: .*received_at >", plan), plan

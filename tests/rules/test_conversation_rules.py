@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from apps.conversations.rules import CHANNEL, EVENT_CHARACTERS, message_flaws
+from apps.conversations.rules import BETWEEN_AGENTS, CHANNEL, EVENT_CHARACTERS, NOWHERE, message_flaws
 
 
 @pytest.mark.parametrize("text", ["Hi", "x" * EVENT_CHARACTERS, " . "])
@@ -29,6 +29,13 @@ def test_what_cannot_be_taken_says_why_by_field(text: str, end_user_key: str, fi
     flaws = message_flaws(text, end_user_key, "http")
     assert set(flaws) == fields
     assert all(reason.endswith((".", "id.")) for reasons in flaws.values() for reason in reasons)
+
+
+@pytest.mark.parametrize("channel", [NOWHERE, BETWEEN_AGENTS])
+def test_a_customer_writes_on_no_channel_of_ours(channel: str) -> None:
+    flaws = message_flaws("Hi", f"{channel}:abc", channel, is_of_customer=True)
+    assert set(flaws) == {"channel"}
+    assert message_flaws("Hi", "", channel) == message_flaws("Hi", "", "http", is_of_customer=True) == {}
 
 
 @pytest.mark.parametrize(
