@@ -30,6 +30,9 @@ ASKED: Final = (
     "Asked. The answer of {title} arrives here as a message of its own; tell the customer then. For now say that you are "
     "looking into it, or nothing, and do not guess the answer."
 )
+NOTHING_LEFT: Final = (
+    "Nothing is left of what this turn may spend, so nobody can be asked. Answer it, or hand it to a colleague."
+)
 PASSED_ON: Final = "It is passed on when this turn ends. Nothing else you write in this turn is."
 
 
@@ -44,6 +47,8 @@ def ask_agent(
     with acting(system := system_actor(parent.tenant_id, "worker")):
         invokable = _invokable(parent, agent_key, system)
         budget = budget_of_question(invokable.budget_micro_usd, money.turn_budget, money.turn_cost)
+        if budget == 0:
+            raise Conflicting(NOTHING_LEFT)
         child = open_below(
             parent,
             invokable.callee_id,

@@ -4,6 +4,9 @@ import pytest
 
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
+from apps.governance.errors import Conflicting
+from apps.runtime.budgets import Money
+from apps.runtime.delegating import ask_agent
 from apps.runtime.models import Turn
 from apps.switches.actions import lift_switch, throw_switch
 from apps.switches.models import Switch
@@ -93,6 +96,19 @@ def test_what_an_answer_may_cost_is_set_aside_from_the_turn_that_asks(
     turn = take(world, tell(world, "And now?", thread="other"), standin.backend)
     with acting(world.system):
         assert Conversation.objects.get(asked_in_id=turn.pk).budget_micro_usd == 20_000
+
+
+def test_nobody_is_asked_with_money_that_is_spent(world: World, standin: StandIn) -> None:
+    # R057
+    with pytest.raises(Conflicting, match="Nothing is left"):
+        ask_agent(
+            make_conversation(world),
+            actor=world.bot,
+            agent_key="billing",
+            task=TASK,
+            turn_id=1,
+            money=Money(0, 1, None),
+        )
 
 
 COLUMNS = [str(field.column) for field in Conversation._meta.concrete_fields if field.column != "id"]
