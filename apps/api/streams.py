@@ -12,16 +12,18 @@ from typing import Final, TypeVar
 
 import redis.asyncio
 from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.views.decorators.csrf import csrf_exempt
 from redis import RedisError
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import APIException, MethodNotAllowed
 from rest_framework.request import Request
 
 from apps.api.authentication import ActorAuthentication
 from apps.api.problems import CONTENT_TYPE, problem_response
 from apps.governance.actors import Actor
-from apps.governance.errors import NotVisible
+from apps.governance.errors import Invalid, NotVisible
 from apps.runtime.airing import HOLDS_SECONDS, PATIENCE_SECONDS, announce, client_url, said_in
 from apps.runtime.following import Heard, Place, place_of, since
 
@@ -31,6 +33,9 @@ LOOK_SECONDS: Final = 0.5
 # Proxies close what says nothing; whoever is cut off comes again and goes on where it was.
 STILL_HERE_SECONDS: Final = 15.0
 LONGEST_SECONDS: Final = 600.0
+# Whoever loses their token or their place in the tenant hears no more after that; and workers are told again who listens.
+ONCE_MORE_SECONDS: Final = HOLDS_SECONDS / 3
+LAST_HEARD: Final = "Last-Event-ID"
 
 Result = TypeVar("Result")
 
@@ -43,24 +48,27 @@ class Unasked:
     kwargs: Final[dict[str, str]] = {}
 
 
+# Whoever writes is refused as everywhere in the API, in its words; nothing is written here.
+@csrf_exempt
 async def stream(request: HttpRequest, pk: str) -> HttpResponse | StreamingHttpResponse:
     """`text/event-stream`: `tool`, `reply` and `turn`, each with an id to go on from, and `text` while an answer is said."""
-    conversation_id, asked = int(pk), request.headers.get("Last-Event-ID", "")
+    conversation_id = int(pk)
     try:
+        asked = _asked(request)
         actor = await _in_thread(lambda: _actor(request))
         standing = await _in_thread(lambda: place_of(conversation_id, actor=actor))
         await _in_thread(lambda: announce(conversation_id))
-    except (APIException, NotVisible) as refusal:
+    except (APIException, Invalid, NotVisible) as refusal:
         return _refused(request, refusal)
-    place = Place.read(asked) or standing
-    response = StreamingHttpResponse(_told(conversation_id, place, actor), content_type="text/event-stream")
+    told = _told(conversation_id, asked or standing, actor, request)
+    response = StreamingHttpResponse(told, content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
     # Otherwise a proxy would keep the words until there are enough of them.
     response["X-Accel-Buffering"] = "no"
     return response
 
 
-async def _told(conversation_id: int, place: Place, actor: Actor) -> AsyncIterator[bytes]:
+async def _told(conversation_id: int, place: Place, actor: Actor, request: HttpRequest) -> AsyncIterator[bytes]:
     began = spoke = announced = time.monotonic()
     air = Listening(conversation_id)
     yield b"retry: 1000\n\n"
@@ -75,10 +83,11 @@ async def _told(conversation_id: int, place: Place, actor: Actor) -> AsyncIterat
             if time.monotonic() - spoke > STILL_HERE_SECONDS:
                 spoke = time.monotonic()
                 yield b": still here\n\n"
-            if time.monotonic() - announced > HOLDS_SECONDS / 3:
+            if time.monotonic() - announced > ONCE_MORE_SECONDS:
                 announced = time.monotonic()
+                actor = await _in_thread(lambda: _actor(request))
                 await _in_thread(lambda: announce(conversation_id))
-    except NotVisible:
+    except (APIException, NotVisible):
         # It was theirs to see when they came, and is no more.
         return
     finally:
@@ -116,7 +125,22 @@ class Listening:
         await self._client.aclose()
 
 
+def _asked(request: HttpRequest) -> Place | None:
+    """Where whoever asks wants to go on; None where they begin with what comes next."""
+    if request.method != "GET":
+        raise MethodNotAllowed(str(request.method))
+    said = request.headers.get(LAST_HEARD, "")
+    place = Place.read(said)
+    if said and place is None:
+        reason = "Send the id of the last event as it came, or none."
+        raise Invalid(f"{LAST_HEARD} is not the id of an event. {reason}", {LAST_HEARD: [reason]})
+    return place
+
+
 def _actor(request: HttpRequest) -> Actor:
+    """Who asks, by what stands now: a session that was ended since is none."""
+    request.session = type(request.session)(request.session.session_key)
+    request.user = get_user(request)
     found = ActorAuthentication().authenticate(Request(request))
     if found is None:
         raise _NobodyAsks
@@ -135,7 +159,8 @@ def _refused(request: HttpRequest, refusal: Exception) -> HttpResponse:
     answer = problem_response(refusal, {"request": Request(request), "view": Unasked()})
     if answer is None:
         raise refusal
-    return JsonResponse(answer.data, status=answer.status_code, content_type=CONTENT_TYPE)
+    headers = {name: value for name, value in answer.items() if name != "Content-Type"} | {"Allow": "GET"}
+    return JsonResponse(answer.data, status=answer.status_code, content_type=CONTENT_TYPE, headers=headers)
 
 
 async def _in_thread(call: Callable[[], Result]) -> Result:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
+from django.db.models import Q
+
 from apps.conversations.models import Conversation, Message
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -69,22 +71,35 @@ def since(conversation_id: int, place: Place, *, actor: Actor) -> list[Heard]:
 
 
 def _since(conversation_id: int, place: Place) -> Iterator[Heard]:
-    turn = Turn.objects.filter(conversation=conversation_id).order_by("-pk").first()
-    steps = ToolStep.objects.filter(turn__conversation=conversation_id, pk__gt=place.step_id).order_by("pk")
-    for step in steps[:AT_ONCE]:
+    """So many of a kind at once. What a turn called and said is told before its end, so an end is read first and told last."""
+    moved_on = Turn.objects.filter(_moved_on(place), conversation=conversation_id)
+    turns = list(moved_on.order_by("pk")[:AT_ONCE])
+    steps = ToolStep.objects.filter(turn__conversation=conversation_id, pk__gt=place.step_id).order_by("pk")[:AT_ONCE]
+    for step in steps:
         place = replace(place, step_id=step.pk)
         yield Heard("tool", {"turn_id": step.turn_id, "name": step.name, "state": step.state}, place)
-    messages = Message.objects.filter(conversation=conversation_id, pk__gt=place.message_id).order_by("pk")
-    for message in messages[:AT_ONCE]:
+    if len(steps) == AT_ONCE:
+        return
+    replies = Message.objects.filter(conversation=conversation_id, is_reply=True, pk__gt=place.message_id)
+    messages = replies.order_by("pk")[:AT_ONCE]
+    for message in messages:
         place = replace(place, message_id=message.pk)
-        if message.is_reply:
-            told = {
-                "message_id": message.pk,
-                "turn_id": message.turn_id,
-                "text": message.text,
-                "sender": message.sender,
-            }
-            yield Heard("reply", told, place)
-    if turn is not None and (turn.pk, turn.status) != (place.turn_id, place.turn_status):
+        yield Heard("reply", _reply(message), place)
+    if len(messages) == AT_ONCE:
+        return
+    for turn in turns:
         place = replace(place, turn_id=turn.pk, turn_status=turn.status)
         yield Heard("turn", {"turn_id": turn.pk, "status": turn.status, "outcome": turn.outcome}, place)
+
+
+def _moved_on(place: Place) -> Q:
+    return Q(pk__gt=place.turn_id) | Q(pk=place.turn_id) & ~Q(status=place.turn_status)
+
+
+def _reply(message: Message) -> Mapping[str, object]:
+    return {
+        "message_id": message.pk,
+        "turn_id": message.turn_id,
+        "text": message.text,
+        "sender": message.sender,
+    }

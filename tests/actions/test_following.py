@@ -6,6 +6,7 @@ import pytest
 
 from apps.governance.errors import NotVisible
 from apps.llm.backend import Reply, Request
+from apps.runtime import following
 from apps.runtime.airing import may_be_aired
 from apps.runtime.claims import claim
 from apps.runtime.driving import more_waits
@@ -48,6 +49,18 @@ def test_who_follows_hears_tools_replies_and_turns_once_and_goes_on_where_they_w
     said = Place.read(str(heard[0].place))
     assert said is not None
     assert [each.event for each in since(conversation_id, said, actor=world.bot)] == ["reply", "turn"]
+
+
+def test_who_is_far_behind_hears_each_turn_after_its_reply(
+    world: World, standin: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "AT_ONCE", 1)
+    first, second = say(world, "One", standin), say(world, "Two", standin)
+    place, heard = Place(), []
+    while told := since(first.conversation_id, place, actor=world.bot):
+        heard += [(each.event, each.told["turn_id"]) for each in told]
+        place = told[-1].place
+    assert heard == [("reply", first.pk), ("reply", second.pk), ("turn", first.pk), ("turn", second.pk)]
 
 
 @pytest.mark.parametrize("said", ["", "1", "1-2-3", "a-1-1-done", "1--1-done", f"{'9' * 19}-1-1-done"])

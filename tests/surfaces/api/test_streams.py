@@ -1,0 +1,84 @@
+"""Who may hold a stream open, and how long; what it tells is proven where it is made."""
+
+import asyncio
+from collections.abc import Callable
+from http.cookies import SimpleCookie
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connection
+from django.test import AsyncClient, Client
+
+from apps.api import streams
+from apps.governance.acting import outside
+from apps.tenants.actions import issue_token, revoke_token
+from apps.tenants.models import User
+from tests.factories import World, make_conversation, make_world
+from tests.surfaces.api.asking import Asker, bearer
+
+STREAM = "conversations/1/stream/"
+# Headers and cookies somebody comes with, and what takes from them what they came by.
+Coming = tuple[dict[str, str], SimpleCookie, Callable[[], object]]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD"])
+def test_a_stream_is_only_read(db: None, method: str) -> None:
+    answer = Asker(Client(enforce_csrf_checks=True)).ask(method, STREAM)
+    assert (answer.status, answer.headers["Allow"]) == (405, "GET")
+    assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("said", ["1", "1-2-3", "-1-0-0-", "a-1-1-done"])
+def test_a_place_that_is_none_is_refused_and_not_taken_for_now(db: None, said: str) -> None:
+    answer = bearer("pcp_x").get(STREAM, Last_Event_ID=said)
+    assert (answer.status, answer.code, list(answer.body["errors"])) == (400, "invalid", ["Last-Event-ID"])
+
+
+def by_token(world: World) -> Coming:
+    issued = issue_token(world.agent, actor=world.admin, name="second")
+    return (
+        {"Authorization": f"Bearer {issued.secret}"},
+        SimpleCookie(),
+        lambda: revoke_token(issued.row, actor=world.admin),
+    )
+
+
+def by_session(world: World) -> Coming:
+    client = Client()
+    client.force_login(world.operator_user)
+
+    def leave() -> None:
+        with outside():
+            User.objects.filter(pk=world.operator_user.pk).update(is_active=False)
+
+    return {}, client.cookies, leave
+
+
+@pytest.mark.parametrize("coming", [by_token, by_session])
+def test_who_may_hear_no_more_hears_no_more(
+    committing: str,
+    monkeypatch: pytest.MonkeyPatch,
+    coming: Callable[[World], Coming],
+) -> None:
+    monkeypatch.setattr(streams, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(streams, "ONCE_MORE_SECONDS", 0.0)
+    world = make_world()
+    address = f"/api/v1/conversations/{make_conversation(world).pk}/stream/"
+    headers, cookies, go = coming(world)
+
+    def gone() -> None:
+        go()
+        connection.close()
+
+    async def follow() -> list[bytes]:
+        client = AsyncClient()
+        client.cookies = cookies
+        answer: Any = await client.get(address, headers=headers)  # a stream; the stubs know none
+        assert answer.status_code == 200
+        pieces = aiter(answer.streaming_content)
+        first = await anext(pieces)
+        await sync_to_async(gone)()
+        return [first, *[piece async for piece in pieces]]
+
+    assert asyncio.run(asyncio.wait_for(follow(), 30)) == [b"retry: 1000\n\n"]
