@@ -3,9 +3,12 @@
 import asyncio
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final
 
 import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import AddrInfoType
 from django.conf import settings
 
@@ -15,12 +18,43 @@ from apps.runtime.parcels import Parcel
 from apps.webhooks.rules import signature
 
 SECONDS: Final = 10
+# As many names as there are deliveries under way: none waits for another's name server.
+RESOLVING: Final = 64
 SIGNATURE: Final = "Preceptor-Signature"
 DELIVERY: Final = "Preceptor-Delivery"
 
 
 class AddressRefused(OSError):
     """The name resolved to an address that tenants may not reach."""
+
+
+class OwnThreads(AbstractResolver):
+    """Names in threads of their own: one whose name server is silent must not keep those waiting who ask the models."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(RESOLVING, thread_name_prefix="names")
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """Every address of a name."""
+        ask = partial(socket.getaddrinfo, host, port, family, socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+        found = await asyncio.get_running_loop().run_in_executor(self._threads, ask)
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(address[0]),
+                port=int(address[1]),
+                family=of,
+                proto=protocol,
+                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+            )
+            for of, _, protocol, _, address in found
+        ]
+
+    async def close(self) -> None:
+        """Wait for nobody who is still asked."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def guarded_session() -> aiohttp.ClientSession:
@@ -32,7 +66,7 @@ def guarded_session() -> aiohttp.ClientSession:
             raise AddressRefused(INSIDE)
         return socket.socket(family=family, type=kind, proto=protocol)
 
-    connector = aiohttp.TCPConnector(limit=0, socket_factory=opened)
+    connector = aiohttp.TCPConnector(limit=0, socket_factory=opened, resolver=OwnThreads())
     # Neither cookies nor the environment's proxies and passwords.
     return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False)
 

@@ -2,12 +2,16 @@
 
 import asyncio
 import json
+from asyncio import wait_for
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from ipaddress import ip_network
+from threading import Event
 from typing import Any
 
 import pytest
+from aiohttp import TCPConnector
 from django.db import transaction
 from django.utils import timezone
 from pytest_django import Settings
@@ -233,6 +237,22 @@ def test_no_inner_address_is_reached_whatever_its_name_says(world: World, told: 
     assert posted(parcel) == Answer(failure="address_refused")
     with pytest.raises(Invalid, match="private network"):
         make_webhook(world, named)
+
+
+def test_a_name_is_looked_up_while_the_loops_own_threads_are_all_taken() -> None:
+    async def looked_up() -> list[str]:
+        loop, taken_up = asyncio.get_running_loop(), Event()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        loop.run_in_executor(None, taken_up.wait)
+        async with guarded_session() as session:
+            try:
+                connector = session.connector
+                assert isinstance(connector, TCPConnector)
+                return [found["host"] for found in await wait_for(connector._resolve_host("localhost", 80), 5)]
+            finally:
+                taken_up.set()
+
+    assert {"127.0.0.1", "::1"} & set(asyncio.run(looked_up()))
 
 
 def test_what_waits_goes_to_the_new_address_and_nowhere_while_it_is_off(world: World) -> None:
