@@ -135,7 +135,9 @@ def test_calls_that_go_well_between_failures_keep_it_closed(world: World, standi
         ask(world, standin)
     row = breaker(world)
     assert row is not None
-    assert (row.state, row.failures, row.calls) == ("closed", CALLS_TO_JUDGE // 2, CALLS_TO_JUDGE + 1)
+    assert (row.state, row.failures) == ("closed", CALLS_TO_JUDGE // 2)
+    # What this process heard go well before counts too.
+    assert row.calls > CALLS_TO_JUDGE
 
 
 def test_a_model_that_refuses_us_is_not_held_back(world: World, standin: StandIn) -> None:
