@@ -4,11 +4,12 @@ Nothing is written while calls succeed. A failure is, and what became of the cal
 calls went well since its last word, so that an endpoint is judged by all of them.
 """
 
-from collections import Counter
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from random import random
+from time import monotonic
 from typing import Final
 
 from django.db.models.functions import Now
@@ -46,8 +47,10 @@ UPDATE runtime_turn SET model = %(model)s
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
 """
 
-# Calls that went well in this process since a failure was last noted. To forget them only makes us more careful.
-_went_well: Counter[tuple[int, str]] = Counter()
+# When calls went well in this process since a failure was last noted, the latest of them. To forget them only makes us more
+# careful.
+_MOST_KEPT: Final = 1000
+_went_well: dict[tuple[int, str], deque[float]] = {}
 
 
 class HeldBack(Exception):
@@ -81,7 +84,7 @@ def note_answer(claimed: Claim, *, is_probe: bool, actor: Actor) -> None:
     if is_probe:
         _note(key, lambda breaker, now: after_success(breaker, now, is_probe=True), actor)
     else:
-        _went_well[key] += 1
+        _went_well.setdefault(key, deque(maxlen=_MOST_KEPT)).append(monotonic())
 
 
 def note_failure(claimed: Claim, error: BackendError, *, is_probe: bool, actor: Actor) -> None:
@@ -90,13 +93,15 @@ def note_failure(claimed: Claim, error: BackendError, *, is_probe: bool, actor: 
     if not (is_counted or is_probe):
         return
     key = claimed.endpoint_id, claimed.model
-    beside = _went_well.pop(key, 0)
+    moment = monotonic()
+    beside = [moment - at for at in _went_well.pop(key, ())]
     _note(key, lambda breaker, now: _failed(breaker, now, beside, is_counted, is_probe), actor)
 
 
-def _failed(breaker: Breaker, now: datetime, beside: int, is_counted: bool, is_probe: bool) -> Breaker:
-    is_fresh = breaker.window_from is not None and now - breaker.window_from < WINDOW
-    for _ in range(min(beside, 1000) if is_fresh else 0):
+def _failed(breaker: Breaker, now: datetime, beside: Sequence[float], is_counted: bool, is_probe: bool) -> Breaker:
+    """`beside` are the seconds since each call that went well; those from before the window began do not speak for it."""
+    age = now - breaker.window_from if breaker.window_from else WINDOW
+    for _ in filter(age.total_seconds().__ge__, beside if age < WINDOW else ()):
         breaker = after_success(breaker, now)
     return after_failure(breaker, now, is_counted, is_probe=is_probe)
 

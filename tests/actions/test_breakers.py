@@ -136,8 +136,19 @@ def test_calls_that_go_well_between_failures_keep_it_closed(world: World, standi
     row = breaker(world)
     assert row is not None
     assert (row.state, row.failures) == ("closed", CALLS_TO_JUDGE // 2)
-    # What this process heard go well before counts too.
-    assert row.calls > CALLS_TO_JUDGE
+    assert row.calls == CALLS_TO_JUDGE + 1
+
+
+def test_calls_that_went_well_before_do_not_speak_for_the_minute_in_which_many_fail(
+    world: World, standin: StandIn
+) -> None:
+    for _ in range(3):
+        ask(world, standin)
+    noted(world, failures=CALLS_TO_JUDGE // 2, calls=CALLS_TO_JUDGE - 1)
+    storm(world, standin, 1)
+    row = breaker(world)
+    assert row is not None
+    assert row.state == "open"
 
 
 def test_a_model_that_refuses_us_is_not_held_back(world: World, standin: StandIn) -> None:
