@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 Address: TypeAlias = IPv4Address | IPv6Address
 Networks: TypeAlias = "Sequence[IPv4Network | IPv6Network]"
 
-SCHEMES: Final = ("http", "https")
+PORTS: Final = {"http": 80, "https": 443}
+SCHEMES: Final = tuple(PORTS)
 HERE: Final = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
 # Networks of IPv6 whose last 32 bits are an IPv4 address that a translator connects to.
 _TRANSLATED: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))
@@ -51,6 +52,12 @@ def flaw_of(url: str, allowed: Networks = ()) -> str:
     elif inside:
         inside = not is_reachable(IPv4Address("127.0.0.1"), allowed)
     return INSIDE if inside else ""
+
+
+def origin_of(url: str) -> tuple[str, str | None, int | None]:
+    """Which server an address is of: what is kept for it follows to no other."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or PORTS.get(parts.scheme)
 
 
 INSIDE: Final = (

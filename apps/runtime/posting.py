@@ -9,11 +9,10 @@ from typing import Final
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.connector import AddrInfoType
 from django.conf import settings
 
-from apps.llm.reaching import INSIDE, is_reachable
-from apps.runtime.deliveries import Answer
+from apps.llm.sockets import socket_factory, was_refused
+from apps.runtime.deliveries import TAKEN, Answer
 from apps.runtime.parcels import Parcel
 from apps.webhooks.rules import signature
 
@@ -22,10 +21,6 @@ SECONDS: Final = 10
 RESOLVING: Final = 64
 SIGNATURE: Final = "Preceptor-Signature"
 DELIVERY: Final = "Preceptor-Delivery"
-
-
-class AddressRefused(OSError):
-    """The name resolved to an address that tenants may not reach."""
 
 
 class OwnThreads(AbstractResolver):
@@ -59,13 +54,7 @@ class OwnThreads(AbstractResolver):
 
 def guarded_session() -> aiohttp.ClientSession:
     """Of the running loop; what a name resolves to is judged where the socket is opened."""
-
-    def opened(found: AddrInfoType) -> socket.socket:
-        family, kind, protocol, _, address = found
-        if not is_reachable(str(address[0]), settings.REACHABLE_NETWORKS):
-            raise AddressRefused(INSIDE)
-        return socket.socket(family=family, type=kind, proto=protocol)
-
+    opened = socket_factory(settings.REACHABLE_NETWORKS)
     connector = aiohttp.TCPConnector(limit=0, socket_factory=opened, resolver=OwnThreads())
     # Neither cookies nor the environment's proxies and passwords.
     return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False)
@@ -84,7 +73,7 @@ async def post(session: aiohttp.ClientSession, parcel: Parcel) -> Answer:
         async with session.post(
             parcel.url, data=parcel.body, headers=headers, allow_redirects=False, timeout=limit
         ) as answered:
-            failure = "" if answered.status in range(200, 300) else f"http_{answered.status}"
+            failure = "" if answered.status in TAKEN else f"http_{answered.status}"
             return Answer(answered.status, failure, _seconds(answered.headers.get("Retry-After", "")))
     except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
         return Answer(failure=_why(error))
@@ -93,12 +82,7 @@ async def post(session: aiohttp.ClientSession, parcel: Parcel) -> Answer:
 def _why(error: BaseException) -> str:
     if isinstance(error, asyncio.TimeoutError):
         return "timeout"
-    found: BaseException | None = error
-    while found is not None:
-        if isinstance(found, AddressRefused) or INSIDE in str(found):
-            return "address_refused"
-        found = found.__cause__ or found.__context__
-    return "not_reached"
+    return "address_refused" if was_refused(error) else "not_reached"
 
 
 def _seconds(said: str) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import anthropic
 import httpx2
 
-from apps.llm.anthropic.guarded import REDIRECTED, refused_address
+from apps.llm.anthropic.guarded import REDIRECTED
 from apps.llm.backend import (
     BackendError,
     BadRequest,
@@ -27,6 +27,8 @@ from apps.llm.backend import (
     SpendLimitReached,
     TimedOut,
 )
+from apps.llm.reaching import INSIDE
+from apps.llm.sockets import was_refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -84,8 +86,8 @@ def translated(error: anthropic.APIError) -> BackendError:
     if isinstance(error, anthropic.APITimeoutError):
         return TimedOut("The model did not answer in time.")
     if isinstance(error, anthropic.APIConnectionError):
-        if refused := refused_address(error):
-            return refused
+        if was_refused(error):
+            return EndpointRefused(INSIDE)
         return ConnectionLost("The connection to the model broke.")
     if isinstance(error, anthropic.APIStatusError):
         if 300 <= error.status_code < 400:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.client.client import Client
@@ -41,7 +41,6 @@ class _Open:
 
     transport: GuardedTransport
     is_asked: bool = False
-    client: Client | None = field(default=None, repr=False)
 
 
 async def list_tools(place: Place) -> Listing:
@@ -95,17 +94,18 @@ async def _connected(place: Place, most_bytes: int) -> AsyncIterator[tuple[Clien
 
 def _told(error: Exception, opened: _Open) -> ToolServerFailed:
     """What to say of a failure. Its own words may quote the server, a customer or a header, and stay out."""
+    kind = Lost if opened.is_asked else NotAsked
     if opened.transport.has_refused:
-        return (Lost if opened.is_asked else NotAsked)(INSIDE)
+        return kind(INSIDE)
     if opened.transport.is_too_long:
-        return (Lost if opened.is_asked else NotAsked)("The server's answer is longer than was agreed.")
+        return kind("The server's answer is longer than was agreed.")
     if isinstance(error, MCPError) and error.code in REFUSED and opened.is_asked:
         return SaidNo("The server knows no such tool, or does not take these arguments.")
     if isinstance(error, TimeoutError):
-        return (Lost if opened.is_asked else NotAsked)("The server did not answer in time.")
+        return kind("The server did not answer in time.")
     if isinstance(error, MCPError) and not opened.is_asked:
         return NotAsked(f"The server refuses to talk: error {error.code}. Look at its address and its headers.")
-    return (Lost if opened.is_asked else NotAsked)("The server cannot be reached, or does not speak the protocol.")
+    return kind("The server cannot be reached, or does not speak the protocol.")
 
 
 def _listed(tool: Tool) -> Listed:

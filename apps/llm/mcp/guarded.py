@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from apps.llm.reaching import Networks
 
 
-class AddressRefused(httpcore2.ConnectError):
-    """The name resolved to an address that tenants may not reach."""
-
-
 class TooLong(httpx2.StreamError):
     """More came than was agreed."""
 
@@ -46,7 +42,7 @@ class _Judging(httpcore2.AnyIOBackend):
             if is_reachable(address, self.allowed):
                 return await super().connect_tcp(address, port, timeout, local_address, socket_options)
         self.has_refused = True
-        raise AddressRefused(INSIDE)
+        raise httpcore2.ConnectError(INSIDE)
 
 
 async def _resolved(host: str, port: int) -> list[str]:
