@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -10,6 +9,7 @@ from apps.governance.door import authorize, governed, take_values
 from apps.governance.errors import Invalid, NotVisible
 from apps.governance.policy import Act
 from apps.governance.refusals import noting
+from apps.llm.reaching import origin_of
 from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
 from apps.tenants.sealing import forget, lay_down
 
@@ -29,11 +29,11 @@ def amend_endpoint(endpoint: Endpoint, *, actor: Actor, read_at: int | None = No
     forgotten: int | None = None
     with acting(actor):
         with governed(Act.ENDPOINT_AMEND, endpoint, actor=actor, read_at=read_at) as row:
-            origin = _origin(row.base_url)
+            origin = origin_of(row.base_url)
             take_values(row, Act.ENDPOINT_AMEND, values)
-            if origin != _origin(row.base_url):
+            if origin != origin_of(row.base_url):
                 forgotten, row.secret = row.secret_id, None
-        _forget(forgotten, actor)
+        forget(forgotten, actor=actor)
     return endpoint
 
 
@@ -42,7 +42,7 @@ def rotate_endpoint_key(endpoint: Endpoint, *, actor: Actor, api_key: str, read_
     with acting(actor):
         with governed(Act.ENDPOINT_ROTATE_KEY, endpoint, actor=actor, read_at=read_at) as row:
             before, row.secret = row.secret_id, _laid_down(api_key, actor)
-        _forget(before, actor)
+        forget(before, actor=actor)
     return endpoint
 
 
@@ -81,13 +81,3 @@ def _laid_down(api_key: str, actor: Actor) -> SealedSecret | None:
             {"api_key": ["Copy the key anew."]},
         )
     return lay_down(api_key, actor=actor)
-
-
-def _forget(secret_id: int | None, actor: Actor) -> None:
-    if secret_id is not None:
-        forget(secret_id, actor=actor)
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

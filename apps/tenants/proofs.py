@@ -32,9 +32,7 @@ def rotate_proof_key(
             kept = row.proof_secret_id if keep_former and key else None
             row.proof_secret = lay_down(key, actor=actor) if key else None
             row.former_proof_secret_id = kept
-        for secret_id in before - {kept}:
-            if secret_id is not None:
-                forget(secret_id, actor=actor)
+        forget(*before - {kept}, actor=actor)
     return settings
 
 

@@ -44,9 +44,10 @@ def lay_down(secret: str, *, actor: Actor) -> SealedSecret:
     return SealedSecret.objects.create(tenant_id=actor.tenant_id, sealed=seal(secret, actor.tenant_id))
 
 
-def forget(secret_id: int, *, actor: Actor) -> None:
-    """Remove what no row names any more."""
-    SealedSecret.objects.filter(tenant_id=actor.tenant_id, pk=secret_id).delete()
+def forget(*secret_ids: int | None, actor: Actor) -> None:
+    """Remove what no row names any more; None where a row named none."""
+    if named := [each for each in secret_ids if each is not None]:
+        SealedSecret.objects.filter(tenant_id=actor.tenant_id, pk__in=named).delete()
 
 
 def reseal_all(tenant_id: int) -> tuple[int, int]:

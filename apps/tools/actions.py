@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.utils import timezone
 
@@ -12,6 +11,7 @@ from apps.governance.door import authorize, governed, take_values
 from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.models import Taint
 from apps.governance.policy import Act
+from apps.llm.reaching import origin_of
 from apps.tenants.identity import system_actor
 from apps.tenants.models import SealedSecret
 from apps.tenants.sealing import forget, lay_down
@@ -39,11 +39,11 @@ def amend_tool_server(
     has_moved = False
     with acting(actor):
         with governed(Act.TOOL_SERVER_AMEND, server, actor=actor, read_at=read_at, reason=reason) as row:
-            origin = _origin(row.url)
+            origin = origin_of(row.url)
             take_values(row, Act.TOOL_SERVER_AMEND, values)
-            if has_moved := origin != _origin(row.url):
+            if has_moved := origin != origin_of(row.url):
                 forgotten, row.secret = row.secret_id, None
-        _forget(forgotten, actor)
+        forget(forgotten, actor=actor)
         if has_moved:
             forget_listing(server.pk, actor=system_actor(actor.tenant_id, "worker"))
     return server
@@ -56,7 +56,7 @@ def rotate_tool_server_headers(
     with acting(actor):
         with governed(Act.TOOL_SERVER_ROTATE_HEADERS, server, actor=actor, read_at=read_at) as row:
             before, row.secret = row.secret_id, _laid_down(headers, actor)
-        _forget(before, actor)
+        forget(before, actor=actor)
     return server
 
 
@@ -191,13 +191,3 @@ def _laid_down(headers: str, actor: Actor) -> SealedSecret | None:
     except ValueError as flaw:
         raise Invalid(str(flaw), {"headers": [str(flaw)]}) from flaw
     return lay_down(headers, actor=actor)
-
-
-def _forget(secret_id: int | None, actor: Actor) -> None:
-    if secret_id is not None:
-        forget(secret_id, actor=actor)
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

@@ -2,31 +2,23 @@
 
 from typing import Any, ClassVar, Self
 
-from django.conf import settings
-from django.core.exceptions import ValidationError
-from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models.functions import Now
 
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
-from apps.llm.reaching import flaw_of
+from apps.tenants.endpoint_models import KEY, key_rule, reachable
 from apps.tools.approval_models import ToolApproval
 from apps.tools.rules import Definition
 
-__all__ = ["AgentTool", "ServerTool", "ToolApproval", "ToolListing", "ToolServer"]
+# The first migration names `reachable` as it stands here.
+__all__ = ["AgentTool", "ServerTool", "ToolApproval", "ToolListing", "ToolServer", "reachable"]
 
-KEY = r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z"
 KEY_CHARACTERS = 24
 LONGEST_SECONDS = 30
 MOST_BYTES = 50_000
-
-
-def reachable(url: str) -> None:
-    """Refuse an address that leads where tenants may not."""
-    if flaw := flaw_of(url, settings.REACHABLE_NETWORKS):
-        raise ValidationError(flaw)
 
 
 class ToolServer(Governed):
@@ -34,7 +26,7 @@ class ToolServer(Governed):
 
     key = models.CharField(
         max_length=KEY_CHARACTERS,
-        validators=[RegexValidator(KEY, "Use lower-case letters, digits and single hyphens.")],
+        validators=[key_rule],
         help_text="The names of its tools begin with it: crm makes crm__find_order.",
     )
     title = models.CharField(max_length=120, validators=[plain_text])

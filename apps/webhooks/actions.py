@@ -42,9 +42,7 @@ def rotate_webhook_secret(
         with governed(Act.WEBHOOK_ROTATE_SECRET, webhook, actor=actor, read_at=read_at) as row:
             before, kept = {row.secret_id, row.former_secret_id}, row.secret_id if keep_former else None
             row.secret, row.former_secret_id = lay_down(secret, actor=actor), kept
-        for secret_id in before - {kept}:
-            if secret_id is not None:
-                forget(secret_id, actor=actor)
+        forget(*before - {kept}, actor=actor)
     return webhook
 
 
