@@ -263,7 +263,9 @@ def _known_event(event: InboundEvent, thread: Thread, actor: Actor) -> InboundEv
 
 def _open_or_join(thread: Thread, actor: Actor, terms: Terms) -> Conversation:
     try:
-        return open_conversation(**thread, **terms.opening, actor=actor)
+        return open_conversation(
+            **thread, end_user_key=terms.end_user_key, off_the_record=terms.off_the_record, actor=actor
+        )
     except Conflicting:
         # Another message of the thread opened it between our look and our write.
         return Conversation.objects.visible_to(actor).open().get(**thread)

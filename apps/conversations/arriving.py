@@ -21,13 +21,6 @@ class Thread(TypedDict):
     conversation_key: str
 
 
-class Opening(TypedDict):
-    """What is settled of a conversation when it opens."""
-
-    end_user_key: str
-    off_the_record: bool | None
-
-
 @dataclass(frozen=True, slots=True)
 class Terms:
     """Whose thread a message takes it for, whether it is off the record, and what proves the customer."""
@@ -35,11 +28,6 @@ class Terms:
     end_user_key: str
     off_the_record: bool | None
     proof: Proof | None
-
-    @property
-    def opening(self) -> Opening:
-        """What a conversation that begins with the message is opened with; the proof comes later."""
-        return {"end_user_key": self.end_user_key, "off_the_record": self.off_the_record}
 
 
 class Sent(TypedDict):

@@ -8,14 +8,16 @@ from typing import Final
 
 from apps.conversations.admission import Proof, prove_conversation
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.rules import BETWEEN_AGENTS
+from apps.conversations.rules import BETWEEN_AGENTS, EVENT_CHARACTERS
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import governed
 from apps.governance.policy import Act
 from apps.governance.text import content_sha256
 from apps.tenants.identity import system_actor
+from apps.tenants.models import Agent
 
+NAME_CHARACTERS: Final = 120
 ENDED_UNANSWERED: Final = (
     "The question was closed without an answer. Do without it, or hand this to a colleague; tell the customer."
 )
@@ -61,21 +63,36 @@ def tell_ended(child: Conversation) -> None:
     system = system_actor(child.tenant_id, "worker")
     with acting(system):
         above = Conversation.objects.visible_to(system).open().filter(children=child)
-        key = f"below-{child.pk}-"
-        answers = InboundEvent.objects.filter(kind=InboundEvent.Kind.ANSWER, idempotency_key__startswith=key)
+        answers = InboundEvent.objects.filter(kind=InboundEvent.Kind.ANSWER, idempotency_key__startswith=_below(child))
         parent = above.select_for_update(no_key=True, of=("self",)).order_by("pk").first()
         if parent is None or answers.filter(conversation=parent).exists():
             return
-        InboundEvent.objects.create(
-            tenant_id=parent.tenant_id,
-            conversation=parent,
-            kind=InboundEvent.Kind.ANSWER,
-            idempotency_key=f"{key}ended",
-            sender_name=child.agent.title,
-            sent_by=f"agent:{child.agent.key}",
-            text=ENDED_UNANSWERED,
-            text_sha256=content_sha256(ENDED_UNANSWERED),
-        )
+        put_above(parent, child, InboundEvent.Kind.ANSWER, ENDED_UNANSWERED, "ended")
+
+
+def put_above(parent: Conversation, child: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> None:
+    """Write what the agent that asked is told of its question; whoever calls has the conversation above locked."""
+    put(parent, kind, text, f"{_below(child)}{key}", by=child.agent)
+
+
+def put(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str, *, by: Agent) -> None:
+    """Write what one agent tells another; called as the system, once for a key."""
+    said = text[:EVENT_CHARACTERS]
+    InboundEvent.objects.create(
+        tenant_id=conversation.tenant_id,
+        conversation=conversation,
+        kind=kind,
+        idempotency_key=key,
+        sender_name=by.title[:NAME_CHARACTERS],
+        sent_by=f"agent:{by.key}",
+        text=said,
+        text_sha256=content_sha256(said),
+    )
+
+
+def _below(child: Conversation) -> str:
+    """How the keys begin of what comes from there."""
+    return f"below-{child.pk}-"
 
 
 def agents_above(conversation: Conversation) -> Iterator[int]:

@@ -7,7 +7,7 @@ Nobody waits: the other agent takes a turn of its own, and what it answers arriv
 from typing import Final
 
 from apps.conversations.arriving import refuse_flaws
-from apps.conversations.asking import agents_above, open_below
+from apps.conversations.asking import agents_above, open_below, put
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import BETWEEN_AGENTS
 from apps.governance.acting import acting
@@ -20,7 +20,7 @@ from apps.prompt.budgets import IDENTITY_CHARACTERS
 from apps.prompt.sanitizer import sanitize
 from apps.prompt.tool_names import DELEGATE, ENQUEUE_PARENT
 from apps.runtime.budgets import Money, budget_of_question, loop_of
-from apps.runtime.relaying import put
+from apps.runtime.kick import kick_turn
 from apps.runtime.stops import is_answering_paused
 from apps.runtime.tooling import Context, HouseTool, Offer
 from apps.tenants.identity import system_actor
@@ -59,7 +59,8 @@ def ask_agent(
         )
         if is_answering_paused(child, actor=system):
             raise Conflicting(f"Agent {agent_key} is paused. Ask nobody, or hand this to a colleague.")
-        put(child, InboundEvent.Kind.TASK, task, child.conversation_key, sent_by=actor.label, name=parent.agent.title)
+        put(child, InboundEvent.Kind.TASK, task, child.conversation_key, by=parent.agent)
+        kick_turn(child.tenant_id, child.pk)
     money.set_aside(budget or 0)
     return child
 

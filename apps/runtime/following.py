@@ -1,6 +1,7 @@
 """What has come to stand in a conversation since somebody looked last: told from the journal and the transcript, in their order."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -48,9 +49,7 @@ class Heard:
 
 def place_of(conversation_id: int, *, actor: Actor) -> Place:
     """Where a conversation stands now; refused where the actor does not see it."""
-    with acting(actor):
-        if not Conversation.objects.visible_to(actor).filter(pk=conversation_id).exists():
-            raise NotVisible("There is no such conversation, or it is not yours to see.")
+    with _seeing(conversation_id, actor):
         messages = Message.objects.filter(conversation=conversation_id).order_by("-pk")
         steps = ToolStep.objects.filter(turn__conversation=conversation_id).order_by("-pk")
         turn = Turn.objects.filter(conversation=conversation_id).order_by("-pk").first()
@@ -64,10 +63,16 @@ def place_of(conversation_id: int, *, actor: Actor) -> Place:
 
 def since(conversation_id: int, place: Place, *, actor: Actor) -> list[Heard]:
     """What happened behind a place: tools that were called, replies, and turns that began or ended."""
+    with _seeing(conversation_id, actor):
+        return list(_since(conversation_id, place))
+
+
+@contextmanager
+def _seeing(conversation_id: int, actor: Actor) -> Iterator[None]:
     with acting(actor):
         if not Conversation.objects.visible_to(actor).filter(pk=conversation_id).exists():
             raise NotVisible("There is no such conversation, or it is not yours to see.")
-        return list(_since(conversation_id, place))
+        yield
 
 
 def _since(conversation_id: int, place: Place) -> Iterator[Heard]:

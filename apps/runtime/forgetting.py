@@ -53,18 +53,16 @@ def forget_due(tenant_id: int, conversation_id: int) -> None:
     system = system_actor(tenant_id, "worker")
     with acting(system):
         rows = Conversation.objects.visible_to(system).select_for_update(skip_locked=True, no_key=True, of=("self",))
-        if not rows.filter(pk=conversation_id).order_by("pk").exists():
-            return
-        if one_shot(system, _DUE, {"conversation": conversation_id}):
-            forget(tenant_id, conversation_id)
+        conversation = rows.filter(pk=conversation_id).order_by("pk").first()
+        if conversation is not None and one_shot(system, _DUE, {"conversation": conversation_id}):
+            forget(conversation)
 
 
-def forget(tenant_id: int, conversation_id: int) -> None:
+def forget(conversation: Conversation) -> None:
     """Transcript, what arrived, and what the journal kept of its turns, together."""
-    system = system_actor(tenant_id, "worker")
+    system = system_actor(conversation.tenant_id, "worker")
     with acting(system):
-        conversation = Conversation.objects.visible_to(system).get(pk=conversation_id)
         forget_conversation(conversation, actor=system)
         for statement in (_CALLS, _STEPS):
-            one_shot(system, statement, {"conversation": conversation_id})
-    logger.info("forgotten", extra={"conversation_id": conversation_id})
+            one_shot(system, statement, {"conversation": conversation.pk})
+    logger.info("forgotten", extra={"conversation_id": conversation.pk})

@@ -6,18 +6,18 @@ Each is an event of the conversation above, written in the commit of what it tel
 from collections.abc import Iterable
 from typing import Final
 
+from apps.conversations.actions import receive_message
+from apps.conversations.asking import put_above
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.rules import EVENT_CHARACTERS, ToolCall
+from apps.conversations.rules import ToolCall
 from apps.desk.actions import open_escalation
 from apps.desk.models import Escalation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.text import content_sha256
 from apps.prompt.tool_names import ENQUEUE_PARENT
 from apps.runtime.kick import kick_turn
 from apps.tenants.identity import system_actor
 
-NAME_CHARACTERS: Final = 120
 WAITS_FOR_A_PERSON: Final = "It has an answer, which a colleague reads before you get it."
 IN_HAND: Final = "A colleague has taken the question in hand and answers it in that agent's place."
 ONLY_NOTED: Final = "It only takes notes at present, so it gives no answer. Do without it, or hand this to a colleague."
@@ -39,23 +39,6 @@ def passed_on(calls: Iterable[ToolCall]) -> str:
     return "\n\n".join(str(call.arguments["text"]) for call in calls if call.name == ENQUEUE_PARENT)
 
 
-def put(
-    conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str, *, sent_by: str, name: str = ""
-) -> None:
-    """Write what one agent tells another, and wake whoever reads it; called as the system."""
-    InboundEvent.objects.create(
-        tenant_id=conversation.tenant_id,
-        conversation=conversation,
-        kind=kind,
-        idempotency_key=key,
-        sender_name=name[:NAME_CHARACTERS],
-        sent_by=sent_by,
-        text=text,
-        text_sha256=content_sha256(text),
-    )
-    kick_turn(conversation.tenant_id, conversation.pk)
-
-
 def relay(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> None:
     """Tell the agent that asked here, if one did. Whoever calls has the transaction open, and comes here once for a key."""
     if not conversation.is_asked:
@@ -68,15 +51,23 @@ def relay(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: s
         if parent.status != Conversation.Status.OPEN:
             _ask_a_person(conversation, kind, text, actor=system)
             return
-        callee = conversation.agent
-        put(
-            parent,
-            kind,
-            text[:EVENT_CHARACTERS],
-            f"below-{conversation.pk}-{key}",
-            sent_by=f"agent:{callee.key}",
-            name=callee.title,
-        )
+        put_above(parent, conversation, kind, text, key)
+        kick_turn(parent.tenant_id, parent.pk)
+
+
+def tell_agent(conversation: Conversation, text: str, key: str, *, actor: Actor) -> None:
+    """Tell the agent of a conversation what a person decided; where this one has ended, in one that follows."""
+    event = receive_message(
+        conversation.agent_id,
+        actor=actor,
+        channel=conversation.channel,
+        conversation_key=conversation.conversation_key,
+        # Between agents the thread is known by its key alone: the customer's is of another channel.
+        end_user_key="" if conversation.is_asked else conversation.end_user_key,
+        text=text,
+        idempotency_key=key,
+    )
+    kick_turn(event.tenant_id, event.conversation_id, event.burst_seconds)
 
 
 def _ask_a_person(conversation: Conversation, kind: InboundEvent.Kind, text: str, *, actor: Actor) -> None:

@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from apps.conversations.actions import hand_back_conversation, receive_message, send_message
+from apps.conversations.actions import hand_back_conversation, send_message
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.actions import answer_escalation, discard_draft, send_draft, send_edited_draft
 from apps.desk.models import Draft, Escalation
@@ -29,7 +29,7 @@ from apps.runtime.asking import event_of, wire_of
 from apps.runtime.entries import SENDERS
 from apps.runtime.kick import kick_turn
 from apps.runtime.models import Turn
-from apps.runtime.relaying import NOT_LET_OUT, relay
+from apps.runtime.relaying import NOT_LET_OUT, relay, tell_agent
 from apps.runtime.steps import canonical_object
 from apps.tenants.identity import system_actor
 
@@ -118,17 +118,8 @@ def answer_question(
         if conversation.is_asked and conversation.status != Conversation.Status.OPEN:
             relay(conversation, InboundEvent.Kind.ANSWER, answer, f"escalation-{escalation.pk}")
             return escalation
-        event = receive_message(
-            conversation.agent_id,
-            actor=actor,
-            channel=conversation.channel,
-            conversation_key=conversation.conversation_key,
-            # Between agents the thread is known by its key alone: the customer's is of another channel.
-            end_user_key="" if conversation.is_asked else conversation.end_user_key,
-            text=f"{ESCALATION_ANSWERED.format(reason=escalation.reason.replace('_', ' '))}\n\n{answer}",
-            idempotency_key=f"escalation-{escalation.pk}",
-        )
-        kick_turn(event.tenant_id, event.conversation_id, event.burst_seconds)
+        said = f"{ESCALATION_ANSWERED.format(reason=escalation.reason.replace('_', ' '))}\n\n{answer}"
+        tell_agent(conversation, said, f"escalation-{escalation.pk}", actor=actor)
     return escalation
 
 

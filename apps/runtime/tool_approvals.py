@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Set
 from functools import partial
 from typing import Final
 
-from apps.conversations.actions import receive_message
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -13,8 +12,8 @@ from apps.governance.errors import Conflicting, Invalid
 from apps.governance.policy import Act
 from apps.llm.backend import JsonObject
 from apps.prompt.wording import CALL_APPROVED, CALL_REFUSED, CALL_WAITS
-from apps.runtime.kick import kick_turn
 from apps.runtime.others_tools import OthersTool
+from apps.runtime.relaying import tell_agent
 from apps.runtime.tooling import Context, HouseTool
 from apps.tools.actions import approve_call, ask_approval, refuse_call
 from apps.tools.models import ToolApproval
@@ -72,15 +71,4 @@ def forbid_call(approval: ToolApproval, *, actor: Actor, reason: str, read_at: i
 
 
 def _tell(approval: ToolApproval, text: str, actor: Actor) -> None:
-    conversation = approval.conversation
-    event = receive_message(
-        conversation.agent_id,
-        actor=actor,
-        channel=conversation.channel,
-        conversation_key=conversation.conversation_key,
-        # Between agents the thread is known by its key alone: the customer's is of another channel.
-        end_user_key="" if conversation.is_asked else conversation.end_user_key,
-        text=text,
-        idempotency_key=f"tool-approval-{approval.pk}-{approval.status}",
-    )
-    kick_turn(event.tenant_id, event.conversation_id, event.burst_seconds)
+    tell_agent(approval.conversation, text, f"tool-approval-{approval.pk}-{approval.status}", actor=actor)

@@ -69,7 +69,7 @@ def test_a_conversation_that_was_forgotten_goes_on_without_what_was_said(world: 
     make_persona(world)
     event = confide(world, standin)
     assert not due(world)
-    forget(world.tenant.pk, event.conversation_id)
+    forget(event.conversation)
     # The same message again is the same event still.
     assert tell(world, SECRET, key="first", off_the_record=True).pk == event.pk
     later = tell(world, "And now?")
@@ -82,7 +82,7 @@ def test_a_turn_that_runs_keeps_what_it_needs(world: World, standin: StandIn) ->
     make_persona(world)
     event = confide(world, standin)
     waiting = tell(world, f"More of {SECRET}", key="second")
-    forget(world.tenant.pk, event.conversation_id)
+    forget(event.conversation)
     with acting(world.system):
         assert InboundEvent.objects.get(pk=waiting.pk).text.endswith(SECRET)
     assert remembered(world) == ["conversations_inboundevent"]

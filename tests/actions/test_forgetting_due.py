@@ -239,7 +239,7 @@ def test_a_reply_that_cannot_be_told_is_forgotten_in_the_end_and_then_given_up(
             created_at=timezone.now() - timedelta(days=days),
         )
     assert due(world) == [conversation.pk]
-    forget(world.tenant.pk, conversation.pk)
+    forget(conversation)
     if not days:
         amend_webhook(webhook, actor=world.admin, is_active=True)
     for _ in range(2):
