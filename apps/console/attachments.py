@@ -12,6 +12,7 @@ from django.urls import reverse
 from apps.console.forms import Decision
 from apps.console.refusals import explain, status_of
 from apps.console.requests import actor_of, people_of
+from apps.console.shown_again import shown_again
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import may
@@ -122,15 +123,9 @@ def _upload(skill: Skill, form: Upload, actor: Actor) -> None:
 
 
 def _shown_again(request: HttpRequest, skill: Skill, form: Upload, status: int, site: AdminSite) -> HttpResponse:
-    # As a POST Django would take it for the edit form's.
-    request.method = "GET"
     form.data = {"read_at": str(skill.version)}
     request.refused_upload = form  # type: ignore[attr-defined]  # read by files_panel
-    with acting(actor_of(request)):
-        response: Any = site.get_model_admin(Skill).changeform_view(request, str(skill.pk))
-        response.render()
-    response.status_code = status
-    return HttpResponse(response.content, status=status)
+    return shown_again(request, Skill, skill.pk, status, site)
 
 
 def _skill(skill_id: int, actor: Actor) -> Skill:

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin import AdminSite
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
@@ -15,7 +15,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.refusals import explain, status_of
 from apps.console.requests import actor_of
-from apps.governance.acting import acting
+from apps.console.shown_again import shown_again
 from apps.governance.actors import Actor
 from apps.governance.door import may
 from apps.governance.errors import GovernanceError
@@ -85,15 +85,8 @@ def try_page(request: HttpRequest, endpoint_id: int, site: AdminSite) -> HttpRes
 
 
 def _shown_again(request: HttpRequest, endpoint_id: int, form: Trial, status: int, site: AdminSite) -> HttpResponse:
-    # As a POST Django would take it for the edit form's.
-    request.method = "GET"
     request.refused_trial = form  # type: ignore[attr-defined]  # read by endpoint_panels
-    with acting(actor_of(request)):
-        if not Endpoint.objects.visible_to(actor_of(request)).filter(pk=endpoint_id).exists():
-            raise Http404("There is no such endpoint.")
-        response: Any = site.get_model_admin(Endpoint).changeform_view(request, str(endpoint_id))
-        response.render()
-    return HttpResponse(response.content, status=status)
+    return shown_again(request, Endpoint, endpoint_id, status, site)
 
 
 def _create(values: Values, actor: Actor) -> Endpoint:

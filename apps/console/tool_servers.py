@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin import AdminSite
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminTextareaWidget
 
@@ -15,7 +15,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.refusals import status_of
 from apps.console.requests import actor_of
-from apps.governance.acting import acting
+from apps.console.shown_again import shown_again
 from apps.governance.actors import Actor
 from apps.governance.door import may
 from apps.governance.errors import GovernanceError
@@ -76,21 +76,10 @@ def refresh_page(request: HttpRequest, server_id: int, site: AdminSite) -> HttpR
         asked = refresh_server(server_id, actor=actor_of(request))
     except GovernanceError as refusal:
         messages.error(request, str(refusal))
-        return _shown_again(request, server_id, status_of(refusal), site)
+        return shown_again(request, ToolServer, server_id, status_of(refusal), site)
     tell = messages.success if asked.answers else messages.error
     tell(request, asked.sentence)
     return HttpResponseRedirect(page, status=303)
-
-
-def _shown_again(request: HttpRequest, server_id: int, status: int, site: AdminSite) -> HttpResponse:
-    # As a POST Django would take it for the edit form's.
-    request.method = "GET"
-    with acting(actor_of(request)):
-        if not ToolServer.objects.visible_to(actor_of(request)).filter(pk=server_id).exists():
-            raise Http404("There is no such tool server.")
-        response: Any = site.get_model_admin(ToolServer).changeform_view(request, str(server_id))
-        response.render()
-    return HttpResponse(response.content, status=status)
 
 
 def _create(values: Values, actor: Actor) -> ToolServer:
