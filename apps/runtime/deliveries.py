@@ -37,7 +37,7 @@ _FREE: Final = """delivery.status = 'waiting' AND greatest(delivery.next_try_at,
               AND before.webhook_id = delivery.webhook_id AND before.conversation_id = delivery.conversation_id
               AND before.status = 'waiting' AND before.id < delivery.id)"""
 TAKE: Final = f"""
-UPDATE webhooks_delivery AS delivery SET lease_until = statement_timestamp() + %(lease)s, fence = delivery.fence + 1,
+UPDATE webhooks_delivery AS delivery SET lease_until = statement_timestamp() + %(lease)s::interval, fence = delivery.fence + 1,
        tries = delivery.tries + 1
   FROM webhooks_webhook AS webhook
  WHERE delivery.tenant_id = app_tenant() AND delivery.id = %(delivery)s AND {_FREE}
@@ -47,16 +47,16 @@ RETURNING statement_timestamp()
 # rest began it is known already that they fail: they neither count nor lengthen it.
 NOTE: Final = """
 WITH tried AS (
-    UPDATE webhooks_delivery SET status = %(status)s, next_try_at = statement_timestamp() + %(pause)s,
+    UPDATE webhooks_delivery SET status = %(status)s::text, next_try_at = statement_timestamp() + %(pause)s::interval,
            lease_until = statement_timestamp(), answered = %(answered)s, failure = %(failure)s,
-           delivered_at = CASE WHEN %(status)s = 'delivered' THEN statement_timestamp() END
+           delivered_at = CASE WHEN %(status)s::text = 'delivered' THEN statement_timestamp() END
      WHERE tenant_id = app_tenant() AND id = %(delivery)s AND fence = %(fence)s AND status = 'waiting'
     RETURNING tenant_id, webhook_id, conversation_id, id
 ), health AS (
     INSERT INTO webhooks_webhookhealth AS health (tenant_id, webhook_id, failures, failing_since)
-    SELECT tenant_id, webhook_id, %(failed)s, CASE WHEN %(failed)s > 0 THEN statement_timestamp() END FROM tried
+    SELECT tenant_id, webhook_id, %(failed)s::integer, CASE WHEN %(failed)s > 0 THEN statement_timestamp() END FROM tried
     ON CONFLICT (tenant_id, webhook_id) DO UPDATE
-       SET failures = CASE WHEN %(failed)s = 0 THEN 0 WHEN health.rests_until > %(taken_at)s THEN health.failures
+       SET failures = CASE WHEN %(failed)s = 0 THEN 0 WHEN health.rests_until > %(taken_at)s::timestamptz THEN health.failures
                            ELSE health.failures + 1 END,
            failing_since = CASE WHEN %(failed)s > 0 THEN coalesce(health.failing_since, statement_timestamp()) END,
            rests_until = CASE WHEN %(failed)s > 0 THEN health.rests_until END
@@ -69,8 +69,8 @@ SELECT (SELECT failures FROM health), (
      WHERE delivery.status = 'waiting' ORDER BY delivery.id LIMIT 1)
 """
 REST: Final = """
-UPDATE webhooks_webhookhealth SET rests_until = statement_timestamp() + %(rest)s
- WHERE tenant_id = app_tenant() AND webhook_id = %(webhook)s AND coalesce(rests_until <= %(taken_at)s, true)
+UPDATE webhooks_webhookhealth SET rests_until = statement_timestamp() + %(rest)s::interval
+ WHERE tenant_id = app_tenant() AND webhook_id = %(webhook)s AND coalesce(rests_until <= %(taken_at)s::timestamptz, true)
 RETURNING id
 """
 # Nothing was tried, so it says nothing of how the webhook fares.

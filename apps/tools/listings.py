@@ -23,7 +23,7 @@ AGAIN: Final = timedelta(minutes=5)
 # Two sweeps at once ask a server once.
 TAKE: Final = """
 INSERT INTO tools_toollisting AS listing (tenant_id, server_id, due_at, protocol, failure)
-SELECT tenant_id, id, statement_timestamp() + %(again)s, '', '' FROM tools_toolserver
+SELECT tenant_id, id, statement_timestamp() + %(again)s::interval, '', '' FROM tools_toolserver
  WHERE tenant_id = app_tenant() AND id = %(server)s AND is_active
     ON CONFLICT (tenant_id, server_id) DO UPDATE SET due_at = excluded.due_at WHERE listing.due_at <= statement_timestamp()
 RETURNING server_id
@@ -31,7 +31,7 @@ RETURNING server_id
 
 FAILED: Final = """
 INSERT INTO tools_toollisting (tenant_id, server_id, due_at, protocol, failure)
-VALUES (app_tenant(), %(server)s, statement_timestamp() + %(again)s, '', %(failure)s)
+VALUES (app_tenant(), %(server)s, statement_timestamp() + %(again)s::interval, '', %(failure)s)
     ON CONFLICT (tenant_id, server_id) DO UPDATE SET due_at = excluded.due_at, failure = excluded.failure
 RETURNING server_id
 """
@@ -68,7 +68,7 @@ WITH said AS (
        AND NOT EXISTS (SELECT 1 FROM said WHERE said.name = tool.name)
 ), noted AS (
     INSERT INTO tools_toollisting (tenant_id, server_id, due_at, listed_at, protocol, failure)
-    VALUES (app_tenant(), %(server)s, statement_timestamp() + %(fresh)s, statement_timestamp(), %(protocol)s, '')
+    VALUES (app_tenant(), %(server)s, statement_timestamp() + %(fresh)s::interval, statement_timestamp(), %(protocol)s, '')
         ON CONFLICT (tenant_id, server_id) DO UPDATE
        SET due_at = excluded.due_at, listed_at = excluded.listed_at, protocol = excluded.protocol, failure = ''
 )
