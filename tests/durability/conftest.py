@@ -10,10 +10,13 @@ from pytest_django import DjangoDbBlocker
 from apps.launcher.postgres import Postgres
 from tests.committing import committed_clone, committing
 from tests.durability.invariants import watch
+from tests.durability.scenes import Wires, wired
 from tests.durability.stage import Stage, staged
 from tests.standing_in import StandIn, standin, standing_in
+from tests.tool_fixtures import served
+from tests.tool_server import Served
 
-__all__ = ["committing", "standin", "standing_in"]
+__all__ = ["committing", "served", "standin", "standing_in"]
 
 
 @pytest.fixture
@@ -41,3 +44,10 @@ def stage(
         staged(postgres, name, standing_in, tmp_path_factory.mktemp("stage")) as stage,
     ):
         yield stage
+
+
+@pytest.fixture(scope="module")
+def wires(stage: Stage, served: Served) -> Iterator[Wires]:
+    """The stage, and an agent on it with tools of others, another agent to ask and a webhook."""
+    with wired(stage, served) as wires:
+        yield wires

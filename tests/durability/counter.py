@@ -1,6 +1,7 @@
 """Somebody else's system with effects that are counted: a loopback server in a process of its own.
 
 `POST /keyed` knows doubles by their `Idempotency-Key`; `POST /unsafe` books whatever it is told, each time; `GET /price` reads.
+`POST /told` is a webhook's address.
 """
 
 import argparse
@@ -8,7 +9,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -35,6 +36,7 @@ class Counting(ThreadingHTTPServer):
         self.lock = Lock()
         self.keyed: Counter[str] = Counter()
         self.unsafe: Counter[str] = Counter()
+        self.told: list[tuple[int, int]] = []
 
     def book(self, path: str, key: str) -> int:
         """Do it, unless the key says that it is done already; how often it was done by now."""
@@ -46,17 +48,26 @@ class Counting(ThreadingHTTPServer):
                 self.keyed[key] += 1
             return self.keyed[key]
 
+    def hear(self, said: Mapping[str, Any]) -> None:  # Any: JSON of a webhook
+        """Note a delivery, whether it came before or not."""
+        with self.lock:
+            self.told.append((said["conversation"]["id"], int(said["id"])))
+
 
 class _Asked(BaseHTTPRequestHandler):
     server: Counting
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:  # the library's name
-        effects = {"keyed": self.server.keyed, "unsafe": self.server.unsafe}
+        effects = {"keyed": self.server.keyed, "unsafe": self.server.unsafe, "told": self.server.told}
         self._answer(effects if self.path == "/effects" else {"price": 20})
 
     def do_POST(self) -> None:  # the library's name
-        self.rfile.read(int(self.headers.get("content-length", 0)))
+        sent = self.rfile.read(int(self.headers.get("content-length", 0)))
+        if self.path == "/told":
+            self.server.hear(json.loads(sent))
+            self._answer({})
+            return
         self._answer({"booked": self.server.book(self.path, self.headers["idempotency-key"])})
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's name
@@ -88,7 +99,7 @@ def effects_at(url: str) -> Effects:
     """What happened so far."""
     with urlopen(Request(f"{url}/effects")) as answer:  # noqa: S310  # loopback
         counted: dict[str, Any] = json.load(answer)
-    return Effects(counted["keyed"], counted["unsafe"])
+    return Effects(counted["keyed"], counted["unsafe"], [(thread, delivery) for thread, delivery in counted["told"]])
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """What must be true of every turn once nothing waits any more, whatever died on the way: SQL over all tenants, as superuser."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ import psycopg
 
 from apps.runtime.outside import LOST
 from tests.durability.effects import Effects
+from tests.durability.elsewhere import NOTED
 from tests.durability.sentences import AFTER_THE_END, LEDGER, OUTSIDE, WATCH
 
 __all__ = ["Bill", "Effects", "broken", "counted", "watch"]
@@ -49,6 +50,7 @@ def counted(raw: psycopg.Connection[Any], *, effects: Effects, bill: Bill | None
     steps = [Called(*row) for row in raw.execute(OUTSIDE)]
     found["a keyed effect happens once for its call"] = sorted(_keyed(steps, effects.keyed))
     found["an unsafe effect happens at most once, and an unknown one is told"] = sorted(_unsafe(steps, effects.unsafe))
+    found["a webhook hears everything, and of a conversation in its order"] = sorted(_heard(raw, effects.told))
     if bill is not None:
         found["the ledger is the bill, but for one call a crash or a restart"] = list(_owed(raw, bill))
     raw.rollback()
@@ -75,6 +77,18 @@ class Called:
     result: str
     has_ended: bool
     was_told: bool
+
+
+def _heard(raw: psycopg.Connection[Any], told: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """Deliveries that are sent again under their number are lawful; one that comes behind a later one is not."""
+    noted = {(int(thread), int(delivery)) for thread, delivery in raw.execute(NOTED)}
+    yield from (f"delivery {delivery} never came" for _, delivery in noted - set(told))
+    yield from (f"delivery {delivery} was noted nowhere" for _, delivery in set(told) - noted)
+    latest: dict[int, int] = {}
+    for thread, delivery in told:
+        if delivery < latest.get(thread, 0):
+            yield f"delivery {delivery} came behind {latest[thread]}"
+        latest[thread] = max(delivery, latest.get(thread, 0))
 
 
 def _keyed(steps: list[Called], counts: Mapping[str, int]) -> Iterator[str]:

@@ -7,6 +7,10 @@ STALE = (
     f"{D}test_stale_writer.py::test_a_worker_that_slept_too_long_writes_nothing[within a session-another holds the turn]",
 )
 EVERY_POINT = (f"{D}test_every_point.py::test_a_worker_may_die_at_any_line_of_a_turn[within a session]",)
+CALL_MADE, QUESTION_ASKED, QUESTION_ANSWERED = (
+    (f"{D}test_every_wire.py::test_a_worker_may_die_at_any_line_of_what_leaves_a_turn[{scene}]",)
+    for scene in ("a call is made", "a question is asked", "a question is answered")
+)
 ONE_TURN = (f"{D}test_ten_threads.py::test_ten_threads_run_one_turn_at_a_time",)
 FENCED = "id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released"
 UNFENCED = "id = %(turn)s AND (fence = %(fence)s OR true) AND status = 'running' AND NOT is_released"
@@ -41,6 +45,42 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         "known.may_be_repeated and outside.tool.repeats is not ToolStep.Repeats.UNSAFE",
         "outside.key",
         EVERY_POINT,
+    ),
+    CodeMutant(
+        *("approval", "a yes is not used up by the call", "apps/runtime/calling.py"),
+        "yield None if self._spent(use, system) else",
+        "yield None if use else",
+        CALL_MADE,
+    ),
+    CodeMutant(
+        *("approval", "nobody is asked about a call that may have happened", "apps/runtime/endings.py"),
+        "if outcome.is_unknown:",
+        "if outcome.is_unknown and not name:",
+        CALL_MADE,
+    ),
+    CodeMutant(
+        *("webhook", "a reply is not noted in the commit that says it", "apps/runtime/statements.py"),
+        "(SELECT id FROM messages WHERE is_reply) AS reply",
+        "(SELECT id FROM messages WHERE is_reply AND false) AS reply",
+        CALL_MADE,
+    ),
+    CodeMutant(
+        *("webhook", "a delivery is over before it was sent", "apps/runtime/deliveries.py"),
+        "tries = delivery.tries + 1\n",
+        "tries = delivery.tries + 1, status = 'delivered', delivered_at = statement_timestamp()\n",
+        CALL_MADE,
+    ),
+    CodeMutant(
+        *("one commit", "another agent is asked before the step says so", "apps/runtime/turn.py"),
+        "            with acting(self.system):\n                hold(self.turn)\n                self._note",
+        "            if self.system:\n                self._note",
+        QUESTION_ASKED,
+    ),
+    CodeMutant(
+        *("one commit", "an answer is relayed behind the commit that ends its turn", "apps/runtime/endings.py"),
+        "    with acting(actor):\n        hold(claimed.turn)\n        closed = close(*given, actor=actor, rules=rules)\n",
+        "    if claimed:\n        closed = close(*given, actor=actor, rules=rules)\n",
+        QUESTION_ANSWERED,
     ),
     CodeMutant(
         *("restart", "a turn that wrote or called somebody begins anew", "apps/runtime/statements.py"),

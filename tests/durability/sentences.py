@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from tests.durability.elsewhere import ELSEWHERE
+
 # Every move of a turn in the order in which it was made: a turn begins only after the one before it has ended.
 WATCH: Final = """
 CREATE TABLE turn_moves (
@@ -189,6 +191,7 @@ AFTER_THE_END: Final = {
             SELECT count(*) FROM recorded WHERE recorded.tenant_id = written.tenant_id AND recorded.act = 'profile.amend'
                AND recorded.conversation_id = written.conversation_id)
     """,  # noqa: S608  # of constants
+    **ELSEWHERE,
 }
 
 OUTSIDE: Final = """

@@ -30,7 +30,12 @@ from tests.settings import PREFIX
 from tests.standing_in import StandIn
 
 _numbers = count(1)
+LOOPBACK = "127.0.0.0/8"
 DONE = "Everything is done."
+PASSED = (
+    "UPDATE runtime_turn SET lease_until = statement_timestamp() WHERE conversation_id = %s AND status = 'running'",
+    "UPDATE webhooks_delivery SET (lease_until, next_try_at) = (now(), now()) WHERE conversation_id = %s AND status = 'waiting'",
+)
 
 
 def script(order: str) -> list[dict[str, object]]:
@@ -102,24 +107,25 @@ class Stage:
 
     def start(self, event: InboundEvent, point: int = 0, side: str = "before", ending: str = "kill") -> int:
         """A worker takes the event's conversation, and ends at a crossing."""
-        order = {
-            "tenant": self.world.tenant.pk,
-            "conversation": event.conversation_id,
-            "standin": self.standin.url,
-            "counter": self.counter,
-            "point": point,
-            "side": side,
-            "ending": ending,
-        }
-        return self.workers.start(order)
+        where = {"point": point, "side": side, "ending": ending}
+        return self.order(event.conversation_id, counter=self.counter, **where)
+
+    def order(self, conversation_id: int, **more: object) -> int:
+        """A worker takes a conversation; its process."""
+        given = {"tenant": self.world.tenant.pk, "conversation": conversation_id, "standin": self.standin.url}
+        return self.workers.start(given | more)
 
     def lease_runs_out(self, event: InboundEvent, patience_seconds: float = 10) -> None:
         """Time passes. Raises `LockNotAvailable` while the turn is being written."""
-        passed = "UPDATE runtime_turn SET lease_until = statement_timestamp() WHERE conversation_id = %s AND status = 'running'"
-        self.raw.execute("SELECT set_config('lock_timeout', %s, true)", [f"{patience_seconds}s"])
-        self.raw.execute(passed, [event.conversation_id])
-        self.raw.commit()
+        self.time_passes(event.conversation_id, patience_seconds)
         self.model_goes_on(event)
+
+    def time_passes(self, conversation_id: int, patience_seconds: float = 10) -> None:
+        """Until others may take the conversation's turn, and its deliveries."""
+        self.raw.execute("SELECT set_config('lock_timeout', %s, true)", [f"{patience_seconds}s"])
+        for passed in PASSED:
+            self.raw.execute(passed, [conversation_id])
+        self.raw.commit()
 
     def model_goes_on(self, event: InboundEvent) -> None:
         """Let the model say next what it has not said yet, as far as the journal knows."""
@@ -203,4 +209,5 @@ def _environment(server: Postgres, database: str) -> dict[str, str]:
         "DATABASE_ROLE_PREFIX": PREFIX,
         "ANTHROPIC_API_KEY": "stand-in",
         "SECRET_KEY": settings.SECRET_KEY,
+        "REACHABLE_NETWORKS": LOOPBACK,
     }

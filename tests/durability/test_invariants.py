@@ -16,6 +16,12 @@ from tests.durability.sentences import AFTER_THE_END
 from tests.factories import make_world
 from tests.standing_in import StandIn
 
+# A conversation of a customer that says it was opened by another agent's question.
+ASKED_BY_NOBODY = "UPDATE conversations_conversation SET parent_id = id, hops = 1, asked_in_id = %(turn)s"
+TOLD_OF_NOTHING = """
+    INSERT INTO webhooks_delivery (tenant_id, webhook_id, conversation_id, event, subject_id)
+    SELECT tenant_id, 0, id, 'reply', 0 FROM conversations_conversation
+"""
 # One row of a finished day, written as no worker may write it.
 BREAKING = {
     "every event has a turn that ended": (
@@ -57,6 +63,16 @@ BREAKING = {
         UPDATE governance_changetext SET after = '{}' FROM governance_changerecord AS record
          WHERE record.id = record_id AND record.act = 'memory.amend'
     """,
+    "a write of others is called once by a yes, and never without one": (
+        "UPDATE runtime_toolstep SET name = 'shop__refund' WHERE repeats = 'unsafe'"
+    ),
+    "of a call that may have happened a person was asked": (
+        "UPDATE runtime_toolstep SET state = 'unknown' WHERE repeats = 'unsafe'"
+    ),
+    "a question opens one conversation, in which it is put once": ASKED_BY_NOBODY,
+    "a question has one answer": ASKED_BY_NOBODY,
+    "what a customer was told is noted once for each webhook": TOLD_OF_NOTHING,
+    "no webhook waits for anything": TOLD_OF_NOTHING,
 }
 
 
@@ -131,6 +147,7 @@ def test_effects_that_do_not_fit_the_journal_are_noticed(day: Day) -> None:
         Effects({keyed: 1, "0:1:1:0": 1}, {unsafe: 1}),
         Effects({keyed: 1}, {unsafe: 2}),
         Effects({keyed: 1}, {}),
+        Effects({keyed: 1}, {unsafe: 1}, [(1, 1)]),
     ):
         assert len(broken(day.raw, effects=effects, bill=None)) == 1, effects
 

@@ -1,20 +1,16 @@
 """`python -m tests.durability.worker --tenant T --conversation C --point N --side before`: a worker that dies at a line.
 
-It drives one conversation's turn as any worker does, and numbers every crossing between the process and the world: each
-statement, each end of a transaction, each call of the model and of an outside tool. At the given one it is killed, or stops as
-if the machine slept. With `--serve` it reads such orders from its input, one JSON object a line, and forks for each: loading
-everything takes seconds. The parent has neither a connection nor a thread.
+It drives one conversation's turn as any worker does, and numbers every crossing between the process and the world. At the given
+one it is killed, or stops as if the machine slept. With `--serve` it reads such orders from its input, one JSON object a line,
+and forks for each: loading everything takes seconds. The parent has neither a connection nor a thread.
 """
 
 import argparse
 import json
 import os
-import re
-import signal
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ParamSpec, TypeVar
+from dataclasses import dataclass
 
 import django
 
@@ -22,126 +18,63 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
 from django.conf import settings  # noqa: E402  # after Django's set-up
-from django.db.backends.base.base import BaseDatabaseWrapper  # noqa: E402
-from django.db.backends.utils import CursorWrapper  # noqa: E402
 
 from apps.llm.anthropic.client import AnthropicBackend  # noqa: E402
-from apps.llm.backend import Backend, JsonObject, Reply, Request, Tool  # noqa: E402
+from apps.runtime.backends import called_elsewhere  # noqa: E402
 from apps.runtime.driving import answer  # noqa: E402
-from apps.runtime.models import ToolStep  # noqa: E402
-from apps.runtime.outside import Outcome, OutsideTool, Toolbox  # noqa: E402
+from apps.runtime.outside import Toolbox  # noqa: E402
+from tests.durability.casting import Cast  # noqa: E402
+from tests.durability.crossings import ENDINGS, SIDES, Crossings, WatchedModel, WatchedTool  # noqa: E402
+from tests.durability.delivering import deliver_due  # noqa: E402
 from tests.durability.outside_tools import toolbox_at  # noqa: E402
+from tests.standing_in import StandIn  # noqa: E402
 
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
-
-ENDINGS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
-SIDES = ("before", "after")
-WORDS = 60
-# Its name tells the thread and how many there were before.
-SAVEPOINT = re.compile(r' "s\d+_x\d+"')
+# What a fork shall not have to load again.
+LOADED = (called_elsewhere,)
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a worker is to take, and where it ends; at point 0 nowhere."""
+    """What a worker is to do, and where it ends; at point 0 nowhere."""
 
     tenant: int
     conversation: int
     standin: str
-    counter: str
+    counter: str = ""
+    job: str = "answer"
     point: int = 0
     side: str = "before"
     ending: str = "kill"
 
 
-@dataclass(slots=True)
-class Crossings:
-    """Every crossing in its order, and the one at which the process ends."""
-
-    order: Order
-    seen: list[str] = field(default_factory=list)
-
-    def around(self, name: str, call: Callable[Given, Result], *args: Given.args, **named: Given.kwargs) -> Result:
-        """Cross, and end before or after where that is the order."""
-        self.seen.append(name)
-        here = len(self.seen) == self.order.point
-        if here and self.order.side == "before":
-            self._end()
-        result = call(*args, **named)
-        if here and self.order.side == "after":
-            self._end()
-        return result
-
-    def _end(self) -> None:
-        os.kill(os.getpid(), ENDINGS[self.order.ending])
-
-    def watch_database(self) -> None:
-        """Wrap what the library sends everything through."""
-        crossings, execute = self, CursorWrapper.execute
-
-        def executed(cursor: CursorWrapper, sql: Any, params: Any = None) -> Any:  # Any: the library's own
-            return crossings.around(_words(sql), execute, cursor, sql, params)
-
-        CursorWrapper.execute = executed  # type: ignore[assignment, method-assign]  # a seam of the library
-        for name in ("_commit", "_rollback"):
-            setattr(BaseDatabaseWrapper, name, self._ending(name, getattr(BaseDatabaseWrapper, name)))
-
-    def _ending(self, name: str, ends: Callable[[BaseDatabaseWrapper], None]) -> Callable[[BaseDatabaseWrapper], None]:
-        return lambda database: self.around(name.strip("_"), ends, database)
-
-
-@dataclass(frozen=True)
-class WatchedModel:
-    """The real client, and who counts its calls."""
-
-    backend: Backend
-    crossings: Crossings
-
-    def complete(self, request: Request) -> Reply:
-        return self.crossings.around("ask the model", self.backend.complete, request)
-
-
-@dataclass(frozen=True)
-class WatchedTool:
-    """An outside tool, and who counts its calls."""
-
-    tool: OutsideTool
-    crossings: Crossings
-
-    @property
-    def definition(self) -> Tool:
-        return self.tool.definition
-
-    @property
-    def repeats(self) -> ToolStep.Repeats:
-        return self.tool.repeats
-
-    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> Outcome:
-        crossings, name = self.crossings, self.definition.name
-        crossings.around(f"call {name}", _nothing)
-        outcome = await self.tool.call(arguments, key=key, timeout_seconds=timeout_seconds)
-        crossings.around(f"{name} called", _nothing)
-        return outcome
-
-
-def _nothing() -> None:
-    """A crossing whose two sides are one."""
-
-
-def _words(sql: object) -> str:
-    return " ".join(SAVEPOINT.sub("", str(sql)).split())[:WORDS]
-
-
 def take(order: Order) -> list[str]:
-    """Take the conversation's turn; the crossings, if the process is still there to tell."""
-    crossings = Crossings(order)
+    """Do it; the crossings, if the process is still there to tell."""
+    crossings = Crossings(order.point, order.side, order.ending)
     crossings.watch_database()
-    backend = AnthropicBackend(settings.ANTHROPIC_API_KEY, base_url=order.standin)
+    JOBS[order.job](order, crossings, AnthropicBackend(settings.ANTHROPIC_API_KEY, base_url=order.standin))
+    return crossings.seen
+
+
+def _answer(order: Order, crossings: Crossings, backend: AnthropicBackend) -> None:
+    """Take the conversation's turn, with the counter's tools and a model that follows its script."""
     tools = toolbox_at(order.counter).tools
     toolbox = Toolbox({name: WatchedTool(tool, crossings) for name, tool in tools.items()})
     answer(order.tenant, order.conversation, backend=WatchedModel(backend, crossings), toolbox=toolbox)
-    return crossings.seen
+
+
+def _answer_and_tell(order: Order, crossings: Crossings, backend: AnthropicBackend) -> None:
+    """The same with tools of others and a model that knows its part; then tell the tenant's webhooks."""
+    crossings.watch_tools_of_others()
+    crossings.watch_posts()
+    cast = Cast(StandIn(order.standin, backend))
+    answer(order.tenant, order.conversation, backend=WatchedModel(cast, crossings))
+    deliver_due(order.tenant)
+
+
+JOBS: Mapping[str, Callable[[Order, Crossings, AnthropicBackend], None]] = {
+    "answer": _answer,
+    "answer and tell": _answer_and_tell,
+}
 
 
 def serve() -> None:
@@ -180,6 +113,7 @@ def main() -> None:
     parser.add_argument("--conversation", type=int, default=0)
     parser.add_argument("--standin", default="", help="the model's address")
     parser.add_argument("--counter", default="", help="the counter's address")
+    parser.add_argument("--job", choices=sorted(JOBS), default="answer")
     parser.add_argument("--point", type=int, default=0, help="the crossing at which it ends; 0: none")
     parser.add_argument("--side", choices=SIDES, default="before")
     parser.add_argument("--ending", choices=sorted(ENDINGS), default="kill")

@@ -1,0 +1,32 @@
+"""What is due for webhooks, sent by the engine's own couriers."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from django.db import connections
+
+from apps.runtime.couriers import Couriers
+from apps.tenants.due import due_work
+
+SECONDS = 30
+
+
+def deliver_due(tenant_id: int) -> None:
+    """Send until nothing of the tenant's is due."""
+    while due := [(tenant, delivery) for tenant, delivery in due_work("delivery") if tenant == tenant_id]:
+        asyncio.run(_sent(due))
+
+
+async def _sent(due: Sequence[tuple[int, int]]) -> None:
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor(1) as thread:
+
+        async def in_thread(call: Callable[[], Any]) -> Any:  # Any: as the couriers have it
+            return await loop.run_in_executor(thread, call)
+
+        couriers = Couriers(in_thread)
+        couriers.send(due)
+        await couriers.drain(SECONDS)
+        await in_thread(connections.close_all)

@@ -1,0 +1,179 @@
+"""What a worker may die in the middle of: a call that waited for a person, a question to another agent; each told to a webhook.
+
+In each scene others lived through what came before, one worker is given its part, and others go on with it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from ipaddress import ip_network
+from itertools import count
+
+from django.test import override_settings
+
+from apps.conversations.models import Conversation, InboundEvent
+from apps.governance.acting import acting
+from apps.runtime.driving import answer
+from apps.runtime.tool_approvals import let_call
+from apps.runtime.tool_servers import refresh_server
+from apps.tools.models import ToolApproval
+from tests.actions.conversing import lines, tell
+from tests.actions.others import allow
+from tests.durability.casting import ANSWERED, CHECKED, PAID, RELAYED, SAID, Cast
+from tests.durability.counter import effects_at
+from tests.durability.delivering import deliver_due
+from tests.durability.invariants import Bill, broken
+from tests.durability.stage import LOOPBACK, Stage
+from tests.factories import make_invokable, make_world
+from tests.hooking import make_webhook
+from tests.tool_server import Served
+from tests.tooling import make_tool_server
+
+_numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A conversation that one worker takes; how others go on behind it, and what of that must not be."""
+
+    conversation_id: int
+    goes_on: Callable[[], None]
+    flaws: Callable[[], Iterator[str]]
+
+
+@dataclass(frozen=True)
+class Wires:
+    """A stage whose agent pays back by a real tool server, asks another agent, and whose replies a webhook is told."""
+
+    stage: Stage
+    served: Served
+
+    def tell(self, text: str) -> InboundEvent:
+        """A new customer writes."""
+        number = next(_numbers)
+        customer = {"thread": f"wire-{number}", "customer": f"http:wire-{number}", "key": f"wire-{number}"}
+        return tell(self.stage.world, text.format(order=f"N{number}"), **customer)
+
+    def answers(self, conversation_id: int) -> None:
+        """A worker that lives answers what waits, and tells the webhook."""
+        tenant_id = self.stage.world.tenant.pk
+        answer(tenant_id, conversation_id, backend=Cast(self.stage.standin))
+        deliver_due(tenant_id)
+
+    def agrees(self, conversation_id: int) -> None:
+        """A person lets the one call that waits be made."""
+        operator = self.stage.world.operator
+        with acting(operator):
+            waiting = ToolApproval.objects.visible_to(operator).select_related("conversation__agent")
+            approval = waiting.get(conversation=conversation_id)
+        let_call(approval, actor=operator)
+
+    def below(self, conversation_id: int) -> int:
+        """The conversation in which another agent was asked; raises where there is not exactly one."""
+        with acting(self.stage.world.system):
+            return int(Conversation.objects.get(parent=conversation_id).pk)
+
+    def said(self, conversation_id: int) -> list[tuple[str, str]]:
+        return lines(self.stage.world, conversation_id)
+
+    def broken(self) -> list[str]:
+        """What of all that happened here must not have happened."""
+        effects = effects_at(self.stage.counter)
+        paid = Counter(str(seen["key"]) for seen in self.served.seen() if seen["name"] == "refund")
+        effects = replace(effects, unsafe={**effects.unsafe, **paid})
+        return broken(self.stage.raw, effects=effects, bill=Bill.shown(self.stage.standin.bill()))
+
+
+@contextmanager
+def wired(stage: Stage, served: Served) -> Iterator[Wires]:
+    """The stage with a tenant of its own."""
+    with override_settings(REACHABLE_NETWORKS=(ip_network(LOOPBACK),)):
+        world = make_world()
+        server = make_tool_server(world, served.url)
+        assert refresh_server(server.pk, actor=world.operator).answers
+        allow(world, server, "refund", waits=True)
+        make_invokable(world)
+        make_webhook(world, f"{stage.counter}/told")
+        wires = Wires(replace(stage, world=world), served)
+        # What every session shares is kept with the first.
+        for opens in (call_is_asked_for, question_is_asked):
+            opens(wires).goes_on()
+        yield wires
+
+
+def call_is_asked_for(wires: Wires) -> Scene:
+    """The worker has the agent ask for a call that a person decides on."""
+    thread = wires.tell("Please pay order {order} back").conversation_id
+
+    def goes_on() -> None:
+        wires.answers(thread)
+        wires.agrees(thread)
+        wires.answers(thread)
+
+    return Scene(thread, goes_on, lambda: _paid(wires, thread))
+
+
+def call_is_made(wires: Wires) -> Scene:
+    """The worker makes a call that a person has let."""
+    thread = wires.tell("Please pay order {order} back").conversation_id
+    wires.answers(thread)
+    wires.agrees(thread)
+    return Scene(thread, lambda: wires.answers(thread), lambda: _paid(wires, thread))
+
+
+def question_is_asked(wires: Wires) -> Scene:
+    """The worker has an agent ask another."""
+    thread = wires.tell("What do I owe?").conversation_id
+
+    def goes_on() -> None:
+        wires.answers(thread)
+        wires.answers(wires.below(thread))
+        wires.answers(thread)
+
+    return Scene(thread, goes_on, lambda: _relayed(wires, thread))
+
+
+def question_is_answered(wires: Wires) -> Scene:
+    """The worker has the other agent answer."""
+    thread = wires.tell("What do I owe?").conversation_id
+    wires.answers(thread)
+    below = wires.below(thread)
+
+    def goes_on() -> None:
+        wires.answers(below)
+        wires.answers(thread)
+
+    return Scene(below, goes_on, lambda: _relayed(wires, thread))
+
+
+def answer_is_relayed(wires: Wires) -> Scene:
+    """The worker has the agent that asked tell its customer."""
+    thread = wires.tell("What do I owe?").conversation_id
+    wires.answers(thread)
+    wires.answers(wires.below(thread))
+    return Scene(thread, lambda: wires.answers(thread), lambda: _relayed(wires, thread))
+
+
+SCENES: Mapping[str, Callable[[Wires], Scene]] = {
+    "a call is asked for": call_is_asked_for,
+    "a call is made": call_is_made,
+    "a question is asked": question_is_asked,
+    "a question is answered": question_is_answered,
+    "an answer is relayed": answer_is_relayed,
+}
+
+
+def _paid(wires: Wires, thread: int) -> Iterator[str]:
+    """Once if the customer was told so, at most once if they were told that nobody knows."""
+    [(_, asked), *others] = wires.said(thread)
+    told = [text for sender, text in others if sender == "agent" and text]
+    times = sum(seen["arguments"] == {"number": asked.split()[3]} for seen in wires.served.seen())
+    if told not in ([SAID, PAID], [SAID, CHECKED]) or times > 1 or (told[-1] == PAID and not times):
+        yield f"{asked}: it was paid back {times} times, and the customer was told {told}"
+
+
+def _relayed(wires: Wires, thread: int) -> Iterator[str]:
+    told = [(sender, text) for sender, text in wires.said(thread)[1:] if text]
+    if told != [("agent", SAID), ("peer", ANSWERED), ("agent", RELAYED)]:
+        yield f"conversation {thread}: what was asked and answered is {told}"

@@ -1,0 +1,20 @@
+"""A worker is killed while it calls what a person let, asks another agent, answers or tells a webhook: no loss, no double."""
+
+import pytest
+
+from tests.durability.dying import crossings_in, dies_in, telling
+from tests.durability.scenes import SCENES, Wires
+
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
+
+# All of them are in `tests.proof_durability`.
+MOST = ("a call is made", "a question is asked", "a question is answered")
+
+
+@pytest.mark.parametrize("name", MOST)
+def test_a_worker_may_die_at_any_line_of_what_leaves_a_turn(wires: Wires, name: str) -> None:
+    # R054, R057, R126
+    opens = SCENES[name]
+    crossings = crossings_in(wires, opens)
+    flaws = [flaw for point, side in telling(crossings) for flaw in dies_in(wires, opens, crossings, point, side)]
+    assert flaws == []
