@@ -1,55 +1,21 @@
 """One HTTP request to an address that a tenant typed in: no inner address, no redirect, no proxy, no longer than ten seconds."""
 
 import asyncio
-import socket
 import time
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Final
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 from django.conf import settings
 
+from apps.llm.names import OwnThreads
 from apps.llm.sockets import socket_factory, was_refused
 from apps.runtime.deliveries import TAKEN, Answer
 from apps.runtime.parcels import Parcel
 from apps.webhooks.rules import signature
 
 SECONDS: Final = 10
-# As many names as there are deliveries under way: none waits for another's name server.
-RESOLVING: Final = 64
 SIGNATURE: Final = "Preceptor-Signature"
 DELIVERY: Final = "Preceptor-Delivery"
-
-
-class OwnThreads(AbstractResolver):
-    """Names in threads of their own: one whose name server is silent must not keep those waiting who ask the models."""
-
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(RESOLVING, thread_name_prefix="names")
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        """Every address of a name."""
-        ask = partial(socket.getaddrinfo, host, port, family, socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
-        found = await asyncio.get_running_loop().run_in_executor(self._threads, ask)
-        return [
-            ResolveResult(
-                hostname=host,
-                host=str(address[0]),
-                port=int(address[1]),
-                family=of,
-                proto=protocol,
-                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-            )
-            for of, _, protocol, _, address in found
-        ]
-
-    async def close(self) -> None:
-        """Wait for nobody who is still asked."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def guarded_session() -> aiohttp.ClientSession:

@@ -5,6 +5,7 @@ import gzip
 import logging
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from ipaddress import ip_network
 from typing import Any
@@ -22,6 +23,7 @@ from apps.llm.reaching import INSIDE
 from tests.tool_server import Served, running_tool_server
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
+HERE = (*LOOPBACK, ip_network("::1/128"))
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +103,17 @@ def test_a_name_that_resolves_to_an_inner_address_is_refused_where_the_socket_is
     with pytest.raises(NotAsked) as refusal:
         call(place(served, url="http://tools.example/mcp"), "say")
     assert str(refusal.value) == INSIDE
+
+
+def test_names_are_looked_up_apart_from_whatever_else_waits_in_threads(served: Served) -> None:
+    async def ask() -> Answer:
+        ended = ThreadPoolExecutor(1)
+        ended.shutdown()
+        asyncio.get_running_loop().set_default_executor(ended)
+        named = served.url.replace("127.0.0.1", "localhost")
+        return await call_tool(place(served, url=named, allowed=HERE), "say", {}, "k")
+
+    assert asyncio.run(ask()).text.startswith("Only words.")
 
 
 @pytest.mark.parametrize(("is_asked", "kind"), [(True, Lost), (False, NotAsked)])

@@ -8,6 +8,7 @@ import aiohttp
 import anthropic
 from anthropic._vendor.httpx_aiohttp.transport import AiohttpTransport
 
+from apps.llm.names import OwnThreads
 from apps.llm.sockets import socket_factory
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def guarded_client(limits: httpx2.Limits, allowed: Networks) -> httpx2.AsyncClie
             limit=limits.max_connections or 0,
             keepalive_timeout=limits.keepalive_expiry,
             socket_factory=socket_factory(allowed),
+            resolver=OwnThreads(),
             ssl=transport.ssl_context,
         )
         return aiohttp.ClientSession(connector=connector)

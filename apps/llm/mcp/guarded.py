@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import httpcore2
 import httpx2
 
+from apps.llm.names import Names
 from apps.llm.reaching import INSIDE, is_reachable
 
 if TYPE_CHECKING:
@@ -47,10 +46,16 @@ class _Judging(httpcore2.AnyIOBackend):
 
 async def _resolved(host: str, port: int) -> list[str]:
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await _names().found(host, port)
     except OSError as flaw:
         raise httpcore2.ConnectError("The name of the host is not known.") from flaw
-    return [str(address[0]) for *_, address in found]
+    return [address for _, _, address, _ in found]
+
+
+@lru_cache(maxsize=1)
+def _names() -> Names:
+    # Of the process: each call has a transport of its own, and a listing a loop, which would wait for its threads at its end.
+    return Names()
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
