@@ -12,7 +12,7 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
-from apps.llm.mcp.place import Listed
+from apps.llm.mcp.place import Listed, Listing
 from apps.tools.actions import (
     allow_tool,
     amend_agent_tool,
@@ -25,7 +25,7 @@ from apps.tools.actions import (
     spend_approval,
     withdraw_tool,
 )
-from apps.tools.listings import Found, keep_listing, refuse_refresh
+from apps.tools.listings import AskedOf, Found, keep_listing, refuse_refresh
 from apps.tools.models import AgentTool, ServerTool, ToolApproval, ToolServer
 from tests.factories import World, make_conversation
 
@@ -48,7 +48,21 @@ def make_tool_server(
 
 def lists(world: World, server: ToolServer, *tools: Listed) -> Found:
     """The server was asked, and this is what it offers."""
-    return keep_listing(server.pk, server.key, "2026-07-28", tools, timedelta(hours=1), actor=world.system)
+    kept = keep_listing(asked_of(world, server), listing_of(*tools), timedelta(hours=1), actor=world.system)
+    assert kept is not None
+    return kept
+
+
+def asked_of(world: World, server: ToolServer) -> AskedOf:
+    """The server as it is now."""
+    with acting(world.system):
+        stored = ToolServer.objects.visible_to(world.system).get(pk=server.pk)
+    return AskedOf(stored.pk, stored.key, stored.version)
+
+
+def listing_of(*tools: Listed) -> Listing:
+    """What a server says."""
+    return Listing("2026-07-28", tools)
 
 
 def tool_named(world: World, server: ToolServer, name: str) -> ServerTool:

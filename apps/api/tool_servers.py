@@ -87,7 +87,7 @@ class AskedRow(Serializer[Asked]):
 
     answers = BooleanField()
     sentence = CharField()
-    code = CharField(help_text="Empty where the server answered; else not_asked, said_no or lost.")
+    code = CharField(help_text="Empty where the server answered; else not_asked, said_no, lost or changed.")
     milliseconds = IntegerField()
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -15,7 +15,7 @@ from apps.governance.actors import Actor
 from apps.llm.mcp.place import Listing, NotAsked, Place, ToolServerFailed
 from apps.tenants.identity import system_actor
 from apps.tenants.sealing import CannotOpen, unseal
-from apps.tools.listings import Found, keep_listing, note_failure, refuse_refresh, take_listing
+from apps.tools.listings import AskedOf, Found, keep_listing, note_failure, refuse_refresh, take_listing
 from apps.tools.models import ToolServer
 from apps.tools.rules import headers_of
 
@@ -37,6 +37,11 @@ class Asked:
         return not self.code
 
 
+CHANGED: Final = Asked(
+    "The server was changed while it was asked, so what it said is not kept. Ask it again.", "changed"
+)
+
+
 def refresh_server(server_id: int, *, actor: Actor) -> Asked:
     """Ask a server what it offers, and keep it. A failure is an answer here."""
     server = refuse_refresh(server_id, actor=actor)
@@ -54,16 +59,19 @@ def _asked(server_id: int, system: Actor) -> Asked:
     began = monotonic()
     with acting(system):
         found = ToolServer.objects.visible_to(system).filter(pk=server_id)
-        row = found.values("id", "key", "url", "timeout_seconds", "result_bytes", "secret__sealed").get()
+        row = found.values("id", "key", "version", "url", "timeout_seconds", "result_bytes", "secret__sealed").get()
+    server = AskedOf(row["id"], row["key"], row["version"])
     try:
         # Named, not imported: the client takes a second to load, which no other page should wait for.
         asking = import_string("apps.llm.mcp.client.list_tools")(place_of(row, system.tenant_id, SECONDS))
         listing: Listing = asyncio.run(asking)
     except ToolServerFailed as refusal:
-        note_failure(server_id, str(refusal), actor=system)
-        return Asked(f"No answer: {refusal}", refusal.code)
+        stands = note_failure(server, str(refusal), actor=system)
+        return Asked(f"No answer: {refusal}", refusal.code) if stands else CHANGED
     fresh = timedelta(seconds=settings.TOOL_LISTING_SECONDS)
-    kept = keep_listing(server_id, row["key"], listing.protocol, listing.tools, fresh, actor=system)
+    kept = keep_listing(server, listing, fresh, actor=system)
+    if kept is None:
+        return CHANGED
     milliseconds = round(1000 * (monotonic() - began))
     return Asked(_told(kept, listing, milliseconds), milliseconds=milliseconds)
 

@@ -12,7 +12,7 @@ from apps.governance.door import authorize
 from apps.governance.errors import NotVisible
 from apps.governance.policy import Act
 from apps.governance.refusals import noting
-from apps.llm.mcp.place import Listed
+from apps.llm.mcp.place import Listed, Listing
 from apps.tools.models import ToolServer
 from apps.tools.rules import TOOLS_PER_SERVER, Unfit, called, defined
 
@@ -36,14 +36,19 @@ VALUES (app_tenant(), %(server)s, statement_timestamp() + %(again)s::interval, '
 RETURNING server_id
 """
 
+# Whoever keeps a listing and whoever moves the server come one after the other: the later one sees what the earlier did.
+HOLD: Final = """
+INSERT INTO tools_toollisting (tenant_id, server_id, due_at, protocol, failure)
+VALUES (app_tenant(), %(server)s, statement_timestamp(), '', '')
+    ON CONFLICT (tenant_id, server_id) DO UPDATE SET due_at = excluded.due_at
+RETURNING server_id
+"""
+
 # What was said elsewhere is not what this address says.
 MOVED: Final = """
-WITH gone AS (
-    UPDATE tools_servertool SET is_listed = false, seen_at = statement_timestamp()
-     WHERE tenant_id = app_tenant() AND server_id = %(server)s AND is_listed
-)
-UPDATE tools_toollisting SET due_at = statement_timestamp() WHERE tenant_id = app_tenant() AND server_id = %(server)s
-RETURNING server_id
+UPDATE tools_servertool SET is_listed = false, seen_at = statement_timestamp()
+ WHERE tenant_id = app_tenant() AND server_id = %(server)s AND is_listed
+RETURNING id
 """
 
 KEEP: Final = """
@@ -82,6 +87,15 @@ SELECT (SELECT count(*) FROM said),
 
 
 @dataclass(frozen=True, slots=True)
+class AskedOf:
+    """A server as it was when it was asked."""
+
+    pk: int
+    key: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """How much a server offers, and what of it is otherwise than when it was asked last."""
 
@@ -107,23 +121,35 @@ def take_listing(server_id: int, *, actor: Actor) -> bool:
     return bool(one_shot(actor, TAKE, {"server": server_id, "again": AGAIN}))
 
 
-def note_failure(server_id: int, failure: str, *, actor: Actor) -> None:
-    """The server could not be asked; what it said before stands."""
-    one_shot(actor, FAILED, {"server": server_id, "again": AGAIN, "failure": failure})
+def note_failure(server: AskedOf, failure: str, *, actor: Actor) -> bool:
+    """The server could not be asked; what it said before stands. False, and nothing is noted, where it changed meanwhile."""
+    with acting(actor):
+        if stands := _stands(server, actor):
+            one_shot(actor, FAILED, {"server": server.pk, "again": AGAIN, "failure": failure})
+    return stands
 
 
 def forget_listing(server_id: int, *, actor: Actor) -> None:
     """The server's address leads to another by now: none of its tools is offered before that one was asked."""
-    one_shot(actor, MOVED, {"server": server_id})
+    with acting(actor):
+        for statement in (HOLD, MOVED):
+            one_shot(actor, statement, {"server": server_id})
 
 
-def keep_listing(
-    server_id: int, server_key: str, protocol: str, tools: Sequence[Listed], fresh: timedelta, *, actor: Actor
-) -> Found:
-    """Keep what the server says now, in one statement. What it left out is listed no more."""
-    rows = json.dumps(list(_rows(server_key, tools).values()))
-    given = {"server": server_id, "tools": rows, "fresh": fresh, "protocol": protocol[:20]}
-    return Found(*map(int, one_shot(actor, KEEP, given)[0]))
+def keep_listing(server: AskedOf, listing: Listing, fresh: timedelta, *, actor: Actor) -> Found | None:
+    """Keep what the server says now. What it left out is listed no more. None, and nothing is kept, where it changed meanwhile."""
+    rows = json.dumps(list(_rows(server.key, listing.tools).values()))
+    given = {"server": server.pk, "tools": rows, "fresh": fresh, "protocol": listing.protocol[:20]}
+    with acting(actor):
+        if not _stands(server, actor):
+            return None
+        return Found(*map(int, one_shot(actor, KEEP, given)[0]))
+
+
+def _stands(server: AskedOf, actor: Actor) -> bool:
+    """Whether it is still the server that was asked: neither another address nor other headers. If not, it is due at once."""
+    one_shot(actor, HOLD, {"server": server.pk})
+    return ToolServer.objects.visible_to(actor).filter(pk=server.pk, version=server.version).exists()
 
 
 def _rows(server_key: str, tools: Sequence[Listed]) -> Mapping[str, Mapping[str, Any]]:

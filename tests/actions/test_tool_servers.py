@@ -1,6 +1,7 @@
 """Tool servers, what they say they offer, and what people make of it; one real server runs for the module."""
 
 from dataclasses import replace
+from datetime import timedelta
 from ipaddress import ip_network
 
 import pytest
@@ -16,6 +17,7 @@ from apps.runtime.tasks import sweep_listings
 from apps.runtime.tool_servers import refresh_due, refresh_server
 from apps.tenants.due import due_work
 from apps.tools.actions import allow_tool, amend_agent_tool, amend_tool_server, rotate_tool_server_headers
+from apps.tools.listings import keep_listing, note_failure
 from apps.tools.models import AgentTool, ServerTool, ToolListing, ToolServer
 from apps.tools.rules import TOOLS_PER_SERVER
 from tests.factories import World, make_world
@@ -23,6 +25,8 @@ from tests.tool_server import Served
 from tests.tooling import (
     FIND,
     REFUND,
+    asked_of,
+    listing_of,
     lists,
     make_agent_tool,
     make_changed_tool,
@@ -79,6 +83,19 @@ def test_what_was_listed_at_one_address_is_not_offered_of_another(world: World) 
     assert not again(world, row).is_offered
     assert (world.tenant.pk, server.pk) in due_work("listing")
     lists(world, server, FIND)
+    assert again(world, row).is_offered
+
+
+def test_what_a_server_said_while_it_was_moved_is_not_kept_and_it_is_asked_again(world: World) -> None:
+    row = make_agent_tool(world)
+    server, hour = row.tool.server, timedelta(hours=1)
+    asked = asked_of(world, server)
+    amend_tool_server(server, actor=world.admin, url="https://elsewhere.example/mcp")
+    assert keep_listing(asked, listing_of(FIND), hour, actor=world.system) is None
+    assert not note_failure(asked, "The server did not answer in time.", actor=world.system)
+    assert not again(world, row).is_offered
+    assert (world.tenant.pk, server.pk) in due_work("listing")
+    assert keep_listing(asked_of(world, server), listing_of(FIND), hour, actor=world.system) is not None
     assert again(world, row).is_offered
 
 
