@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from apps.conversations.admission import Proof, admit
 from apps.conversations.arriving import Sent, Terms, Thread, event_of, refuse_flaws, refuse_unstorable
-from apps.conversations.asking import tell_ended
+from apps.conversations.asking import tell_ended, tell_in_hand
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import Line
 from apps.governance.acting import acting
@@ -121,6 +121,8 @@ def take_over_conversation(conversation: Conversation, *, actor: Actor, read_at:
         _refuse_ended(row)
         if row.held_by_id == actor.user_id:
             raise Conflicting("You hold this conversation already. Write to the customer, or hand it back.")
+        if not row.is_held:
+            tell_in_hand(row)
         row.held_by, row.held_by_id, row.held_at = actor.label, actor.user_id, timezone.now()
     return conversation
 

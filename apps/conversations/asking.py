@@ -53,10 +53,23 @@ def open_below(
     return child
 
 
-def tell_ended(child: Conversation) -> None:
-    """Tell the agent that asked here that nothing more comes, unless it was answered or its own conversation has ended.
+IN_HAND: Final = "A colleague has taken the question in hand and answers it in that agent's place."
 
-    A worker finds the event as it finds every other; in the transaction of whoever ends the conversation.
+
+def tell_ended(child: Conversation) -> None:
+    """Tell the agent that asked here that nothing more comes."""
+    _tell_who_waits(child, InboundEvent.Kind.ANSWER, ENDED_UNANSWERED, "ended")
+
+
+def tell_in_hand(child: Conversation) -> None:
+    """Tell the agent that asked here that a person answers, whether the other one was at it or waited for its turn."""
+    _tell_who_waits(child, InboundEvent.Kind.NOTE, IN_HAND, f"held-{child.version}")
+
+
+def _tell_who_waits(child: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> None:
+    """Nobody waits once there was an answer, or where the conversation above has ended.
+
+    A worker finds the event as it finds every other; in the transaction of whoever does what is told.
     """
     if not child.is_asked:
         return
@@ -67,7 +80,7 @@ def tell_ended(child: Conversation) -> None:
         parent = above.select_for_update(no_key=True, of=("self",)).order_by("pk").first()
         if parent is None or answers.filter(conversation=parent).exists():
             return
-        put_above(parent, child, InboundEvent.Kind.ANSWER, ENDED_UNANSWERED, "ended")
+        put_above(parent, child, kind, text, key)
 
 
 def put_above(parent: Conversation, child: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> None:

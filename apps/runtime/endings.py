@@ -26,7 +26,7 @@ from apps.runtime.claims import Claim
 from apps.runtime.journal import REPLIED, Asked, Closed, Ending, close, end_call, hold, postpone
 from apps.runtime.models import Turn
 from apps.runtime.outside import Outcome
-from apps.runtime.relaying import IN_HAND, NO_ANSWER, ONLY_NOTED, WAITS_FOR_A_PERSON, passed_on, relay
+from apps.runtime.relaying import NO_ANSWER, ONLY_NOTED, WAITS_FOR_A_PERSON, passed_on, relay
 from apps.runtime.spend_statements import TELL
 from apps.runtime.steps import Step, canonical_object, skills_read
 from apps.runtime.stops import ANSWERING, SENDING, Stopped, is_answering_paused, is_sending_paused, is_taken_over
@@ -215,10 +215,7 @@ def fail(
 
 def cancel(claimed: Claim, asked: Asked | None, new_calls: Sequence[JsonObject], *, actor: Actor) -> Closed:
     """End a turn because a person answers in its place."""
-    with acting(actor):
-        closed = close(claimed, asked, (), TAKEN_OVER, new_calls, (), actor=actor)
-        _tell(claimed, InboundEvent.Kind.NOTE, IN_HAND)
-    return closed
+    return close(claimed, asked, (), TAKEN_OVER, new_calls, (), actor=actor)
 
 
 def pause_for_money(claimed: Claim, *, actor: Actor) -> None:

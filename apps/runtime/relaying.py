@@ -19,7 +19,6 @@ from apps.runtime.kick import kick_turn
 from apps.tenants.identity import system_actor
 
 WAITS_FOR_A_PERSON: Final = "It has an answer, which a colleague reads before you get it."
-IN_HAND: Final = "A colleague has taken the question in hand and answers it in that agent's place."
 ONLY_NOTED: Final = "It only takes notes at present, so it gives no answer. Do without it, or hand this to a colleague."
 NOT_LET_OUT: Final = "A colleague decided that its answer is not given. Do without it, or hand this to a colleague."
 NO_ANSWER: Final = (

@@ -10,6 +10,7 @@ from apps.conversations.actions import (
     resolve_conversation,
     take_over_conversation,
 )
+from apps.conversations.asking import IN_HAND
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
 from apps.governance.acting import acting
@@ -18,7 +19,7 @@ from apps.prompt.scheduled import NOTHING_TO_REPORT
 from apps.runtime.driving import answer
 from apps.runtime.models import Turn
 from apps.runtime.scheduling import run_due
-from apps.runtime.sending import answer_question, length_of, send_out, turn_down, write_to_customer
+from apps.runtime.sending import answer_question, hand_back, length_of, send_out, turn_down, write_to_customer
 from apps.tenants.actions import amend_agent
 from apps.tenants.models import Agent
 from apps.webhooks.models import Delivery
@@ -185,10 +186,15 @@ def test_an_agent_that_only_notes_or_fails_is_no_silence(
 def test_a_person_who_takes_the_question_over_answers_in_the_agents_place(world: World, standin: StandIn) -> None:
     parent = asks(world, standin)
     child = take_over_conversation(below(world, parent), actor=world.operator)
+    assert told(world, parent) == [("note", IN_HAND)]
+    take_over_conversation(child, actor=world.admin)
     with acting(world.operator):
         seen = length_of(child)
-    write_to_customer(child, actor=world.operator, text=OWED, seen_length=seen)
-    assert told(world, parent) == [("answer", OWED)]
+    write_to_customer(child, actor=world.admin, text=OWED, seen_length=seen)
+    assert told(world, parent)[1:] == [("answer", OWED)]
+    hand_back(child, actor=world.admin)
+    take_over_conversation(child, actor=world.operator)
+    assert len(told(world, parent)) == 2, "nobody waits any more"
 
 
 def test_the_answer_of_a_colleague_to_what_the_other_agent_escalated_comes_back_too(
@@ -220,14 +226,14 @@ def test_a_question_that_somebody_closes_unanswered_is_told_and_an_answered_one_
     child = below(world, parent)
     take_over_conversation(child, actor=world.operator)
     end(child, actor=world.operator)
-    [(kind, text)] = told(world, parent)
+    [_, (kind, text)] = told(world, parent)
     assert (kind, "closed without an answer" in text) == ("answer", True)
     take_next(world, parent, standin, tool("delegate", agent_key="billing", task=TASK), reply("One moment."))
     with acting(world.system):
         second = Conversation.objects.select_related("agent").filter(parent=parent).latest("pk")
     take_next(world, second, standin, reply(OWED))
     end(second, actor=world.operator)
-    assert [text for _, text in told(world, parent)][1:] == [OWED]
+    assert [text for _, text in told(world, parent)][2:] == [OWED]
 
 
 def test_an_answer_to_a_conversation_that_has_ended_goes_to_a_person(world: World, standin: StandIn) -> None:
