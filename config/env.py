@@ -39,6 +39,8 @@ class Environment(BaseSettings):
     turn_drain_seconds: int = Field(default=30, ge=0)
     loop_turns: int = Field(default=20, ge=0)
     sweep_interval_seconds: float = Field(default=5.0, gt=0)
+    streams_per_process: int = Field(default=400, ge=0)
+    streams_per_tenant: int = Field(default=100, ge=0)
     tool_listing_seconds: int = Field(default=900, ge=60)
     attachments_dir: Path = HOME / "attachments"
     attachment_bytes: int = Field(default=5_000_000, ge=1)

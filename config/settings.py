@@ -208,6 +208,10 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "VERSION": "1",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_INCLUDE_SCHEMA": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "apps.api.schema.name_streams",
+    ],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENUM_NAME_OVERRIDES": {
@@ -281,6 +285,8 @@ TURN_DATABASE_THREADS = ENV.turn_database_threads
 TURN_DRAIN_SECONDS = ENV.turn_drain_seconds
 LOOP_TURNS = ENV.loop_turns
 SWEEP_INTERVAL_SECONDS = ENV.sweep_interval_seconds
+STREAMS_PER_PROCESS = ENV.streams_per_process
+STREAMS_PER_TENANT = ENV.streams_per_tenant
 TOOL_LISTING_SECONDS = ENV.tool_listing_seconds
 
 LOGGING = {

@@ -61,6 +61,7 @@ TITLES = {
     "throttled": "Too many requests",
     "too_large": "The body is too large",
     "too_many": "Too many messages",
+    "too_many_streams": "Too many streams are open",
     "turn_failed": "The agent could not answer",
     "unsupported_media_type": "The body is not JSON",
 }

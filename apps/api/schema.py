@@ -1,6 +1,6 @@
 """What the OpenAPI document says of every operation: who may ask, and that any refusal is a problem document."""
 
-from typing import Any
+from typing import Any, Final
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
@@ -37,6 +37,36 @@ class ProblemSchema(AutoSchema):
                 "content": {"application/problem+json": {"schema": problem.ref}},
             }
         return operation
+
+
+def name_streams(result: dict[str, Any], generator: Any, **said: Any) -> dict[str, Any]:
+    """Add the stream of a conversation: it is no view of REST framework, whose answers are whole."""
+    del generator, said
+    paths = result["paths"]
+    at = next(path for path in paths if path.endswith("/conversations/{id}/"))
+    row = paths[at]["get"]
+    told = {"parameters": [*row["parameters"], _BEHIND], "responses": {**row["responses"], "200": _SAID}}
+    paths[f"{at}stream/"] = {"get": {**row, **_STREAM, **told}}
+    result["paths"] = dict(sorted(paths.items()))
+    return result
+
+
+_STREAM: Final = {
+    "operationId": "conversations_stream",
+    "summary": "Follow a conversation",
+    "description": "Server-sent events: `tool`, `reply` and `turn`, each with an id to go on from as `Last-Event-ID`, and `text`"
+    " while an answer is said. It ends after ten minutes at the latest.",
+}
+_BEHIND: Final = {
+    "in": "header",
+    "name": "Last-Event-ID",
+    "schema": {"type": "string"},
+    "description": "The id of the last event that was heard; `0-0-0-` is the beginning, none what comes next.",
+}
+_SAID: Final = {
+    "description": "Events, as they happen; the data of each is a JSON object.",
+    "content": {"text/event-stream": {"schema": {"type": "string"}}},
+}
 
 
 class ActorAuthenticationSchema(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # drf-spectacular's

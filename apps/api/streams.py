@@ -22,6 +22,7 @@ from rest_framework.request import Request
 
 from apps.api.authentication import ActorAuthentication
 from apps.api.problems import CONTENT_TYPE, problem_response
+from apps.api.seats import Seat, Seats
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid, NotVisible
 from apps.runtime.airing import HOLDS_SECONDS, PATIENCE_SECONDS, announce, client_url, said_in
@@ -30,6 +31,9 @@ from apps.runtime.following import Heard, Place, place_of, since
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 0.5
+# Where nothing happens, looks grow rare: each time by so much, until they are so far apart. What is heard brings them together.
+LESS_OFTEN: Final = 1.5
+RAREST_LOOK_SECONDS: Final = 3.0
 # Proxies close what says nothing; whoever is cut off comes again and goes on where it was.
 STILL_HERE_SECONDS: Final = 15.0
 LONGEST_SECONDS: Final = 600.0
@@ -38,6 +42,8 @@ ONCE_MORE_SECONDS: Final = HOLDS_SECONDS / 3
 LAST_HEARD: Final = "Last-Event-ID"
 
 Result = TypeVar("Result")
+
+seats = Seats()
 
 
 class Unasked:
@@ -58,9 +64,10 @@ async def stream(request: HttpRequest, pk: str) -> HttpResponse | StreamingHttpR
         actor = await _in_thread(lambda: _actor(request))
         standing = await _in_thread(lambda: place_of(conversation_id, actor=actor))
         await _in_thread(lambda: announce(conversation_id))
+        seat = seats.take(actor.tenant_id)
     except (APIException, Invalid, NotVisible) as refusal:
         return _refused(request, refusal)
-    told = _told(conversation_id, asked or standing, actor, request)
+    told = _told(conversation_id, asked or standing, actor, request, seat)
     response = StreamingHttpResponse(told, content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
     # Otherwise a proxy would keep the words until there are enough of them.
@@ -68,18 +75,21 @@ async def stream(request: HttpRequest, pk: str) -> HttpResponse | StreamingHttpR
     return response
 
 
-async def _told(conversation_id: int, place: Place, actor: Actor, request: HttpRequest) -> AsyncIterator[bytes]:
+async def _told(
+    conversation_id: int, place: Place, actor: Actor, request: HttpRequest, seat: Seat
+) -> AsyncIterator[bytes]:
     began = spoke = announced = time.monotonic()
-    air = Listening(conversation_id)
+    air, pause = Listening(conversation_id), LOOK_SECONDS
     yield b"retry: 1000\n\n"
     try:
         while time.monotonic() - began < LONGEST_SECONDS:
             for heard in await _in_thread(lambda: since(conversation_id, place, actor=actor)):  # noqa: B023  # awaited here
-                place, spoke = heard.place, time.monotonic()
+                place, spoke, pause = heard.place, time.monotonic(), LOOK_SECONDS
                 yield _event(heard)
-            async for piece in air.within(LOOK_SECONDS):
-                spoke = time.monotonic()
+            async for piece in air.within(pause):
+                spoke, pause = time.monotonic(), LOOK_SECONDS
                 yield _lines("text", piece)
+            pause = pause_behind(pause)
             if time.monotonic() - spoke > STILL_HERE_SECONDS:
                 spoke = time.monotonic()
                 yield b": still here\n\n"
@@ -91,7 +101,13 @@ async def _told(conversation_id: int, place: Place, actor: Actor, request: HttpR
         # It was theirs to see when they came, and is no more.
         return
     finally:
+        seats.leave(seat)
         await air.aclose()
+
+
+def pause_behind(pause: float) -> float:
+    """How long to wait behind a look that found nothing."""
+    return min(pause * LESS_OFTEN, RAREST_LOOK_SECONDS)
 
 
 class Listening:
@@ -105,7 +121,7 @@ class Listening:
         self._subscribed = self._client.pubsub(ignore_subscribe_messages=True)
 
     async def within(self, seconds: float) -> AsyncIterator[dict[str, object]]:
-        """What is said in the next so many seconds, the pieces of an answer as they come."""
+        """What is said in the next so many seconds, the pieces of an answer as they come; behind the first no longer than usual."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             try:
@@ -117,6 +133,7 @@ class Listening:
                 await asyncio.sleep(left)
                 return
             if message is not None:
+                until = min(until, time.monotonic() + LOOK_SECONDS)
                 yield json.loads(message["data"])
 
     async def aclose(self) -> None:

@@ -26,6 +26,8 @@ def test_document_is_served_to_anybody_and_names_every_noun() -> None:
     assert nouns >= {"personas", "skills", "memories", "profiles", "conversations", "messages", "sessions"}
     assert "memory-blocks" in nouns
     assert nouns >= {"proposals", "extractions", "agents", "events", "overlays", "identity-cards", "rules"}
+    told = document["paths"][f"{ROOT}/conversations/{{id}}/stream/"]["get"]["responses"]["200"]["content"]
+    assert list(told) == ["text/event-stream"]
 
 
 def test_every_operation_can_refuse_and_asks_who_is_there() -> None:

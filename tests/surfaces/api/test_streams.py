@@ -9,8 +9,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 from django.test import AsyncClient, Client
+from pytest_django import Settings
 
 from apps.api import streams
+from apps.api.seats import ProcessIsFull, Seats, TenantIsFull
+from apps.api.streams import LOOK_SECONDS, RAREST_LOOK_SECONDS, pause_behind
 from apps.governance.acting import outside
 from apps.tenants.actions import issue_token, revoke_token
 from apps.tenants.models import User
@@ -33,6 +36,30 @@ def test_a_stream_is_only_read(db: None, method: str) -> None:
 def test_a_place_that_is_none_is_refused_and_not_taken_for_now(db: None, said: str) -> None:
     answer = bearer("pcp_x").get(STREAM, Last_Event_ID=said)
     assert (answer.status, answer.code, list(answer.body["errors"])) == (400, "invalid", ["Last-Event-ID"])
+
+
+def test_a_process_has_so_many_seats_and_a_tenant_so_many_of_them(settings: Settings) -> None:
+    settings.STREAMS_PER_PROCESS, settings.STREAMS_PER_TENANT = 3, 2
+    seats = Seats()
+    first, second = seats.take(1), seats.take(1)
+    with pytest.raises(TenantIsFull) as refusal:
+        seats.take(1)
+    assert (refusal.value.status_code, refusal.value.get_codes()) == (429, "too_many_streams")
+    third = seats.take(2)
+    with pytest.raises(ProcessIsFull) as refusal:
+        seats.take(3)
+    assert refusal.value.status_code == 503
+    seats.leave(first)
+    del second
+    assert [seats.take(1).tenant_id, third.tenant_id] == [1, 2]
+
+
+def test_looks_grow_rare_and_stay_so() -> None:
+    pauses = [LOOK_SECONDS]
+    for _ in range(8):
+        pauses.append(pause_behind(pauses[-1]))
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == pauses[-2] == RAREST_LOOK_SECONDS
 
 
 def by_token(world: World) -> Coming:
@@ -59,10 +86,12 @@ def by_session(world: World) -> Coming:
 def test_who_may_hear_no_more_hears_no_more(
     committing: str,
     monkeypatch: pytest.MonkeyPatch,
+    settings: Settings,
     coming: Callable[[World], Coming],
 ) -> None:
     monkeypatch.setattr(streams, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(streams, "ONCE_MORE_SECONDS", 0.0)
+    settings.STREAMS_PER_TENANT = 1
     world = make_world()
     address = f"/api/v1/conversations/{make_conversation(world).pk}/stream/"
     headers, cookies, go = coming(world)
@@ -78,7 +107,10 @@ def test_who_may_hear_no_more_hears_no_more(
         assert answer.status_code == 200
         pieces = aiter(answer.streaming_content)
         first = await anext(pieces)
+        full: Any = await client.get(address, headers=headers)
+        assert (full.status_code, full.headers["Retry-After"]) == (429, "10")
         await sync_to_async(gone)()
         return [first, *[piece async for piece in pieces]]
 
     assert asyncio.run(asyncio.wait_for(follow(), 30)) == [b"retry: 1000\n\n"]
+    assert streams.seats.take(world.tenant.pk).tenant_id == world.tenant.pk

@@ -1,0 +1,58 @@
+"""How many streams a web process holds open at once: each of them looks into the database again and again."""
+
+from dataclasses import dataclass
+from typing import Final
+from weakref import WeakSet
+
+from django.conf import settings
+from rest_framework.exceptions import APIException
+
+AGAIN_SECONDS: Final = 10
+
+
+class TenantIsFull(APIException):
+    """One tenant's readers must not take the places of another's."""
+
+    status_code = 429
+    default_code = "too_many_streams"
+    wait = AGAIN_SECONDS
+
+
+class ProcessIsFull(TenantIsFull):
+    """Whose readers they are makes no difference."""
+
+    status_code = 503
+
+
+@dataclass(eq=False)
+class Seat:
+    """A stream that is counted until it ends, or is dropped before it has begun."""
+
+    tenant_id: int
+
+
+class Seats:
+    """The seats of one process, used by its event loop alone."""
+
+    def __init__(self) -> None:
+        self._taken: WeakSet[Seat] = WeakSet()
+
+    def take(self, tenant_id: int) -> Seat:
+        """One more for a reader of this tenant; refused where there is none."""
+        if len(self._taken) >= settings.STREAMS_PER_PROCESS:
+            raise ProcessIsFull(
+                f"This server holds {settings.STREAMS_PER_PROCESS} streams open, which is as many as it can."
+                f" Come again in {AGAIN_SECONDS} seconds, or poll the messages."
+            )
+        if sum(seat.tenant_id == tenant_id for seat in self._taken) >= settings.STREAMS_PER_TENANT:
+            raise TenantIsFull(
+                f"Your tenant holds {settings.STREAMS_PER_TENANT} streams open here, which is as many as it may."
+                f" Close one, or poll the messages."
+            )
+        seat = Seat(tenant_id)
+        self._taken.add(seat)
+        return seat
+
+    def leave(self, seat: Seat) -> None:
+        """The stream has ended."""
+        self._taken.discard(seat)
