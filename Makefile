@@ -29,7 +29,7 @@ demo: $(RUNTIME) ## set up, start everything, play the story, stay until Ctrl-C 
 	@exec $(PY) -m apps.launcher demo --port $(PORT) $(if $(filter-out 0,$(ONCE)),--once)
 
 test: $(DEV) ## set up and run the tests (ARGS="-k name" passes words to pytest)
-	$(PY) -m pytest -n auto --cov --cov-config=tests/house/kernel.coveragerc --cov-report=json $(ARGS)
+	$(PY) -m pytest -n auto --dist worksteal --cov --cov-config=tests/house/kernel.coveragerc --cov-report=json $(ARGS)
 	$(if $(ARGS),,$(PY) -m tests.house.coverage_floors)
 
 lint: $(DEV) ## format, imports, types, templates

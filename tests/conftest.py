@@ -2,12 +2,16 @@
 
 import gc
 import os
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
@@ -17,6 +21,34 @@ from tests.ready_cluster import TEMPLATE, ready_server
 from tests.settings import PREFIX
 from tests.standing_worlds import STANDING
 from tests.tracing import EVERYTHING, import_kernel, is_traced, untraced
+from tests.wholeness import whole_or
+
+# While tests are imported and collected nothing becomes garbage, and looking for it takes a third of the time.
+gc.disable()
+# How many objects more there are before it is looked for: one request of the console makes thousands.
+YOUNG_OBJECTS = 20_000
+
+# Other examples are tried in each run, and a hundred of each in the long proof. How long one takes says how busy the machine is.
+hypothesis_settings.register_profile(
+    "suite",
+    parent=hypothesis_settings(),
+    max_examples=whole_or(40, whole=100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+hypothesis_settings.load_profile("suite")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: a tenth of the time a test waits, for a server, a lease or another thread."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_xdist_setupnodes() -> None:
+    """The process that hands out tests runs none: traced, it only takes twice as long for it."""
+    threading.settrace(None)
+    sys.settrace(None)
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -36,9 +68,16 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long ones begin first: one that began last would run alone."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 def pytest_collection_finish() -> None:
     """What was collected stays until the end: nobody need look again and again whether it is garbage."""
     gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import sys
 
 from apps.launcher.places import PROJECT
 
-COMMAND = (sys.executable, "-m", "pytest", "-q", "-n", "auto", "-m", "whole")
+COMMAND = (sys.executable, "-m", "pytest", "-q", "-n", "auto", "-m", "whole or hypothesis")
 
 
 def main() -> int:

@@ -2,12 +2,9 @@
 
 import os
 from collections.abc import Callable, Hashable, Sequence
-from typing import Final, TypeVar
+from typing import TypeVar
 
 Form = TypeVar("Form")
-# Of how many cells of a column the short form tries one.
-SPARED: Final = 3
-
 IS_WHOLE = os.environ.get("WHOLE_TESTS") == "1"
 
 
@@ -25,7 +22,6 @@ def one_of_each(cells: Sequence[Form], kind: Callable[[Form], Hashable]) -> list
     return whole_or(short, whole=list(cells))
 
 
-def share_of(row: int, columns: Sequence[Form], rows: int = SPARED) -> Sequence[Form]:
-    """What is tried in one row of a table: all columns, or a share of them, such that each is tried in some row."""
-    step = min(rows, SPARED)
-    return whole_or(columns[row % step :: step], whole=columns)
+def share_of(row: int, columns: Sequence[Form], rows: int) -> Sequence[Form]:
+    """What is tried in one of so many rows of a table: all columns, or a share of them, such that each is tried in one row."""
+    return whole_or(columns[row % rows :: rows], whole=columns)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -109,6 +109,33 @@ def database(
     postgres: Postgres, template_database: str, django_db_setup: str, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[str]:
     """A database other processes see: what is written to it stays written until the test is over."""
+    with flow_database(postgres, template_database, django_db_blocker) as name:
+        yield name
+
+
+@pytest.fixture
+def house(database: str, postgres: Postgres) -> Iterator[House]:
+    """Everything but the processes, which a test starts as it needs them."""
+    with standing_house(database, postgres) as house:
+        yield house
+
+
+@pytest.fixture(scope="module")
+def open_house(
+    postgres: Postgres, template_database: str, django_db_setup: str, django_db_blocker: DjangoDbBlocker
+) -> Iterator[House]:
+    """One house for all tests of a file, its web process running; each brings a tenant of its own."""
+    with (
+        flow_database(postgres, template_database, django_db_blocker) as database,
+        standing_house(database, postgres) as house,
+    ):
+        house.start_web()
+        house.await_ready()
+        yield house
+
+
+@contextmanager
+def flow_database(postgres: Postgres, template_database: str, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
     name = f"{PREFIX}_flow_{next(_numbers)}"
     clone_database(postgres, template_database, name)
     with django_db_blocker.unblock():
@@ -119,9 +146,8 @@ def database(
     point_to(postgres, PREFIX)
 
 
-@pytest.fixture
-def house(database: str, postgres: Postgres) -> Iterator[House]:
-    """Everything but the processes, which a test starts as it needs them."""
+@contextmanager
+def standing_house(database: str, postgres: Postgres) -> Iterator[House]:
     home = own_folder()
     valkey = Valkey(home, throwaway=True)
     valkey.start()
@@ -135,7 +161,8 @@ def house(database: str, postgres: Postgres) -> Iterator[House]:
 
 @pytest.fixture
 def seeded(house: House) -> dict[str, Any]:
-    """The demo's tenant in the house, and its processes running."""
+    """The demo's tenant in the house, and its processes running, checked as an installation's are."""
+    del house.env["CELERY_SKIP_CHECKS"]
     house.start_web()
     house.start_worker()
     house.start_beat()
@@ -162,6 +189,8 @@ def _environment(home: Path, database: str, postgres: Postgres, valkey: Valkey, 
         "SECRET_KEY": settings.SECRET_KEY,
         "SWEEP_INTERVAL_SECONDS": str(SWEEP_SECONDS),
         "TURN_LEASE_SECONDS": "3",
+        # A worker imports the whole console to check it, which the checks of the demo's processes do already.
+        "CELERY_SKIP_CHECKS": "1",
         "PYTHONUNBUFFERED": "1",
         "NO_PROXY": f"{HOST},localhost",
     }

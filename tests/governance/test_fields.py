@@ -60,7 +60,7 @@ def test_an_act_writes_its_fields_for_its_roles_and_no_others(act: Act) -> None:
     # The door writes what the record keeps, and nothing else.
     fields = [field for field in columns(CHANGING[act]) if field.name not in CHANGING[act].unrecorded]
     for row, role in enumerate(Role):
-        for field in share_of(row, fields):
+        for field in share_of(row, fields, len(Role)):
             if (expected := verdict(act, role, field)) is None:
                 continue
             before = refused(scene)
@@ -122,7 +122,7 @@ def test_the_orm_writes_no_field_beside_the_door(noun: str) -> None:
     for place, role in enumerate(Role):
         with acting(scene.actor_of(role)):
             rows = model._default_manager.filter(pk=row.pk)
-            for field in share_of(place, columns(model)):
+            for field in share_of(place, columns(model), len(Role)):
                 value = another(field, getattr(row, field.attname))
                 with pytest.raises(UngovernedWrite):
                     rows.update(**{field.attname: value})

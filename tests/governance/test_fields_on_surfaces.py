@@ -67,7 +67,7 @@ def test_rest_writes_a_field_for_the_roles_of_the_policy(method: str, act: Act) 
     named = by_name(scene)
     for place, role in enumerate((Role.OPERATOR, Role.ADMIN, Role.AGENT)):
         client = client_of(scene, role)
-        for field in share_of(place, columns(CHANGING[act])):
+        for field in share_of(place, columns(CHANGING[act]), rows=3):
             if is_state(field):
                 continue
             row = stored(scene, scene.subject)

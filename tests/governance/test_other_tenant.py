@@ -25,7 +25,6 @@ from tests.governance.over_rest import Rest
 from tests.governance.scenes import MAKING, set_scene
 from tests.governance.surfaces import Actions, Surface
 from tests.governance.test_matrix import CELLS, SURFACES
-from tests.surfaces.console.browsing import list_of, page_of
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixtures("beside_filled")]
@@ -103,6 +102,7 @@ def test_no_act_reaches_a_row_of_another_tenant(surface: Surface, act: Act, role
         assert not type(scene.subject)._default_manager.filter(pk=scene.subject.pk).exists()
 
 
+# The console's pages and lists: test_isolation_over_console.
 # Any: the router's stubs know no queryset.
 REST_NOUNS: dict[str, Any] = {prefix: view for prefix, view, _ in router.registry}
 
@@ -130,19 +130,6 @@ def ids(response: Any) -> list[int]:  # Any: the test client's response
 
 
 PAGES = [model for model in site._registry if model in NOUNS]
-
-
-def test_console_lists_and_shows_nothing_of_another_tenant(filled: Filled, other: World) -> None:
-    # R006
-    own, foreign = Client(), Client()
-    own.force_login(filled.world.admin_user)
-    foreign.force_login(other.admin_user)
-    for model in PAGES:
-        row = a_row_of(model, filled.world)
-        assert own.get(page_of(row)).status_code == 200, model
-        answer = foreign.get(page_of(row))
-        assert answer.status_code in {302, 404}, model
-        assert page_of(row) not in foreign.get(list_of(model)).content.decode(), model
 
 
 def test_every_noun_with_a_page_or_an_address_is_tested_here() -> None:

@@ -48,9 +48,15 @@ def cluster() -> Iterator[Path]:
 
 
 @pytest.fixture
-def postgres(home: Path, cluster: Path) -> Iterator[Postgres]:
+def used_home(home: Path, cluster: Path) -> Path:
+    """A home in which a server has been before."""
     subprocess.run(["cp", "-a", cluster, home], check=True)
-    server = Postgres(home)
+    return home
+
+
+@pytest.fixture
+def postgres(used_home: Path) -> Iterator[Postgres]:
+    server = Postgres(used_home)
     server.start()
     yield server
     server.stop()
@@ -106,25 +112,20 @@ def test_a_second_start_attaches_and_never_stops_the_first(home: Path, postgres:
     assert postgres.is_running()
 
 
-def test_a_throwaway_cluster_is_fast_and_leaves_nothing(home: Path) -> None:
-    throwaway = Postgres(home, throwaway=True)
-    throwaway.start()
-    assert ask(throwaway, "SHOW fsync") == "off"
-    assert ask(throwaway, "SHOW synchronous_commit") == "off"
-    throwaway.stop()
-    assert not (home / "throwaway").exists()
-
-
-def test_a_throwaway_cluster_beside_kept_data_leaves_it_alone(home: Path, postgres: Postgres) -> None:
+def test_a_throwaway_cluster_is_fast_and_leaves_nothing_but_kept_data_beside_it(home: Path, postgres: Postgres) -> None:
     order(postgres, "CREATE TABLE kept AS SELECT 42 AS answer")
     throwaway = Postgres(home, throwaway=True)
     throwaway.start()
     assert throwaway.url != postgres.url
+    assert ask(throwaway, "SHOW fsync") == "off"
+    assert ask(throwaway, "SHOW synchronous_commit") == "off"
     throwaway.stop()
+    assert not (home / "throwaway").exists()
     assert ask(postgres, "SELECT answer FROM kept") == 42
 
 
-def test_killing_the_starter_leaves_no_orphan_and_the_next_start_works(home: Path) -> None:
+def test_killing_the_starter_leaves_no_orphan_and_the_next_start_works(used_home: Path) -> None:
+    home = used_home
     starter = subprocess.Popen(
         [sys.executable, "-c", START_AND_SAY_READY, str(home)], cwd=PROJECT, stdout=subprocess.PIPE, text=True
     )

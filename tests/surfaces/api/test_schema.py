@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -18,10 +19,16 @@ def test_document_is_written_without_a_warning(tmp_path: Path) -> None:
     call_command("spectacular", "--validate", "--fail-on-warn", file=str(tmp_path / "schema.yml"))
 
 
-def test_document_is_served_to_anybody_and_names_every_noun() -> None:
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:  # Any: an OpenAPI document
+    """As it is served to somebody who is not logged in; to write and to read it takes seconds."""
     response = Client().get(f"{ROOT}/schema/")
     assert response.status_code == 200
-    document = yaml.safe_load(response.content)
+    served: dict[str, Any] = yaml.safe_load(response.content)
+    return served
+
+
+def test_document_is_served_to_anybody_and_names_every_noun(document: dict[str, Any]) -> None:
     nouns = {path.split("/")[3] for path in document["paths"]}
     assert nouns >= {"personas", "skills", "memories", "profiles", "conversations", "messages", "sessions"}
     assert "memory-blocks" in nouns
@@ -30,8 +37,7 @@ def test_document_is_served_to_anybody_and_names_every_noun() -> None:
     assert list(told) == ["text/event-stream"]
 
 
-def test_every_operation_can_refuse_and_asks_who_is_there() -> None:
-    document = yaml.safe_load(Client().get(f"{ROOT}/schema/").content)
+def test_every_operation_can_refuse_and_asks_who_is_there(document: dict[str, Any]) -> None:
     operations = [operation for path in document["paths"].values() for operation in path.values()]
     assert operations
     for operation in operations:
