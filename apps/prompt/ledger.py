@@ -1,7 +1,8 @@
 """The books of the prompt cache, as calculations: slot by slot what a call was billed, and where two requests part."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Self
 
@@ -51,7 +52,7 @@ class SlotCharge:
     @property
     def line(self) -> str:
         """As the books keep it: seven of these stand in every call."""
-        return " ".join(str(int(number)) for number in astuple(self))
+        return f"{int(self.slot)} {self.tokens} {self.expected_read} {self.read} {self.written} {self.uncached}"
 
     @classmethod
     def of_line(cls, line: str) -> Self:
@@ -70,18 +71,22 @@ class Parting:
     segment: Segment | None
 
 
-def by_slot(sent: Sequence[Sent], expected_read: int, billed: Charged) -> tuple[SlotCharge, ...]:
-    """A call's bill divided among the slots; the estimates are stretched until they add up to what was billed."""
+def by_slot(sent: Iterable[tuple[Slot, int]], expected_read: int, billed: Charged) -> tuple[SlotCharge, ...]:
+    """A call's bill divided among the slots of its blocks, given with their tokens.
+
+    The estimates are stretched until they add up to what was billed.
+    """
     return tuple(_charge(slot, start, end, expected_read, billed) for slot, start, end in _extents(sent, billed.total))
 
 
-def _extents(sent: Sequence[Sent], total: int) -> Iterator[tuple[Slot, int, int]]:
+def _extents(sent: Iterable[tuple[Slot, int]], total: int) -> Iterator[tuple[Slot, int, int]]:
     """Where each slot begins and ends, in tokens as billed."""
-    slots = list(dict.fromkeys(block.slot for block in sent))
-    sizes = [sum(block.tokens for block in sent if block.slot is slot) for slot in slots]
-    whole = max(sum(sizes), 1)
-    ends = [round(total * end / whole) for end in accumulate(sizes)]
-    for slot, (start, end) in zip(slots, pairwise([0, *ends]), strict=True):
+    sizes: Counter[Slot] = Counter()
+    for slot, tokens in sent:
+        sizes[slot] += tokens
+    whole = max(sizes.total(), 1)
+    ends = [round(total * end / whole) for end in accumulate(sizes.values())]
+    for slot, (start, end) in zip(sizes, pairwise([0, *ends]), strict=True):
         yield slot, start, end
 
 

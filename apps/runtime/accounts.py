@@ -98,7 +98,9 @@ class Account:
             rates=price.rates_for(along[-1].tokens) if price else SHARES,
             expectation=_expectation(earlier),
         )
-        along = tuple(replace(prefix, mark=mark) for prefix, mark in zip(along, plan.marks, strict=True))
+        along = tuple(
+            replace(prefix, mark=mark) if mark else prefix for prefix, mark in zip(along, plan.marks, strict=True)
+        )
         settled = settle_prefixes(along, cached=earlier.cached, rules=rules, now=now.timestamp())
         self.planned = Planned(blocks, along, plan, settled, tuple(messages), requested_at=now)
         return self.planned

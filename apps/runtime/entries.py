@@ -1,7 +1,7 @@
 """What the journal and the transcript are told of a turn, as the rows that are written. Nothing is written from here."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ from apps.conversations.rules import ToolCall
 from apps.llm.backend import Json, JsonObject, Reply
 from apps.llm.prices import NO_RATES, OwnRates, cost_micro_usd
 from apps.runtime.models import ToolStep
-from apps.runtime.steps import Said, Step, canonical_object
+from apps.runtime.steps import Said, Step, canonical_object, storable_text
 
 SENDERS = {
     InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER,
@@ -56,15 +56,15 @@ def call_row(
         "asked": asked,
         "said": said.wire,
         "text": said.text,
-        "model": reply.model,
+        "model": storable_text(reply.model),
         "stand_in": reply.stand_in,
         "stop_reason": said.stop_reason,
         "cost_micro_usd": priced(reply, rates),
         **asdict(reply.usage),
-        **asdict(notes),
+        **{noted.name: getattr(notes, noted.name) for noted in fields(notes)},
         "requested_at": notes.requested_at.isoformat(),
     }
-    return canonical_object(row)
+    return row
 
 
 def tool_row(step: int, place: int, call: ToolCall, repeats: ToolStep.Repeats, state: ToolStep.State) -> JsonObject:

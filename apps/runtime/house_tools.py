@@ -38,6 +38,7 @@ from apps.runtime.rendering import RENDERING
 from apps.runtime.steps import whole_number
 from apps.runtime.tooling import Context, HouseTool, Offer
 from apps.skills.actions import draft_skill
+from apps.skills.fetching import approved_skill
 from apps.skills.files import content_of, refuse_fetch
 from apps.skills.models import Skill
 from apps.skills.rules import BODY_CHARACTERS, FILE_CHARACTERS, Attached, mentions
@@ -48,14 +49,11 @@ SAVED = "Saved. It is read from the next session on."
 
 
 def _get_skill(context: Context, arguments: JsonObject) -> str:
-    with acting(context.actor):
-        # Only what a person approved reaches a customer, whatever id the model names.
-        skill = (
-            Skill.objects.visible_to(context.actor).approved().filter(pk=whole_number(arguments["skill_id"])).first()
-        )
-        if skill is None:
-            raise NotVisible("There is no approved skill with this id. The index in your prompt lists those there are.")
-        authorize(context.actor, Act.SKILL_FETCH, skill.tenant_id, agent_id=skill.agent_id)
+    # Only what a person approved reaches a customer, whatever id the model names.
+    skill = approved_skill(whole_number(arguments["skill_id"]), actor=context.actor)
+    if skill is None:
+        raise NotVisible("There is no approved skill with this id. The index in your prompt lists those there are.")
+    authorize(context.actor, Act.SKILL_FETCH, skill.tenant_id, agent_id=skill.agent_id)
     answer: JsonObject = {
         "name": skill.name,
         "title": _clean(skill.title),

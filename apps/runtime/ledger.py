@@ -52,13 +52,13 @@ def notes_of(planned: Planned, reply: Reply, account: Account) -> CallNotes:
     billed = Charged(usage.cache_read_tokens, usage.cache_write_tokens, usage.input_tokens)
     expected_read = _expected_read(planned, billed, account)
     miss = _miss(planned, billed, reply, account)
-    sent = tuple(_sent(account.frozen, planned.blocks))
+    sizes = ((each.slot, each.block.tokens) for each in planned.blocks)
     # Without a price the plan reckons in shares, which are no money.
     is_priced = price_of(account.model, account.rates) is not None
     ledger: JsonObject = {
         "expected": {name: tokens for name, tokens in asdict(planned.expected).items() if tokens},
         "expected_cost_micro_usd": round(planned.plan.expected.cost_micro_usd) if is_priced else None,
-        "slots": ";".join(charge.line for charge in by_slot(sent, expected_read, billed)),
+        "slots": ";".join(charge.line for charge in by_slot(sizes, expected_read, billed)),
         "model": account.model,
         "blocks": "".join(planned.block_hashes),
         "window": [account.window_start, planned.message_count],

@@ -9,14 +9,14 @@ from pytest_django import Settings
 
 from apps.governance.prepared import prepared
 from apps.runtime.statements import CLOSE
-from benchmarks.turn_ground import is_transaction_word, statements_in
+from benchmarks.turn_ground import statements_in
 from tests.actions.conversing import reply, say, take, tell, tool
 from tests.factories import World, make_memory, make_persona, make_profile, make_skill, make_world
 from tests.standing_in import StandIn
 
 # Who acts, and what is done, each for the claim, the answer that calls a tool, and the end.
 CLAIM_KEEP_CLOSE, CLAIM_CLOSE = 6, 4
-# The tool looks as the agent, in the one transaction of more than one statement.
+# The tool looks as the agent.
 READ = 2
 
 
@@ -60,8 +60,7 @@ def test_a_turn_costs_the_same_few_statements_whether_its_conversation_is_short_
     for number in range(2):
         standin.play(tool("get_skill", skill_id=skill.pk), reply("You get it back."))
         sent = asked(world, standin, f"Refund me, {number}")
-        of_transactions = [statement for statement in sent if is_transaction_word(statement)]
-        assert len(sent) - len(of_transactions) == CLAIM_KEEP_CLOSE + READ, sent
+        assert len(sent) == CLAIM_KEEP_CLOSE + READ, sent
         assert len(asked(world, standin, f"Thanks, {number}")) == CLAIM_CLOSE
         for more in range(30):
             say(world, f"And {number} {more}", standin)

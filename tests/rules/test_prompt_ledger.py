@@ -21,7 +21,7 @@ def message(text: str, number: int = 1, tokens: int = 50) -> Sent:
 
 
 def test_a_bill_is_divided_among_the_slots_it_covers() -> None:
-    sent = (tools(), persona("Brief."), message("Hello"), message("Hi", 2))
+    sent = ((Slot.TOOLS, 100), (Slot.PERSONA, 300), (Slot.TURN, 50), (Slot.TURN, 50))
     assert by_slot(sent, 400, Charged(read=100, written=350, uncached=50)) == (
         SlotCharge(Slot.TOOLS, 100, 100, 100, 0, 0),
         SlotCharge(Slot.PERSONA, 300, 300, 0, 300, 0),
@@ -36,7 +36,7 @@ def test_a_charge_is_read_from_the_books_as_it_was_written() -> None:
 
 
 def test_estimates_are_stretched_to_what_was_billed() -> None:
-    charges = by_slot((tools(), persona("Brief.")), 0, Charged(read=0, written=0, uncached=801))
+    charges = by_slot(((Slot.TOOLS, 100), (Slot.PERSONA, 300)), 0, Charged(read=0, written=0, uncached=801))
     assert [charge.tokens for charge in charges] == [200, 601]
     assert sum(charge.uncached for charge in charges) == 801
     assert by_slot((), 0, Charged(0, 0, 0)) == ()

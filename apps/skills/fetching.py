@@ -1,0 +1,22 @@
+"""What an agent fetches for its customer, in one round trip: turns do it between two model calls."""
+
+import json
+
+from apps.governance.acting import one_shot
+from apps.governance.actors import Actor
+from apps.skills.models import Skill
+
+# Row security narrows this to what the actor may see; the words say whom and what it is for all the same.
+_APPROVED = """
+SELECT skill.id, skill.tenant_id, skill.agent_id, skill.version, skill.name, skill.title, skill.body, skill.attachments::text
+  FROM skills_skill AS skill
+ WHERE skill.tenant_id = app_tenant() AND skill.id = %(skill)s::bigint AND skill.status = 'approved'
+   AND skill.quarantined_at IS NULL
+"""
+_FIELDS = ("id", "tenant_id", "agent_id", "version", "name", "title", "body", "attachments")
+
+
+def approved_skill(pk: int, *, actor: Actor) -> Skill | None:
+    """What customers may be served by (R095), as far as this actor sees it; whoever asks must still `authorize`."""
+    rows = one_shot(actor, _APPROVED, {"skill": pk})
+    return next((Skill.from_db("default", _FIELDS, (*row[:-1], json.loads(row[-1]))) for row in rows), None)
