@@ -208,10 +208,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "VERSION": "1",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_INCLUDE_SCHEMA": False,
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
-        "apps.api.schema.name_streams",
-    ],
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "apps.api.schema.name_streams"],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENUM_NAME_OVERRIDES": {
@@ -256,11 +253,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_BEAT_SCHEDULE = {
     "sweep stored files": {"task": "apps.skills.tasks.sweep", "schedule": 86_400.0, "options": {"expires": 3600.0}},
     "sweep expired proposals": {"task": "apps.review.tasks.sweep", "schedule": 3600.0, "options": {"expires": 3600.0}},
-    "sweep tool listings": {
-        "task": "apps.runtime.tasks.sweep_listings",
-        "schedule": 60.0,
-        "options": {"expires": 60.0},
-    },
+    "sweep listings": {"task": "apps.runtime.tasks.sweep_listings", "schedule": 60.0, "options": {"expires": 60.0}},
     "sweep resolved conversations": {
         "task": "apps.learning.tasks.sweep",
         "schedule": ENV.sweep_interval_seconds,
