@@ -23,12 +23,18 @@ from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 from benchmarks.chaos_books import Books, Turns  # noqa: E402
+from benchmarks.chaos_colleague import Colleague  # noqa: E402
 from benchmarks.chaos_customers import Customers, Thread, make_threads  # noqa: E402
 from benchmarks.chaos_disasters import FAULT_SECONDS, FAULTS, MODEL_SECONDS, Disasters, Pace  # noqa: E402
 from benchmarks.chaos_ground import WRONG_CLOCKS, Ground, ground  # noqa: E402
 from tests.databases import close_connections  # noqa: E402
+from tests.durability.counter import misbehave  # noqa: E402
 
 TICK_SECONDS = 0.1
+# Of the deliveries that reach the webhook, how many it refuses, or takes without an answer.
+WEBHOOK_FAULTS = 0.3
+# What a short run may do without.
+RARE = frozenset({"of which nobody knows"})
 # What may end a turn without an answer here: workers that died over it again and again.
 LAWFUL_FAILURES = frozenset({"attempts_spent"})
 
@@ -59,6 +65,7 @@ class Happened:
     customers: Customers
     disasters: Counter[str]
     broken: dict[str, list[str]] = field(default_factory=dict)
+    elsewhere: dict[str, int] = field(default_factory=dict)
 
     @property
     def flaws(self) -> list[str]:
@@ -71,6 +78,9 @@ class Happened:
             found.append(f"Without a broker {without.done} of {without.begun} turns were answered.")
         if self.turns.left:
             found.append(f"{self.turns.left} messages were left.")
+        if self.turns.unsettled:
+            found.append(f"{self.turns.unsettled} deliveries or calls that waited for a person were left.")
+        found += [f"There were no {name}." for name, count in self.elsewhere.items() if not count and name not in RARE]
         return found
 
 
@@ -79,7 +89,7 @@ def suffer(size: Size, seed: int) -> Happened:
     # What customers do without a broker is the benchmark's business; that the house warns of it is none of its figures.
     logging.getLogger("apps.runtime.kick").setLevel(logging.ERROR)
     with ground() as stands:
-        threads = make_threads()
+        threads = make_threads(stands)
         close_connections()
         books = Books(stands)
         books.watch()
@@ -90,7 +100,7 @@ def suffer(size: Size, seed: int) -> Happened:
         happened = _answer_in_chaos(stands, books, threads, size, seed)
         stands.stop_workers()
         happened.turns_without_broker = without
-        happened.broken = books.broken()
+        happened.broken, happened.elsewhere = books.broken(), books.elsewhere()
         return happened
 
 
@@ -108,18 +118,27 @@ def _answer_in_chaos(stands: Ground, books: Books, threads: Sequence[Thread], si
     before = books.turns()
     stands.tell_model("POST", "faults", rates=FAULTS, seed=seed, seconds=FAULT_SECONDS)
     stands.tell_model("POST", "delay", seconds=MODEL_SECONDS)
+    misbehave(stands.counter, WEBHOOK_FAULTS)
+    colleague = Colleague({thread.world.tenant.pk: thread.world for thread in threads}.values())
     customers, disasters = Customers(threads, seed, size.crowd), Disasters(stands, size.pace, seed)
     begun_at = time.monotonic()
     customers.start()
+    colleague.start()
     while (seen := books.look(customers)).begun - before.begun < size.turns or not disasters.has_played_all:
         disasters.tick(seen.done - before.done)
         time.sleep(TICK_SECONDS)
     customers.stop()
     disasters.heal()
     stands.tell_model("DELETE", "controls")
-    _until(lambda: books.look_ahead(customers).left == 0, size.patience_seconds)
+    misbehave(stands.counter, 0)
+    _until(lambda: _is_settled(books.look_ahead(customers)), size.patience_seconds)
+    colleague.stop()
     seconds = time.monotonic() - begun_at
     return Happened(before, books.turns(since=before), seconds, customers, disasters.counted)
+
+
+def _is_settled(turns: Turns) -> bool:
+    return turns.left == turns.unsettled == 0
 
 
 def _until(true: Callable[[], bool], seconds: float) -> None:
@@ -141,6 +160,9 @@ def report(happened: Happened, console: Console) -> None:
         table.add_row(f"turns failed: {code}", f"{count}")
     for name, count in sorted(happened.disasters.items()):
         table.add_row(name, f"{count}")
+    for name, count in happened.elsewhere.items():
+        table.add_row(name, f"{count}")
+    table.add_row("deliveries that were to fail", f"{WEBHOOK_FAULTS:.0%}")
     table.add_row("clocks of the workers, seconds off", ", ".join(map(str, WRONG_CLOCKS)))
     table.add_row("model calls that were to fail", f"{sum(FAULTS.values()):.0%}")
     table.add_row("turns a second", f"{turns.done / happened.seconds:.1f}")

@@ -11,17 +11,34 @@ from django.db import DatabaseError, InterfaceError, connection
 from apps.conversations.actions import receive_message
 from apps.governance.acting import acting
 from apps.runtime.kick import kick_turn
+from apps.runtime.tool_servers import refresh_server
 from apps.tenants.actions import amend_agent
-from tests.factories import World, let_everything_in, make_memory, make_persona, make_skill, make_world
+from benchmarks.chaos_ground import Ground
+from tests.actions.others import allow
+from tests.factories import World, let_everything_in, make_invokable, make_memory, make_persona, make_skill, make_world
+from tests.hooking import make_webhook
+from tests.tooling import make_tool_server
 
 TENANTS, CONVERSATIONS = 8, 400
 LONGEST_BURST = 3
 PAUSE_SECONDS = 0.05
-# What calls for an answer alone, for a write of our own, and for a skill to be read.
+# The stand-in reads the key of another agent from what the customer writes, and takes for one what has a digit.
+BILLING = "billing1"
+# What calls for an answer alone, for a write of our own, for a skill to be read, and for what the skills below call.
 WORDS = (
     "Message {number}: where is my parcel?",
     "Message {number}. I would prefer parcel shop {number}.",
     "Message {number}: please issue a refund within policy.",
+    "Please track the status of order N{number}.",
+    "Please cancel the subscription S{number}.",
+    f"Please ask {BILLING} for an invoice balance. My task is the balance of invoice {{number}}.",
+)
+# A tool of others that reads, one that writes and waits for a person, and the question to another agent.
+READS, WRITES, ASKS = "find_order", "refund_slowly", "delegate"
+SKILLS = (
+    ("Track an order", "How to track the status of an order.", READS),
+    ("Cancel a subscription", "How to cancel a subscription.", WRITES),
+    ("Quote an invoice balance", "How to find the balance of an invoice.", ASKS),
 )
 
 
@@ -33,7 +50,7 @@ class Thread:
     number: int
 
 
-def make_threads() -> list[Thread]:
+def make_threads(ground: Ground) -> list[Thread]:
     """Tenants with an agent that has something to say, and who writes to whom."""
     worlds = [let_everything_in(make_world()) for _ in range(TENANTS)]
     for number, world in enumerate(worlds):
@@ -42,7 +59,20 @@ def make_threads() -> list[Thread]:
             amend_agent(world.agent, actor=world.admin, while_thinking="restart")
         make_skill(world, "approved", title="Issue a refund", description="How to issue a refund within policy.")
         make_memory(world, "Most customers are in the EU. Parcels take three days.")
+        _meet_others(world, ground)
     return [Thread(worlds[number % TENANTS], number) for number in range(CONVERSATIONS)]
+
+
+def _meet_others(world: World, ground: Ground) -> None:
+    """Tools of others, another agent, and a webhook that is told everything."""
+    server = make_tool_server(world, ground.tools.url)
+    refresh_server(server.pk, actor=world.operator)
+    called = {name: str(allow(world, server, name, waits=name == WRITES)) for name in (READS, WRITES)}
+    make_invokable(world, BILLING)
+    make_webhook(world, f"{ground.counter}/told")
+    for title, description, name in SKILLS:
+        body = f"## Procedure\n1. Call `{called.get(name, name)}`.\n"
+        make_skill(world, "approved", title=title, description=description, body=body)
 
 
 class Customers:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from io import StringIO
+from ipaddress import ip_network
 from itertools import count
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -25,12 +26,15 @@ from apps.launcher.valkey import Valkey
 from benchmarks.turn_ground import standin_process
 from config.celery import app
 from tests.databases import close_connections, point_to, run_as_superuser
+from tests.durability.counter import running_counter
 from tests.folders import own_folder
 from tests.settings import PREFIX
+from tests.tool_server import Served, running_tool_server
 
 LEASE_SECONDS = 2
 POLL_SECONDS = 0.2
 STOP_SECONDS = 20
+LOOPBACK = "127.0.0.0/8"
 # A worker begins with the next of these: right, ahead, behind.
 WRONG_CLOCKS = (0, 600, -600)
 
@@ -58,12 +62,14 @@ class Worker:
 
 @dataclass
 class Ground:
-    """The parts, and the workers by their places."""
+    """The parts, those of others among them, and the workers by their places."""
 
     home: Path
     server: Postgres
     broker: Valkey
     standin_url: str
+    tools: Served
+    counter: str
     workers: dict[int, Worker] = field(default_factory=dict)
 
     def start_worker(self, place: int, **settings_of_worker: str) -> None:
@@ -108,6 +114,7 @@ class Ground:
             "SWEEP_INTERVAL_SECONDS": str(POLL_SECONDS),
             "TURN_LEASE_SECONDS": str(LEASE_SECONDS),
             "TURN_DRAIN_SECONDS": "5",
+            "REACHABLE_NETWORKS": LOOPBACK,
             # Customers here write faster than people can.
             "LOOP_TURNS": "0",
             "PYTHONUNBUFFERED": "1",
@@ -117,16 +124,17 @@ class Ground:
 
 @contextmanager
 def ground() -> Iterator[Ground]:
-    """The database and the model run; the broker and the workers are started by whoever needs them."""
+    """The database, the model and what belongs to others run; the broker and the workers are started by whoever needs them."""
     home = own_folder()
     # Not a throwaway: what it has committed must stand after it is killed.
     server, broker = Postgres(home), Valkey(home, throwaway=True)
     app.conf.update(broker_url=broker.url)
+    settings.REACHABLE_NETWORKS = (ip_network(LOOPBACK),)
     server.start()
     try:
         _make_database(server)
-        with standin_process(home) as standin_url:
-            stands = Ground(home, server, broker, standin_url)
+        with standin_process(home) as standin_url, running_tool_server() as tools, running_counter(home) as counter:
+            stands = Ground(home, server, broker, standin_url, tools, counter)
             stands.tell_model("POST", "keeping", requests=False)
             try:
                 yield stands

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 KEY = "preceptor/idempotency-key"
+MOMENT = 0.3
 
 
 Calls = list[dict[str, Any]]
@@ -47,6 +48,13 @@ def _writing(server: MCPServer, seen: Calls) -> None:
     def refund(number: str, context: Context[Any]) -> str:
         """Pay an order back."""
         _note(seen, context, "refund", number=number)
+        return "Paid back."
+
+    @server.tool()
+    async def refund_slowly(number: str, context: Context[Any]) -> str:
+        """Pay an order back, and take a moment over it."""
+        _note(seen, context, "refund_slowly", number=number)
+        await asyncio.sleep(MOMENT)
         return "Paid back."
 
     @server.tool()

@@ -1,16 +1,19 @@
 """Somebody else's system with effects that are counted: a loopback server in a process of its own.
 
 `POST /keyed` knows doubles by their `Idempotency-Key`; `POST /unsafe` books whatever it is told, each time; `GET /price` reads.
-`POST /told` is a webhook's address.
+`POST /told` is a webhook's address; `POST /faults` says which share of what comes there it refuses, or takes without an answer.
 """
 
 import argparse
 import json
+import random
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock, Thread
@@ -23,6 +26,10 @@ from tests.durability.effects import Effects
 
 LOOPBACK = "127.0.0.1"
 START_SECONDS = 30
+# Longer than anybody waits for a webhook's answer.
+STALL_SECONDS = 11
+# Of the faults at a webhook's address, how many parts are of each kind.
+KINDS = ("refuse",) * 5 + ("hang up",) * 4 + ("stall",)
 
 
 class Counting(ThreadingHTTPServer):
@@ -37,6 +44,8 @@ class Counting(ThreadingHTTPServer):
         self.keyed: Counter[str] = Counter()
         self.unsafe: Counter[str] = Counter()
         self.told: list[tuple[int, int]] = []
+        self.faults = 0.0
+        self.random = random.Random(1)
 
     def book(self, path: str, key: str) -> int:
         """Do it, unless the key says that it is done already; how often it was done by now."""
@@ -53,6 +62,14 @@ class Counting(ThreadingHTTPServer):
         with self.lock:
             self.told.append((said["conversation"]["id"], int(said["id"])))
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Whoever asked is gone."""
+
+    def fault(self) -> str:
+        """What goes wrong this time, mostly nothing."""
+        with self.lock:
+            return self.random.choice(KINDS) if self.random.random() < self.faults else ""
+
 
 class _Asked(BaseHTTPRequestHandler):
     server: Counting
@@ -64,18 +81,34 @@ class _Asked(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:  # the library's name
         sent = self.rfile.read(int(self.headers.get("content-length", 0)))
-        if self.path == "/told":
-            self.server.hear(json.loads(sent))
+        if self.path == "/faults":
+            self.server.faults = float(json.loads(sent)["share"])
             self._answer({})
+        elif self.path == "/told":
+            self._hear(json.loads(sent))
+        else:
+            self._answer({"booked": self.server.book(self.path, self.headers["idempotency-key"])})
+
+    def _hear(self, said: Mapping[str, Any]) -> None:  # Any: JSON of a webhook
+        fault = self.server.fault()
+        if fault == "refuse":
+            self._answer({}, HTTPStatus.SERVICE_UNAVAILABLE)
             return
-        self._answer({"booked": self.server.book(self.path, self.headers["idempotency-key"])})
+        self.server.hear(said)
+        if fault == "hang up":
+            self.close_connection = True
+            return
+        if fault == "stall":
+            time.sleep(STALL_SECONDS)
+        with suppress(OSError):
+            self._answer({})
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's name
         """Nobody reads it."""
 
-    def _answer(self, body: object) -> None:
+    def _answer(self, body: object, status: HTTPStatus = HTTPStatus.OK) -> None:
         content = json.dumps(body).encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(content)))
         self.end_headers()
@@ -100,6 +133,11 @@ def effects_at(url: str) -> Effects:
     with urlopen(Request(f"{url}/effects")) as answer:  # noqa: S310  # loopback
         counted: dict[str, Any] = json.load(answer)
     return Effects(counted["keyed"], counted["unsafe"], [(thread, delivery) for thread, delivery in counted["told"]])
+
+
+def misbehave(url: str, share: float) -> None:
+    """From now on so many of the deliveries are refused, or taken without a word."""
+    urlopen(Request(f"{url}/faults", json.dumps({"share": share}).encode())).close()  # noqa: S310  # loopback
 
 
 def main() -> None:

@@ -72,8 +72,8 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     ),
     CodeMutant(
         *("one commit", "another agent is asked before the step says so", "apps/runtime/turn.py"),
-        "            with acting(self.system):\n                hold(self.turn)\n                self._note",
-        "            if self.system:\n                self._note",
+        "ToolStep.Repeats.OWN)\n                self._keep(said.number)",
+        "ToolStep.Repeats.OWN)\n            self._keep(said.number)",
         QUESTION_ASKED,
     ),
     CodeMutant(

@@ -12,6 +12,7 @@ from apps.prompt.assembly import assemble
 from apps.prompt.framing import date_line
 from apps.prompt.turns import user_turn
 from apps.prompt.values import Event, EventKind, Memory, Profile, PromptInput, SendMode, TurnInput
+from apps.prompt.wording import CALL_APPROVED, CALL_WAITS
 from tests.rules.prompt_values import own, passage, skill
 from tests.rules.standin_talk import ADA, SKILLS, Talk, framed, owner, words
 
@@ -171,3 +172,15 @@ def test_structured_output_it_cannot_write_is_refused() -> None:
 )
 def test_thanks_are_answered_as_thanks(text: str, is_thanks: bool) -> None:
     assert ("You are welcome" in words(Talk(ADA).say(framed(text)))) is is_thanks
+
+
+def test_a_call_that_a_colleague_let_is_made_once_with_the_arguments_it_was_asked_for_with() -> None:
+    runbook = json.dumps({"title": "Change delivery", "body": "## Procedure\n1. Call `get_order`.\n"})
+    talk = Talk(ADA, SKILLS)
+    talk.say(framed("Please change the delivery of order A17."))
+    asked = talk.give(runbook)
+    assert asked == Call("get_order", {"order_number": "A17"})
+    assert isinstance(talk.give(CALL_WAITS.format(request=4)), Say)
+    assert isinstance(talk.say(owner(CALL_APPROVED.format(called="get_order", request=5))), Say), "of another request"
+    assert talk.say(owner(CALL_APPROVED.format(called="get_order", request=4))) == asked
+    assert "Done: get order." in words(talk.give("Found."))

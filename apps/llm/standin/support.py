@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from apps.llm.standin.arguments import Missing, fill_arguments
@@ -23,14 +24,27 @@ UPDATE_MEMORY = "update_memory"
 # What is read beside a runbook is no step of it.
 READS = frozenset({GET_SKILL, "get_skill_attachment"})
 WORDS_TO_MATCH = 2
+_APPROVED = re.compile(r"approved the call of (\S{1,64}) that you asked for \(request (\d{1,18})\)")
 
 
 def answer(conversation: Conversation) -> Decision:
-    for decide in (_take_down_owners_facts, _fetch_skill, _follow_runbook, _record_wish):
+    for decide in (_make_approved_call, _take_down_owners_facts, _fetch_skill, _follow_runbook, _record_wish):
         call = decide(conversation)
         if call is not None:
             return call
     return Say(reply_to(conversation, missing=_missing_arguments(conversation)))
+
+
+def _make_approved_call(conversation: Conversation) -> Call | None:
+    """With the arguments it was asked for with, as often as owners said yes."""
+    for name, request in _APPROVED.findall(conversation.turn.owner):
+        asked = (call for call in reversed(conversation.calls) if call.tool_name == name)
+        call = next((call for call in asked if f"(request {request})" in call.result), None)
+        if call is not None and not any(
+            (made.tool_name, made.arguments) == (name, call.arguments) for made in conversation.turn_calls
+        ):
+            return Call(name, call.arguments)
+    return None
 
 
 def _take_down_owners_facts(conversation: Conversation) -> Call | None:

@@ -1,0 +1,55 @@
+"""A person for all tenants, who says yes to every call that waits for one."""
+
+import threading
+from collections.abc import Iterable
+
+from django.db import DatabaseError, InterfaceError, connection
+
+from apps.governance.acting import acting
+from apps.runtime.tool_approvals import let_call
+from apps.tools.models import ToolApproval
+from tests.factories import World
+
+PAUSE_SECONDS = 0.3
+
+
+class Colleague:
+    """Looks from a thread of their own until they are told to stop."""
+
+    def __init__(self, worlds: Iterable[World]) -> None:
+        self._worlds = tuple(worlds)
+        self._stopped = threading.Event()
+        self._looking = threading.Thread(target=self._look, name="colleague", daemon=True)
+        self.agreed = 0
+
+    def start(self) -> None:
+        self._looking.start()
+
+    def stop(self) -> None:
+        """Return when nothing is decided any more."""
+        self._stopped.set()
+        self._looking.join()
+
+    def _look(self) -> None:
+        try:
+            while not self._stopped.wait(PAUSE_SECONDS):
+                self._agree_to_all()
+        finally:
+            connection.close()
+
+    def _agree_to_all(self) -> None:
+        """The house may be without a database; what was decided by then waits no more."""
+        try:
+            for world in self._worlds:
+                self._agree(world)
+        except (DatabaseError, InterfaceError):
+            connection.close()
+
+    def _agree(self, world: World) -> None:
+        operator = world.operator
+        with acting(operator):
+            asked = ToolApproval.objects.visible_to(operator).filter(status=ToolApproval.Status.WAITING)
+            waiting = list(asked.select_related("conversation__agent"))
+        for approval in waiting:
+            let_call(approval, actor=operator)
+            self.agreed += 1
