@@ -280,6 +280,7 @@ LOOP_TURNS = ENV.loop_turns
 SWEEP_INTERVAL_SECONDS = ENV.sweep_interval_seconds
 STREAMS_PER_PROCESS = ENV.streams_per_process
 STREAMS_PER_TENANT = ENV.streams_per_tenant
+DELIVERIES_KEPT_DAYS = ENV.deliveries_kept_days
 TOOL_LISTING_SECONDS = ENV.tool_listing_seconds
 
 LOGGING = {

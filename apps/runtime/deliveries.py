@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from django.conf import settings
+
 from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
 from apps.runtime.parcels import Forgotten, Parcel, Try, packed
@@ -43,6 +45,8 @@ UPDATE webhooks_delivery AS delivery SET lease_until = statement_timestamp() + %
  WHERE delivery.tenant_id = app_tenant() AND delivery.id = %(delivery)s AND {_FREE}
 RETURNING statement_timestamp()
 """  # noqa: S608  # of constants
+# Of what the webhook took long ago so much goes with each try: more than comes, so that it ends.
+AT_ONCE: Final = 20
 # The try's end and the webhook's health in one statement. The next in line comes with it. Of tries that were under way when a
 # rest began it is known already that they fail: they neither count nor lengthen it.
 NOTE: Final = """
@@ -61,6 +65,13 @@ WITH tried AS (
            failing_since = CASE WHEN %(failed)s > 0 THEN coalesce(health.failing_since, statement_timestamp()) END,
            rests_until = CASE WHEN %(failed)s > 0 THEN health.rests_until END
     RETURNING health.failures
+), gone AS (
+    DELETE FROM webhooks_delivery AS told USING (
+        SELECT old.id FROM webhooks_delivery AS old JOIN tried
+            ON tried.tenant_id = old.tenant_id AND tried.webhook_id = old.webhook_id
+         WHERE old.status = 'delivered' AND old.delivered_at < statement_timestamp() - %(kept)s::interval
+         ORDER BY old.delivered_at LIMIT %(at_once)s::integer FOR UPDATE OF old SKIP LOCKED) AS old
+     WHERE told.tenant_id = app_tenant() AND told.id = old.id
 )
 SELECT (SELECT failures FROM health), (
     SELECT delivery.id FROM webhooks_delivery AS delivery JOIN tried
@@ -150,4 +161,6 @@ def _noted(tried: Try, answer: Answer) -> Mapping[str, Any]:
         "answered": answer.status,
         "failure": answer.failure,
         "failed": 0 if answer.is_taken else 1,
+        "kept": timedelta(days=settings.DELIVERIES_KEPT_DAYS),
+        "at_once": AT_ONCE,
     }

@@ -120,6 +120,11 @@ class Delivery(models.Model):
                 name="delivery_waiting",
             ),
             models.Index(fields=["tenant", "webhook", "id"], name="delivery_of_webhook"),
+            models.Index(
+                fields=["tenant", "webhook", "delivered_at"],
+                condition=models.Q(status="delivered"),
+                name="delivery_told",
+            ),
         ]
 
     def __str__(self) -> str:

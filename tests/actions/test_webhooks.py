@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from aiohttp import TCPConnector
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -24,7 +24,7 @@ from apps.runtime.parcels import Parcel
 from apps.runtime.posting import guarded_session, post
 from apps.tenants.actions import amend_agent
 from apps.webhooks.actions import amend_webhook
-from apps.webhooks.models import Webhook, WebhookHealth
+from apps.webhooks.models import Delivery, Webhook, WebhookHealth
 from apps.webhooks.rules import PAUSES, signature
 from apps.webhooks.sending_again import replay_deliveries
 from tests.actions.conversing import reply, say, take, tell, tool
@@ -253,6 +253,24 @@ def test_a_name_is_looked_up_while_the_loops_own_threads_are_all_taken() -> None
                 taken_up.set()
 
     assert {"127.0.0.1", "::1"} & set(asyncio.run(looked_up()))
+
+
+def test_what_was_taken_long_ago_goes_and_what_was_given_up_or_taken_lately_stays(world: World) -> None:
+    webhook = make_dead(world)
+    for _ in range(3):
+        resolve_conversation(make_conversation(world), actor=world.operator)
+    dead, lately, old, _ = deliveries(world)
+    ago = {lately.pk: timezone.now() - timedelta(days=29), old.pk: timezone.now() - timedelta(days=31)}
+    with acting(world.system):
+        for pk, moment in ago.items():
+            Delivery.objects.filter(pk=pk).update(status="delivered", delivered_at=moment)
+    last = taken(world)
+    note_answer(last, Answer(200))
+    assert [row.pk for row in deliveries(world)] == [dead.pk, lately.pk, last.delivery_id]
+    for pk in (dead.pk, last.delivery_id):
+        with pytest.raises(DatabaseError), transaction.atomic(), acting(world.system):
+            Delivery.objects.filter(pk=pk).delete()
+    assert webhook.pk == dead.webhook_id
 
 
 def test_what_waits_goes_to_the_new_address_and_nowhere_while_it_is_off(world: World) -> None:
