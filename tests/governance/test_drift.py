@@ -87,7 +87,7 @@ TAMPERED_WALLS = {
     "ALTER TABLE skills_skill DROP CONSTRAINT approved_skill_names_its_approver": "approved_skill_names_its_approver",
     "ALTER TABLE memory_agentmemory DROP CONSTRAINT memory_agentmemory_agent_id_in_tenant": "agent_id_in_tenant",
     CHANGED_FUNCTION: "function move_state(): called by everybody, source: BEGIN RETURN NEW",
-    "GRANT EXECUTE ON FUNCTION due_work(integer) TO @agent@": "called by @agent@, @login@",
+    "GRANT EXECUTE ON FUNCTION due_work(integer, text[]) TO @agent@": "called by @agent@, @login@",
     "ALTER FUNCTION sign_as_agent() SECURITY DEFINER": "function sign_as_agent(): as its owner",
     "GRANT UPDATE (name) ON tenants_tenant TO @agent@": "tenants_tenant: @agent@ may UPDATE (name)",
     "GRANT SELECT ON tenants_agenttoken TO @agent@": "tenants_agenttoken: @agent@ may SELECT",
