@@ -171,7 +171,7 @@ class ConversationView(Versioned[Conversation]):
 
     def get_queryset(self) -> QuerySet[Conversation]:
         """Those the actor sees."""
-        return Conversation.objects.visible_to(self.actor).select_related("agent")
+        return Conversation.objects.visible_to(self.actor).of_customers().select_related("agent")
 
     @extend_schema(request=ConversationChange, responses=ConversationShown)
     def partial_update(self, request: Request, pk: str) -> Response:

@@ -28,6 +28,9 @@ def offers() -> dict[Act, list[str]]:
     found[Act.TENANT_ENTER].append("tenants: Enter")
     found[Act.TENANT_LEAVE].append("banner: Leave")
     found[Act.MEMBER_ACCEPT].append("invitation: Join")
+    # A member's own page, of no row of the books.
+    found[Act.CONVERSATION_TALK].append("assistant: Begin")
+    found[Act.MEMBER_OVERLAY_WRITE].append("assistant: How it works for you")
     # These wait for somebody else, so they are no buttons of the request's transaction.
     found[Act.ENDPOINT_TEST].append("endpoints: Test connection")
     found[Act.TOOL_SERVER_REFRESH].append("tool servers: Ask what it offers")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import Q
 from django.http import HttpRequest
 
 from apps.console.deeds import Button, Tabs, Values
@@ -91,6 +92,8 @@ def _is_open(conversation: Conversation) -> bool:
 class ConversationAdmin(GovernedAdmin):
     """Every thread of every channel."""
 
+    # Members' talks have a page of their own.
+    only = Q(member_user_id=None)
     list_display = ("thread", "agent", "status", "in_hand", "outcome", "rating", "end_user_key", "verdict", "updated")
     list_filter = ("agent", "channel", "outcome", "origin", "off_the_record")
     list_select_related = ("agent", "extraction")

@@ -74,7 +74,7 @@ def overview(actor: Actor, now: datetime) -> Overview:
     """The home page of one tenant, in a constant number of reads."""
     waits = waiting(actor).select_related("agent")
     draft_count, proposal_count = waiting_counts(actor)
-    conversations = Conversation.objects.visible_to(actor)
+    conversations = Conversation.objects.visible_to(actor).of_customers()
     calls = ModelCall.objects.filter(at__gte=now - timedelta(hours=HOURS))
     return Overview(
         drafts=list(waits.filter(kind=Proposal.Kind.SKILL_NEW)[:WAITING_SHOWN]),

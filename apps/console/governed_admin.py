@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.db.models import Model, QuerySet, TextField
+from django.db.models import Model, Q, QuerySet, TextField
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -36,6 +36,8 @@ class GovernedAdmin(ModelAdmin):
     panels: ClassVar[Panels] = NO_PANELS
     changelist: ClassVar[type[TabbedList]] = TabbedList
     counts: ClassVar[Mapping[str, int]] = {}
+    # Of the rows that the actor sees, those that the noun's pages are about.
+    only: ClassVar[Q] = Q()
     # A noun with one row per tenant has no list: its address leads to the row.
     has_one_row: ClassVar[bool] = False
     empty: ClassVar[str] = "Nothing here yet."
@@ -79,7 +81,7 @@ class GovernedAdmin(ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         if issubclass(self.model, Governed):
-            rows = self.model._default_manager.visible_to(actor_of(request))  # see guard.py
+            rows = self.model._default_manager.visible_to(actor_of(request)).filter(self.only)  # see guard.py
         else:
             rows = self.model._default_manager.all()
         # Without names Django would join every reference there is.

@@ -33,7 +33,7 @@ class Place:
 
 
 GROUPS = (
-    ("", (Place("Home", "home", "index"),)),
+    ("", (Place("Home", "home", "index"), Place("Assistant", "support_agent", "assistant"))),
     (
         "Review",
         (

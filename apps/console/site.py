@@ -16,6 +16,7 @@ from unfold.forms import AuthenticationForm
 from unfold.sites import UnfoldAdminSite
 
 from apps.console.agents import AgentAdmin, TokenAdmin
+from apps.console.assistant import talk_urls
 from apps.console.attachments import download, upload
 from apps.console.blocks import BlockAdmin
 from apps.console.changes import ChangeRecordAdmin
@@ -179,6 +180,7 @@ class ConsoleSite(UnfoldAdminSite):
                 {"site": self},
                 name="refresh_server",
             ),
+            *talk_urls(self),
             path("restore/", self.admin_view(partial(restore_page, self)), name="restore"),
             path("invitation/<str:token>/", invitation, {"site": self}, name="invitation"),
             path("tenant/", self.admin_view(partial(switch_tenant, self)), name="switch_tenant"),

@@ -14,12 +14,14 @@ from apps.conversations.arriving import Sent, Terms, Thread, event_of, refuse_fl
 from apps.conversations.asking import tell_ended, tell_in_hand
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import Line
+from apps.conversations.standing import refuse_ended, refuse_held, refuse_talk
 from apps.governance.acting import acting
-from apps.governance.actors import Actor, Role
+from apps.governance.actors import Actor
 from apps.governance.door import authorize, governed
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible
+from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.models import Taint
 from apps.governance.policy import Act
+from apps.tenants.flavours import refuse_assistant
 from apps.tenants.proofs import proving_key
 from apps.webhooks.rules import Event
 from apps.webhooks.telling import tell
@@ -40,6 +42,7 @@ def open_conversation(
     what the thread was before: who spoke off the record does not find the sequel on it.
     """
     thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
+    refuse_assistant(agent_id, actor=actor)
     if off_the_record is None:
         before = _ended_before(thread, actor)
         off_the_record = before is not None and before.off_the_record
@@ -94,7 +97,8 @@ def resolve_conversation(
 ) -> Conversation:
     """Settle the matter. Nothing is learned here: the sweep finds it afterwards (R109)."""
     with governed(Act.CONVERSATION_RESOLVE, conversation, actor=actor, read_at=read_at) as row:
-        _refuse_held(row, actor)
+        refuse_held(row, actor)
+        refuse_talk(row, "Close it in its place.")
         row.resolve()
         row.outcome = outcome
         row.resolved_at = timezone.now()
@@ -106,7 +110,7 @@ def resolve_conversation(
 def abandon_conversation(conversation: Conversation, *, actor: Actor, read_at: int | None = None) -> Conversation:
     """End a conversation nobody came back to; nothing follows (R108)."""
     with governed(Act.CONVERSATION_ABANDON, conversation, actor=actor, read_at=read_at) as row:
-        _refuse_held(row, actor)
+        refuse_held(row, actor)
         row.abandon()
         tell_ended(row)
     return conversation
@@ -118,7 +122,8 @@ def take_over_conversation(conversation: Conversation, *, actor: Actor, read_at:
     A colleague's may be taken over too; the record says from whom.
     """
     with governed(Act.CONVERSATION_TAKE_OVER, conversation, actor=actor, read_at=read_at) as row:
-        _refuse_ended(row)
+        refuse_ended(row)
+        refuse_talk(row, "There is nobody to answer but its member.")
         if row.held_by_id == actor.user_id:
             raise Conflicting("You hold this conversation already. Write to the customer, or hand it back.")
         if not row.is_held:
@@ -151,7 +156,8 @@ def send_message(
     with acting(actor):
         # Locked, so that no other message takes the same place.
         stored = _locked(conversation, actor)
-        _refuse_ended(stored)
+        refuse_ended(stored)
+        refuse_talk(stored, "Only its assistant answers there.")
         message = Message.objects.create(
             tenant_id=stored.tenant_id,
             conversation=stored,
@@ -175,6 +181,7 @@ def import_conversation(
     outcome: Conversation.Outcome,
 ) -> Conversation | None:
     """Take over a finished transcript as a resolved conversation; None if it is here already."""
+    refuse_assistant(agent_id, actor=actor)
     with acting(actor):
         key = {"agent_id": agent_id, "conversation_key": transcript_id, "origin": Conversation.Origin.IMPORTED}
         if Conversation.objects.visible_to(actor).filter(**key).exists():
@@ -211,19 +218,6 @@ def _locked(conversation: Conversation, actor: Actor) -> Conversation:
     if stored is None:
         raise NotVisible("There is no such conversation.")
     return stored
-
-
-def _refuse_ended(conversation: Conversation) -> None:
-    if conversation.status != Conversation.Status.OPEN:
-        raise IllegalTransition(
-            f"This conversation is {conversation.status}; nobody writes in it any more. A later message of the customer opens"
-            " another."
-        )
-
-
-def _refuse_held(conversation: Conversation, actor: Actor) -> None:
-    if conversation.is_held and actor.role is Role.AGENT:
-        raise NotPermitted("A colleague has this conversation in hand and ends it. Wait until it is handed back.")
 
 
 def _ended_before(thread: Thread, actor: Actor, **of_customer: str) -> Conversation | None:

@@ -4,7 +4,6 @@ from typing import ClassVar, Self
 
 from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
-from django.db.models.functions import Now
 from django_fsm import FSMField, transition
 
 from apps.conversations.rules import (
@@ -12,16 +11,35 @@ from apps.conversations.rules import (
     CHANNEL_RULE,
     COMMENT_CHARACTERS,
     DEEPEST,
-    EVENT_CHARACTERS,
-    LINE_CHARACTERS,
+    TALKS,
 )
+from apps.conversations.transcript_models import InboundEvent, Message
+from apps.governance.actors import Actor, Role
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
 
+# Django looks for an app's models here.
+__all__ = ["Conversation", "InboundEvent", "Message"]
+
 
 class ConversationQuerySet(GovernedQuerySet["Conversation"]):
     """Adjectives for conversations."""
+
+    def visible_to(self, actor: Actor) -> Self:
+        """The tenant's, and of talks with assistants the actor's own: nobody else reads those."""
+        rows = super().visible_to(actor)
+        if actor.role is Role.SYSTEM:
+            return rows
+        return rows.filter(models.Q(member_user_id=None) | models.Q(member_user_id=actor.talks_as))
+
+    def of_customers(self) -> Self:
+        """Without members' talks."""
+        return self.filter(member_user_id=None)
+
+    def talks_of(self, member_user_id: int | None) -> Self:
+        """What a member talks about with assistants."""
+        return self.filter(member_user_id=member_user_id).exclude(member_user_id=None)
 
     def open(self) -> Self:
         """Those a message may still join."""
@@ -29,7 +47,7 @@ class ConversationQuerySet(GovernedQuerySet["Conversation"]):
 
 
 class Conversation(Governed):
-    """One thread of a channel between a customer and an agent (R008, R069, R108)."""
+    """One thread of a channel between a customer and an agent (R008, R069, R108), or a member's talk with an assistant (R129)."""
 
     class Status(models.TextChoices):
         """Resolved and abandoned are terminal; a later message opens a conversation that follows this one (Z-15)."""
@@ -98,6 +116,9 @@ class Conversation(Governed):
     held_by = models.CharField(max_length=200, blank=True, editable=False)
     held_by_id = models.BigIntegerField(null=True, editable=False)
     held_at = models.DateTimeField(null=True, editable=False)
+    member_user_id = models.BigIntegerField(
+        null=True, editable=False, help_text="Which member talks here with an assistant; empty where a customer writes."
+    )
 
     named_by_customer = True
 
@@ -147,6 +168,21 @@ class Conversation(Governed):
                 condition=models.Q(rating_comment="") | models.Q(off_the_record=False),
                 name="no_comment_is_kept_off_the_record",
             ),
+            models.CheckConstraint(
+                condition=models.Q(member_user_id__isnull=True)
+                | models.Q(
+                    ~models.Q(status="resolved"),
+                    channel=TALKS,
+                    end_user_key="",
+                    origin="live",
+                    parent__isnull=True,
+                    follows__isnull=True,
+                    held_at__isnull=True,
+                    rating__isnull=True,
+                ),
+                name="talk_of_a_member_is_no_customers_conversation",
+                violation_error_message="This is a member's talk with an assistant: no customer is in it, so none of that fits.",
+            ),
         ]
         indexes: ClassVar = [
             models.Index(
@@ -158,6 +194,11 @@ class Conversation(Governed):
             models.Index(
                 fields=["tenant", "parent"], condition=models.Q(parent__isnull=False), name="conversation_below"
             ),
+            models.Index(
+                fields=["tenant", "member_user_id"],
+                condition=models.Q(member_user_id__isnull=False),
+                name="talk_of_a_member",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -167,6 +208,11 @@ class Conversation(Governed):
     def is_asked(self) -> bool:
         """Whether another agent asked here, and reads the answer."""
         return self.parent_id is not None
+
+    @property
+    def is_talk(self) -> bool:
+        """Whether a member talks here with an assistant."""
+        return self.member_user_id is not None
 
     @property
     def is_held(self) -> bool:
@@ -191,106 +237,3 @@ class Conversation(Governed):
     @transition(field=status, source=Status.OPEN, target=Status.ABANDONED)
     def abandon(self) -> None:
         """Nobody came back; nothing follows from it."""
-
-
-class InboundEvent(models.Model):
-    """Something that arrived and waits for a turn. Append-only but for the turn that consumed it."""
-
-    class Kind(models.TextChoices):
-        """Who speaks, which decides how it is framed (R140, R141)."""
-
-        MESSAGE = "message"
-        OPERATOR = "operator"
-        SCHEDULE = "schedule"
-        # Between agents: what one is asked, what it answers, and what becomes of the question meanwhile.
-        TASK = "task"
-        ANSWER = "answer"
-        NOTE = "note"
-
-    tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
-    conversation = models.ForeignKey(Conversation, db_index=False, on_delete=models.PROTECT, related_name="events")
-    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MESSAGE)
-    idempotency_key = models.CharField(max_length=200)
-    sender_name = models.CharField(max_length=120, blank=True)
-    line_key = models.CharField(
-        max_length=LINE_CHARACTERS, blank=True, help_text="Which line of the channel it came in on."
-    )
-    sent_by = models.CharField(
-        max_length=200,
-        blank=True,
-        editable=False,
-        help_text="Which person or agent sent it; blank for a customer's message.",
-    )
-    text = models.TextField()
-    text_sha256 = models.CharField(max_length=64)
-    received_at = models.DateTimeField(auto_now_add=True)
-    due_at = models.DateTimeField(
-        db_default=Now(), editable=False, help_text="When a turn may take it: a burst of messages is answered at once."
-    )
-    turn_id = models.BigIntegerField(null=True, db_index=True)
-
-    class Meta:
-        ordering: ClassVar = ["id"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["tenant", "conversation", "idempotency_key"], name="event_arrives_once_per_key"
-            ),
-            models.CheckConstraint(
-                condition=~models.Q(kind="message") | models.Q(sent_by=""),
-                name="message_of_a_customer_names_no_sender_of_ours",
-            ),
-        ]
-        indexes: ClassVar = [
-            models.Index(fields=["id"], condition=models.Q(turn_id__isnull=True), name="event_waiting"),
-            models.Index(
-                fields=["tenant", "conversation", "received_at"],
-                condition=models.Q(kind="message"),
-                name="message_received_lately",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"Event {self.pk} ({self.kind}, {len(self.text)} of {EVENT_CHARACTERS} characters)"
-
-    @property
-    def burst_seconds(self) -> int:
-        """How long the rest of a burst is waited for; colleagues are answered at once."""
-        return self.conversation.agent.burst_seconds if self.kind == self.Kind.MESSAGE else 0
-
-
-class Message(models.Model):
-    """One step of the transcript, with the exact API message it was or became. Append-only."""
-
-    class Sender(models.TextChoices):
-        """Whose words these are."""
-
-        CUSTOMER = "customer"
-        OPERATOR = "operator"
-        AGENT = "agent"
-        PEER = "peer", "Another agent"
-        TOOL = "tool"
-
-    tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
-    conversation = models.ForeignKey(Conversation, db_index=False, on_delete=models.PROTECT, related_name="messages")
-    position = models.PositiveIntegerField()
-    sender = models.CharField(max_length=10, choices=Sender.choices)
-    text = models.TextField(blank=True)
-    tool_calls = models.JSONField(default=list)
-    wire = models.JSONField(null=True)
-    turn_id = models.BigIntegerField(null=True, db_index=True)
-    is_reply = models.BooleanField(
-        default=False, editable=False, help_text="Whether this is what the turn said to the customer."
-    )
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering: ClassVar = ["conversation_id", "position"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["tenant", "conversation", "position"], name="message_has_its_own_position"),
-            models.UniqueConstraint(
-                fields=["tenant", "turn_id"], condition=models.Q(is_reply=True), name="turn_replies_once"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.sender} {self.position}"

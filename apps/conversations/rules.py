@@ -10,7 +10,10 @@ CHANNEL_RULE = "A channel is lower-case letters, digits, hyphens and underscores
 NOWHERE = "schedule"
 # The channel between two agents; no customer reads it.
 BETWEEN_AGENTS = "agent"
+# The channel on which a member talks with an assistant (R129); no customer writes there.
+TALKS = "console"
 RESERVED = {
+    TALKS: "what members talk about with their assistants",
     NOWHERE: "what agents do by themselves",
     BETWEEN_AGENTS: "what agents ask each other",
 }

@@ -7,6 +7,10 @@ TENANT: Final = "acme"
 BUSINESS: Final = "Acme"
 AGENT: Final = "support"
 OPERATOR: Final = "operator@acme.example"
+# Members talk with it in the console; no customer reaches it.
+ASSISTANT: Final = "aide"
+ASSISTANT_TITLE: Final = "Aide"
+ASSISTANT_IDENTITY: Final = "I am Aide. I help the people of Acme to see what waits for them, and I say where I looked."
 # The story signs in as somebody else, so that the login link shown to the person at the terminal still works afterwards.
 REVIEWER: Final = "reviewer@acme.example"
 

@@ -70,6 +70,8 @@ def _assumed(actor: Actor) -> Iterator[None]:
     nested = connection.in_atomic_block
     with transaction.atomic():
         _assume(actor)
+        if actor.via_agent_id is not None:
+            _read_only()
         token = _acting.set(actor)
         try:
             yield
@@ -114,7 +116,8 @@ def one_shot(actor: Actor, sql: str, params: Mapping[str, Any]) -> list[tuple[An
 _PLAN_ONCE: Final = "set_config('plan_cache_mode', 'force_generic_plan', true)"
 _ASSUME: Final = (
     "SELECT set_config('role', %(as_role)s, true), set_config('app.tenant', %(as_tenant)s, true),"
-    " set_config('app.agent', %(as_agent)s, true), set_config('app.customer', %(as_customer)s, true)"
+    " set_config('app.agent', %(as_agent)s, true), set_config('app.customer', %(as_customer)s, true),"
+    " set_config('app.member', %(as_member)s, true)"
 )
 
 
@@ -123,14 +126,21 @@ def _assume(actor: Actor | None) -> None:
         cursor.execute(_ASSUME, _assumptions(actor))
 
 
+def _read_only() -> None:
+    """Until the transaction or savepoint ends. PostgreSQL refuses every write, and refuses to take this back."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL transaction_read_only = on")
+
+
 def _assumptions(actor: Actor | None) -> dict[str, str]:
     if actor is None:
-        return {"as_role": "none", "as_tenant": "", "as_agent": "", "as_customer": ""}
+        return {"as_role": "none", "as_tenant": "", "as_agent": "", "as_customer": "", "as_member": ""}
     return {
         "as_role": f"{settings.DATABASE_ROLE_PREFIX}_{DATABASE_ROLES[actor.role]}",
         "as_tenant": str(actor.tenant_id),
         "as_agent": str(actor.agent_id or ""),
         "as_customer": _customer_setting(actor),
+        "as_member": str(actor.talks_as or ""),
     }
 
 

@@ -37,6 +37,8 @@ class Actor:
     to whose rows a member is confined with a grant, and takes away without ever giving.
     `customer_key` is set in a turn: the end user being served, beyond whom the agent sees nobody (R006, R007); empty where the
     conversation names none. Outside a turn it is None. Of a customer who is named but not proven no profile is seen.
+    `member_id` is the person, by their user, whose talk an assistant answers in a turn: of talks it sees theirs alone (R129).
+    `via_agent_id` says that a person's assistant looks things up in their place: it reads what they may and writes nothing.
     """
 
     tenant_id: int
@@ -49,6 +51,13 @@ class Actor:
     customer_is_proven: bool = True
     by_agent: tuple[tuple[int, frozenset[str]], ...] = ()
     limits: tuple[tuple[str, frozenset[int]], ...] = ()
+    member_id: int | None = None
+    via_agent_id: int | None = None
+
+    @property
+    def talks_as(self) -> int | None:
+        """Whose talks with assistants are seen: a person's own, and in a turn those of the member it answers."""
+        return self.user_id if self.is_person else self.member_id
 
     @property
     def is_person(self) -> bool:
@@ -70,3 +79,12 @@ class Actor:
     def serving(self, customer_key: str, *, is_proven: bool = True) -> "Actor":
         """The same actor inside a turn with one customer."""
         return replace(self, customer_key=customer_key, customer_is_proven=is_proven)
+
+    def for_member(self, member_id: int) -> "Actor":
+        """The same agent inside a turn of a member's talk, where there is no customer; what it writes names both."""
+        label = f"{self.label} for {Role.OPERATOR}:{member_id}"
+        return replace(self, label=label, customer_key="", customer_is_proven=False, member_id=member_id)
+
+    def via(self, agent_id: int, agent_label: str) -> "Actor":
+        """The same person through an assistant of theirs, which reads for them."""
+        return replace(self, label=f"{self.label} via {agent_label}", via_agent_id=agent_id)

@@ -1,10 +1,15 @@
 """Whether an actor may: role floor, tenant, grants and limits, asked here and nowhere else."""
 
+from typing import Final
+
 from apps.governance.actors import ANYWHERE, Actor, Place, Role
 from apps.governance.errors import MissingActor, NotPermitted, NotVisible
 from apps.governance.models import Governed
 from apps.governance.policy import POLICY, Act, codename
 from apps.governance.refusals import noting
+
+# What a person's assistant does in their place: it may be asked, and then reads.
+READING: Final = Act.CONVERSATION_TALK
 
 
 def authorize(
@@ -27,6 +32,8 @@ def check_actor(
         raise MissingActor(f"{act.value} needs an actor.")
     if actor.tenant_id != tenant_id:
         raise NotVisible("There is no such row.")
+    if actor.via_agent_id is not None and act is not READING:
+        raise NotPermitted(f"An assistant may not {what(act)} for its member: it looks things up, and people decide.")
     if actor.role not in POLICY[act].allowed:
         raise NotPermitted(f"{_who(actor)} may not {what(act)}. {_advice(act)}")
     for name in (codename(act), *(codename(act, field) for field in sorted(fields))):

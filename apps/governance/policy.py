@@ -57,6 +57,7 @@ _PLAN = ("title", "cron", "timezone", "skill", "instruction", "preamble", "chann
 _SIGNED_BY = ("approved_by", "approved_at")
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
 _SIGNED = ("updated_by", "taint")
+_OF_MEMBER = ("waiting_text", "taint")
 _LINES = ("approved_body",)
 _QUARANTINED = ("quarantined_at", "quarantined_by")
 _APPROVED = ("approved_sha256", "approved_by", "approved_at")
@@ -84,6 +85,9 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
             PEOPLE, ("proposed_patch",), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1
         ),
         Act.OVERLAY_WRITE: Rule(PEOPLE, ("agent", "text"), risk=Risk.HIGH, settled=_OWNER, does=Does.WRITES),
+        Act.MEMBER_OVERLAY_WRITE: Rule(
+            PEOPLE | _AGENT, ("agent", "text"), settled=_OWNER, does=Does.WRITES, stamps=("member_user_id", *_OF_MEMBER)
+        ),
         Act.IDENTITY_CARD_WRITE: Rule(
             PEOPLE,
             ("agent", "line_key", *_CARD_TEXT),
@@ -128,6 +132,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         ),
         Act.PROFILE_PROPOSE: Rule(PEOPLE, (), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1),
         Act.CONVERSATION_OPEN: Rule(_ALL, does=Does.MAKES),
+        Act.CONVERSATION_TALK: Rule(PEOPLE, does=Does.MAKES),
         Act.CONVERSATION_IMPORT: Rule(PEOPLE | _SYSTEM, does=Does.MAKES),
         Act.CONVERSATION_RESOLVE: Rule(_ALL, ("status", "outcome"), stamps=("resolved_at",)),
         Act.CONVERSATION_ABANDON: Rule(_ALL, ("status",)),

@@ -5,7 +5,7 @@ By SQL and not by the model: the guard, on which all models stand, notes too.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from django.db import connection
@@ -69,6 +69,7 @@ def _storable(sentence: str) -> str:
 
 def _write(actor: Actor, act: Act | None, subject: Subject, code: str, sentence: str) -> None:
     values = [act.value if act else "", code, sentence, subject.type, subject.row_id]
-    who = [actor.role.value, actor.label, actor.user_id, actor.agent_id]
-    with acting(actor), connection.cursor() as cursor:
+    who = [actor.role.value, actor.label, actor.user_id, actor.agent_id or actor.via_agent_id]
+    # An assistant that reads for its member cannot write; that it tried to is written all the same.
+    with acting(replace(actor, via_agent_id=None)), connection.cursor() as cursor:
         cursor.execute(_INSERT, [*values, *who, actor.tenant_id])

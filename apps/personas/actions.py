@@ -6,18 +6,21 @@ from typing import Any
 from apps.governance.actions import open_proposal
 from apps.governance.actors import Actor
 from apps.governance.door import governed, refuse_foreign, take_values
-from apps.governance.errors import Invalid
+from apps.governance.errors import Invalid, NotPermitted
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import ProposedChange, refuse_flaws
 from apps.governance.text import content_sha256
 from apps.governance.tiers import Touch, tier_of
-from apps.personas.models import SECTIONS, IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.personas.models import SECTIONS, IdentityCard, MemberOverlay, Persona, PersonaOverlay, StandingRule
 from apps.personas.rules import touches
+from apps.tenants.flavours import refuse_agent_for_customers
 from apps.tenants.models import Agent, TenantSettings
 from apps.tenants.terms import review_terms
 
 RULES_TIER = tier_of({Touch.RULES})
+# No person has this id.
+NOBODY = 0
 
 
 def create_persona(agent_id: int, *, actor: Actor, values: Mapping[str, str]) -> Persona:
@@ -124,6 +127,42 @@ def write_overlay(
     """Replace the overlay; an empty one is none. Sessions already open keep what they started with (R035)."""
     with governed(Act.OVERLAY_WRITE, overlay, actor=actor, read_at=read_at, reason=reason) as row:
         row.text = text
+    return overlay
+
+
+def create_member_overlay(
+    agent_id: int, *, actor: Actor, text: str, has_heard: bool = False, evidence: Mapping[str, Any] | None = None
+) -> MemberOverlay:
+    """Say for the first time how an assistant is to work for the member who acts, or in whose talk it does."""
+    refuse_agent_for_customers(agent_id, actor=actor)
+    overlay = MemberOverlay(tenant_id=actor.tenant_id, agent_id=agent_id, member_user_id=actor.talks_as or NOBODY)
+    return write_member_overlay(overlay, actor=actor, text=text, has_heard=has_heard, evidence=evidence)
+
+
+def write_member_overlay(
+    overlay: MemberOverlay,
+    *,
+    actor: Actor,
+    text: str,
+    has_heard: bool = False,
+    read_at: int | None = None,
+    evidence: Mapping[str, Any] | None = None,
+) -> MemberOverlay:
+    """Say how an assistant is to work for its member; their next session begins so (R035, R129, Z-6).
+
+    What an assistant writes that `has_heard` customers waits until its member has looked: customers' words become no rule.
+    """
+    if actor.talks_as != overlay.member_user_id:
+        raise NotPermitted(
+            "This overlay is another member's. Each member writes their own, in a talk or on the page of the talk."
+        )
+    with governed(Act.MEMBER_OVERLAY_WRITE, overlay, actor=actor, read_at=read_at, evidence=evidence) as row:
+        if has_heard and not actor.is_person:
+            row.waiting_text = text
+        else:
+            row.text, row.taint = text, Taint.OPERATOR if actor.is_person else Taint.AGENT
+        if actor.is_person:
+            row.waiting_text = ""
     return overlay
 
 

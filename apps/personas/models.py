@@ -1,12 +1,13 @@
 """What people write about an agent: its persona, overlay and identity card (slot 1), and the rules it keeps (slot 2)."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
 from django_fsm import FSMField, transition
 
+from apps.governance.actors import Actor, Role
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import content_sha256, plain_text
@@ -14,6 +15,7 @@ from apps.personas.rules import (
     LINE_KEY_CHARACTERS,
     LOCALE,
     LOCALE_RULE,
+    MEMBER_OVERLAY_CHARACTERS,
     NAME_CHARACTERS,
     PARAGRAPH_CHARACTERS,
     RULE_CHARACTERS,
@@ -106,6 +108,15 @@ class Persona(Governed):
         """Future sessions get this persona again."""
 
 
+class MemberOverlayQuerySet(GovernedQuerySet["MemberOverlay"]):
+    """Whose overlays an actor sees."""
+
+    def visible_to(self, actor: Actor) -> Self:
+        """The actor's own; in a turn those of the member it answers."""
+        rows = super().visible_to(actor)
+        return rows if actor.role is Role.SYSTEM else rows.filter(member_user_id=actor.talks_as)
+
+
 class PersonaOverlay(Governed):
     """What an operator adds to the personality of one agent; it stands after the persona, and empty it is none (R035)."""
 
@@ -128,6 +139,42 @@ class PersonaOverlay(Governed):
 
     def __str__(self) -> str:
         return f"Overlay of agent {self.agent_id}"
+
+
+class MemberOverlay(Governed):
+    """What a member asked of their assistant (R035, R129); it stands after the persona in that member's talks, and nowhere else.
+
+    `waiting_text` is what the assistant would write instead in a talk in which it read customers' words: the member looks first.
+    """
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    member_user_id = models.BigIntegerField(editable=False)
+    text = _section("How the assistant is to work for you. Empty, there is no overlay.", MEMBER_OVERLAY_CHARACTERS)
+    waiting_text = models.TextField(
+        blank=True, editable=False, validators=[plain_text, MaxLengthValidator(MEMBER_OVERLAY_CHARACTERS)]
+    )
+
+    noun = "member_overlay"
+    objects = MemberOverlayQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        verbose_name = "overlay of a member"
+        ordering: ClassVar = ["agent__key", "member_user_id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "member_user_id"],
+                name="member_has_one_overlay_per_assistant",
+                violation_error_message="You have an overlay for this assistant already; amend that one.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(taint__in=["operator", "agent"]),
+                name="overlay_of_a_member_carries_no_customers_words",
+                violation_error_message="What customers wrote enters an overlay only after its member looked at it.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Overlay of member {self.member_user_id} for agent {self.agent_id}"
 
 
 class IdentityCard(Governed):

@@ -10,6 +10,8 @@ RULE_CHARACTERS: Final = 2_000
 LINE_KEY_CHARACTERS: Final = 80
 NAME_CHARACTERS: Final = 200
 PARAGRAPH_CHARACTERS: Final = 300
+# What a member asks of an assistant stands in the frozen part of every talk, so it is short.
+MEMBER_OVERLAY_CHARACTERS: Final = 2_000
 
 LOCALE: Final = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*\Z"
 LOCALE_RULE: Final = "Write a language, and a country if it matters, such as es or es-MX."

@@ -88,6 +88,7 @@ def _persona(given: PromptInput, scribe: Scribe) -> Run:
         "defaults": scribe.passage(persona.defaults),
         "goals": _led(_GOALS_LEAD, scribe.passage(persona.goals)),
         "overlay": scribe.passage(given.overlay),
+        "member_overlay": scribe.passage(given.member_overlay),
     }
     shown = {"card": _card(given.identity_card or IdentityCard(), scribe)}
     shown |= {name: run for name, run in texts.items() if given.tier > 1 or name in _AT_TIER_ONE}

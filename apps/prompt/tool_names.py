@@ -23,8 +23,21 @@ ENQUEUE_PARENT: Final = "enqueue_parent"
 LIST_RESOURCES: Final = "list_resources"
 USE_RESOURCE: Final = "use_resource"
 CALL_TOOL: Final = "call_tool"
+# Of an assistant, in a member's talk.
+LIST_WAITING: Final = "list_waiting"
+LIST_PROPOSALS: Final = "list_proposals"
+LIST_CONVERSATIONS: Final = "list_conversations"
+READ_CONVERSATION: Final = "read_conversation"
+FIND_SKILLS: Final = "find_skills"
+READ_SPEND: Final = "read_spend"
+SOUL_UPDATE: Final = "soul_update"
 # What leads to tools that a prompt does not carry.
 ROUTING: Final = frozenset({LIST_RESOURCES, USE_RESOURCE, CALL_TOOL})
+# What an assistant has besides its own in a talk: it reads, and keeps nothing that another member would be shown.
+IN_TALKS: Final = frozenset(
+    {GET_SKILL, GET_SKILL_ATTACHMENT, LIST_SKILLS, RENDER_TABLE, RENDER_CHART, LIST_WAITING, LIST_PROPOSALS}
+    | {LIST_CONVERSATIONS, READ_CONVERSATION, FIND_SKILLS, READ_SPEND, SOUL_UPDATE}
+)
 # By which agents speak to each other.
 BETWEEN_AGENTS: Final = frozenset({DELEGATE, ENQUEUE_PARENT})
 
@@ -53,6 +66,13 @@ HOUSE: Mapping[str, Effect] = MappingProxyType(
         PROPOSE_SCHEDULE: Effect.WRITES,
         DELEGATE: Effect.WRITES,
         ENQUEUE_PARENT: Effect.WRITES,
+        LIST_WAITING: Effect.READS,
+        LIST_PROPOSALS: Effect.READS,
+        LIST_CONVERSATIONS: Effect.READS,
+        READ_CONVERSATION: Effect.READS,
+        FIND_SKILLS: Effect.READS,
+        READ_SPEND: Effect.READS,
+        SOUL_UPDATE: Effect.WRITES,
     }
 )
 # Parts of the names that operators give to their own tools.

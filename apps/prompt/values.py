@@ -207,6 +207,7 @@ class PromptInput:
     identity_card: IdentityCard | None = None
     persona: Persona | None = None
     overlay: Passage | None = None
+    member_overlay: Passage | None = None
     contract_override: Passage | None = None
     organisation_rules: tuple[Passage, ...] = ()
     agent_rules: tuple[Passage, ...] = ()

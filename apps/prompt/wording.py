@@ -39,6 +39,7 @@ PERSONA_TITLES: Final = {
     "defaults": "Defaults",
     "goals": "Goals",
     "overlay": "Overlay",
+    "member_overlay": "What the member you serve asked of you",
 }
 CARD_LABELS: Final = {
     "business_name": "Business",

@@ -10,7 +10,7 @@ def passages(given: PromptInput) -> Iterator[tuple[Slot, Passage]]:
     """The texts of an input that somebody wrote, with the slot each belongs to."""
     for held in (given.identity_card, given.persona):
         yield from ((Slot.PERSONA, text) for text in _texts(held))
-    yield from ((Slot.PERSONA, text) for text in _given(given.overlay))
+    yield from ((Slot.PERSONA, text) for text in (*_given(given.overlay), *_given(given.member_overlay)))
     contract = (*_given(given.contract_override), *given.organisation_rules, *given.agent_rules)
     yield from ((Slot.CONTRACT, text) for text in contract)
     for skill in given.skills:

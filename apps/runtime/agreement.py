@@ -20,6 +20,7 @@ ACTS: Final[Mapping[str, Act]] = {
     "escalate": Act.ESCALATION_OPEN,
     "delegate": Act.CONVERSATION_DELEGATE,
     "propose_schedule": Act.SCHEDULE_DRAFT,
+    "soul_update": Act.MEMBER_OVERLAY_WRITE,
 }
 CALLED: Final[Mapping[str, Mapping[str, str]]] = {"propose_persona_patch": {"text": "proposed_patch"}}
 # Fields that hold a row, which the tool finds by its name.

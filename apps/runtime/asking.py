@@ -42,7 +42,7 @@ def asked_of(claimed: Claim, mode: SendMode, *, actor: Actor) -> Asked:
             now_line=date_line(brought.now.astimezone(brought.zone)) if agent.tells_time else None,
             off_the_record=conversation.off_the_record,
             delegation=_delegation(claimed),
-            send_mode=mode if agent.learns and not conversation.is_asked else None,
+            send_mode=mode if agent.learns and not (conversation.is_asked or conversation.is_talk) else None,
             open_escalations=brought.open_escalations,
             line_cards=_line_cards(claimed, actor),
         )

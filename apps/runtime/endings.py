@@ -109,6 +109,9 @@ def leave(written: Written, *, actor: Actor) -> Closed:
         return _note(written, SILENT, actor)
     # Half a sentence leaves only by a person, as everything does while sending is paused.
     agent, rules, by_person = claimed.agent, claimed.brought.rules, written.is_cut
+    if claimed.conversation.is_talk:
+        # What holds replies to customers holds no answer to a colleague.
+        return close(claimed, written.asked, written.whole_steps, REPLIED, written.new_calls, ANSWERING, actor=actor)
     while (mode := _mode(claimed, rules, agent.send_mode, fetched)) is SendMode.AUTONOMOUS and not by_person:
         try:
             return _reply(written, _stated(agent, rules), actor)
@@ -203,7 +206,9 @@ def fail(
     claimed: Claim, asked: Asked | None, new_calls: Sequence[JsonObject], code: str, sentence: str, *, actor: Actor
 ) -> Closed:
     """End a turn without a reply, and ask a person: silence is no ending. What the customer wrote stays."""
-    ending = Ending(Turn.Status.FAILED, Turn.Outcome.ESCALATED, code, sentence)
+    # A member sees for themselves that there is no answer, and why.
+    outcome = Turn.Outcome.SILENT if claimed.conversation.is_talk else Turn.Outcome.ESCALATED
+    ending = Ending(Turn.Status.FAILED, outcome, code, sentence)
     with acting(actor):
         hold(claimed.turn)
         closed = close(claimed, asked, (), ending, new_calls, (), actor=actor)
@@ -250,7 +255,9 @@ def settle_call(claimed: Claim, place: tuple[int, int], outcome: Outcome, name: 
 
 
 def escalate(claimed: Claim, reason: Escalation.Reason, question: str, *, actor: Actor) -> None:
-    """Ask a person about this conversation, as the house."""
+    """Ask a person about this conversation, as the house; nobody about a member's talk, which nobody else reads."""
+    if claimed.conversation.is_talk:
+        return
     open_escalation(
         claimed.conversation.pk,
         actor=actor,

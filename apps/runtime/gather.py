@@ -91,6 +91,7 @@ def prompt_input(rows: Rows, known: Stamps, wrote: Writers) -> values.PromptInpu
         identity_card=next((_card(row, known) for row in rows.cards), None),
         persona=next((_persona(row, known) for row in rows.personas), None),
         overlay=next((_passage(row, "text", known) for row in rows.overlays), None),
+        member_overlay=next((_passage(row, "text", known) for row in rows.member_overlays), None),
         contract_override=_passage(agent, "contract", known),
         organisation_rules=_rules(rows, known, of_agent=False),
         agent_rules=_rules(rows, known, of_agent=True),

@@ -24,12 +24,14 @@ from apps.prompt.tool_names import (
     DRAFT_SKILL,
     GET_SKILL,
     GET_SKILL_ATTACHMENT,
+    IN_TALKS,
     LIST_SKILLS,
     PROPOSE_PERSONA_PATCH,
     UPDATE_CUSTOMER_PROFILE,
     UPDATE_MEMORY,
 )
 from apps.prompt.values import Rule
+from apps.runtime.assisting import ASSISTING
 from apps.runtime.delegating import DELEGATING
 from apps.runtime.handing_over import HANDING_OVER
 from apps.runtime.hearing import heard_in, whose_words
@@ -241,9 +243,16 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
     *PLANNING,
     *DELEGATING,
     *RENDERING,
+    *ASSISTING,
 )
 
 
 def house_tools(offer: Offer) -> tuple[HouseTool, ...]:
     """The tools a session offers, in their order."""
-    return tuple(tool for tool in HOUSE_TOOLS if tool.offered(offer) and not (offer.off_the_record and tool.keeps))
+    return tuple(
+        tool
+        for tool in HOUSE_TOOLS
+        if tool.offered(offer)
+        and not (offer.off_the_record and tool.keeps)
+        and (offer.member_rights is None or tool.name in IN_TALKS)
+    )

@@ -13,7 +13,7 @@ from apps.runtime.claims import Claim
 from apps.runtime.house_tools import HOUSE_TOOLS
 from apps.runtime.journal import Asked, enter_session, hold
 from apps.runtime.loop import Loop, TurnFailed
-from apps.runtime.outside import Toolbox
+from apps.runtime.outside import NO_TOOLS, Toolbox
 from apps.runtime.routing import is_routed, routed_of, routing_tools
 from apps.runtime.scheduled import refuse_lapsed
 from apps.runtime.sessions import Frozen, is_over, open_session, running_on
@@ -32,11 +32,11 @@ def opened(
     """
     conversation, agent = claimed.conversation, claimed.agent
     _refuse_to_begin(claimed)
-    toolbox = _with_others(toolbox, claimed)
+    # What others run acts with rights of its own, and a member's talk with theirs alone.
+    toolbox = NO_TOOLS if conversation.is_talk else _with_others(toolbox, claimed)
     if claimed.kind is TurnKind.SCHEDULED:
         refuse_lapsed(conversation, actor=system)
-    identity = agent_holding(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
-    identity = identity.serving(conversation.end_user_key, is_proven=claimed.customer_is_proven)
+    identity = _identity(claimed)
     frozen = frozen or _session(claimed, toolbox, identity, system)
     context = Context(
         identity, agent.pk, conversation, frozen.session.snapshot_at, claimed.turn.pk, money=claimed.money
@@ -44,12 +44,21 @@ def opened(
     return _loop(claimed, asked, frozen, system), _caller(claimed, frozen, toolbox, context, system)
 
 
+def _identity(claimed: Claim) -> Actor:
+    """The agent, for whom it answers: beyond that customer, or that member, it sees nobody."""
+    conversation, agent = claimed.conversation, claimed.agent
+    identity = agent_holding(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
+    if conversation.member_user_id is not None:
+        return identity.for_member(conversation.member_user_id)
+    return identity.serving(conversation.end_user_key, is_proven=claimed.customer_is_proven)
+
+
 def _caller(claimed: Claim, frozen: Frozen, toolbox: Toolbox, context: Context, system: Actor) -> Caller:
     """What the session names, as far as it is there; a call that waits for a person is one of the house."""
     names = {tool.name: tool for tool in frozen.definitions}
     routed = routed_of(toolbox, names)
     routing = routing_tools(routed) if is_routed(names) else ()
-    guarded = guarded_tools(claimed.others, {*names, *routed.tools})
+    guarded = {} if claimed.conversation.is_talk else guarded_tools(claimed.others, {*names, *routed.tools})
     house = {tool.name: tool for tool in (*HOUSE_TOOLS, *routing) if tool.name in names}
     return Caller(
         house=house | asking_tools(guarded, system),

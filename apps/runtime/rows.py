@@ -12,7 +12,7 @@ from apps.governance.actors import Actor
 from apps.governance.history import rows_at
 from apps.governance.models import Governed
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
-from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.personas.models import IdentityCard, MemberOverlay, Persona, PersonaOverlay, StandingRule
 from apps.runtime.looking_up import omitted_if_unreadable
 from apps.skills.models import Skill, SkillUse
 from apps.tenants.models import Agent, InvokableAgent, TenantSettings
@@ -28,6 +28,7 @@ class Rows:
     settings: tuple[TenantSettings, ...] = ()
     personas: tuple[Persona, ...] = ()
     overlays: tuple[PersonaOverlay, ...] = ()
+    member_overlays: tuple[MemberOverlay, ...] = ()
     cards: tuple[IdentityCard, ...] = ()
     rules: tuple[StandingRule, ...] = ()
     skills: tuple[Skill, ...] = ()
@@ -44,7 +45,7 @@ class Rows:
         Memory names its author itself, and the records of skills are asked without their texts: both can be long.
         """
         yield self.agent
-        yield from (*self.personas, *self.overlays, *self.cards, *self.rules)
+        yield from (*self.personas, *self.overlays, *self.member_overlays, *self.cards, *self.rules)
         yield from (*self.invokable, *self.callees, *self.blocks, *self.profiles)
 
 
@@ -64,6 +65,7 @@ def rows_now(agent: Agent, end_user_key: str, *, actor: Actor, system: Actor) ->
             settings,
             _rows("persona", Persona.objects.visible_to(actor).active().filter(**mine)),
             _rows("persona", PersonaOverlay.objects.visible_to(actor).filter(**mine)),
+            _rows("persona", MemberOverlay.objects.visible_to(actor).filter(**mine)) if actor.member_id else (),
             _rows("persona", IdentityCard.objects.visible_to(actor).filter(line_key="", **mine)),
             _rows("contract", StandingRule.objects.visible_to(actor).active().for_agent(agent.pk)),
             skills,
@@ -95,6 +97,8 @@ def rows_then(agent: Agent, end_user_key: str, moment: datetime, *, system: Acto
             tuple(rows_at(TenantSettings, moment, tenant_id)),
             tuple(rows_at(Persona, moment, tenant_id, status=Persona.Status.ACTIVE, **of_agent)),
             tuple(rows_at(PersonaOverlay, moment, tenant_id, **of_agent)),
+            # Members' own are theirs: a prompt of the past is shown as it was for somebody who had none.
+            (),
             tuple(rows_at(IdentityCard, moment, tenant_id, line_key="", **of_agent)),
             tuple(rule for rule in rules if rule.agent_id in {None, agent.pk}),
             skills,

@@ -17,6 +17,7 @@ from apps.prompt.assembly import assemble
 from apps.prompt.framing import canonical_json
 from apps.prompt.segments import Assembled, NotSegments, Part, Segment, SegmentTable, decode_segments
 from apps.prompt.values import Slot
+from apps.runtime.assisting import rights_in
 from apps.runtime.brought import Running
 from apps.runtime.freezing import freeze
 from apps.runtime.gather import gather
@@ -87,7 +88,8 @@ def open_session(
     assembled = assemble(told)
     for slot in sorted({note.slot for note in assembled.notes}):
         logger.info("prompt text neutralised", extra={"slot": slot.name.lower(), "agent_id": agent.pk})
-    tools = tools_part(agent, Offer.of(agent, conversation, knows_agents=bool(told.invokable)), outside)
+    offer = Offer.of(agent, conversation, knows_agents=bool(told.invokable), member_rights=rights_in(conversation))
+    tools = tools_part(agent, offer, outside)
     return Frozen(freeze(conversation, assembled, tools, actor=system), assembled, tools)
 
 

@@ -7,6 +7,7 @@ from typing import Final, Self
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
+from apps.governance.policy import Act
 from apps.llm.backend import JsonObject, Tool
 from apps.runtime.budgets import Money, loop_of
 from apps.tenants.models import Agent
@@ -26,13 +27,24 @@ class Offer:
     may_ask_agents: bool = False
     is_asked: bool = False
     shows_figures: bool = False
+    # What the member may with whom a talk is; None where a customer writes.
+    member_rights: frozenset[Act] | None = None
 
     @classmethod
-    def of(cls, agent: Agent, conversation: Conversation, *, knows_agents: bool) -> Self:
+    def of(
+        cls,
+        agent: Agent,
+        conversation: Conversation,
+        *,
+        knows_agents: bool,
+        member_rights: frozenset[Act] | None = None,
+    ) -> Self:
         """A conversation with this agent, who may know others to ask."""
         may_ask = knows_agents and loop_of(conversation.hops + 1, 0, 0) is None
         shows = agent.shows_figures and conversation.channel not in WORDS_ALONE
-        return cls(conversation.off_the_record, agent.plans_schedules, may_ask, conversation.is_asked, shows)
+        return cls(
+            conversation.off_the_record, agent.plans_schedules, may_ask, conversation.is_asked, shows, member_rights
+        )
 
 
 ORDINARY: Final = Offer()
@@ -78,7 +90,12 @@ class HouseTool:
     @property
     def definition(self) -> Tool:
         """The tool in the Messages API's form."""
-        kinds = {"skill_id": "integer", "arguments": "object", **dict.fromkeys(LISTS, "array")}
+        kinds = {
+            "skill_id": "integer",
+            "conversation_id": "integer",
+            "arguments": "object",
+            **dict.fromkeys(LISTS, "array"),
+        }
         properties: JsonObject = {
             name: {"type": kinds.get(name, "string"), "description": said} for name, said in self.parameters.items()
         }

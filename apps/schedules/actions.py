@@ -13,6 +13,7 @@ from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.schedules.models import Schedule, ScheduleClock
 from apps.schedules.rules import SCHEDULES_PER_AGENT, next_time
+from apps.tenants.flavours import refuse_assistant
 from apps.tenants.models import TenantSettings
 
 
@@ -25,6 +26,7 @@ def draft_schedule(
     taint: Taint | None = None,
 ) -> Schedule:
     """Plan when an agent begins by itself. Nothing runs before a person has approved it."""
+    refuse_assistant(agent_id, actor=actor)
     schedule = Schedule(
         tenant_id=actor.tenant_id,
         agent_id=agent_id,

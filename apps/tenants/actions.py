@@ -15,6 +15,7 @@ from apps.governance.door import governed, invalid, take_values
 from apps.governance.errors import Conflicting, Invalid, NotPermitted
 from apps.governance.policy import Act
 from apps.prompt.holding import MemoryReview
+from apps.tenants.flavours import refuse_assistant
 from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.grants import keep_agent_grants, keep_limit
 from apps.tenants.identity import token_digest
@@ -191,6 +192,8 @@ def allow_invokable(
     agent_id: int, callee_id: int, *, actor: Actor, role_hint: str = "", budget_micro_usd: int | None = None
 ) -> InvokableAgent:
     """Let an agent ask another one of the tenant. Its next session names it."""
+    for each, field in ((agent_id, "agent"), (callee_id, "callee")):
+        refuse_assistant(each, actor=actor, field=field)
     invokable = InvokableAgent(
         tenant_id=actor.tenant_id,
         agent_id=agent_id,

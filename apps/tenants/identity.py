@@ -8,7 +8,7 @@ from typing import Final
 from django.db import connection
 from django.db.models import QuerySet
 
-from apps.governance.acting import acting, tenant_id_named
+from apps.governance.acting import acting, outside, tenant_id_named
 from apps.governance.actors import Actor, Role
 from apps.governance.policy import Act, codename, default_grants
 from apps.tenants.models import User
@@ -92,6 +92,15 @@ def memberships_of(user_id: int) -> list[tuple[int, Role]]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT tenant_id, role FROM memberships_of(%s)", [user_id])
         return [(tenant_id, Role(role)) for tenant_id, role in cursor.fetchall()]
+
+
+def member_served(user_id: int, tenant_id: int, *, agent_id: int, agent_label: str) -> Actor | None:
+    """A member with all they may now, through the assistant that looks things up for them; None if they are one no more (R129)."""
+    with outside():
+        roles = dict(memberships_of(user_id))
+    if tenant_id not in roles:
+        return None
+    return person_actor(user_id, tenant_id, roles[tenant_id]).via(agent_id, agent_label)
 
 
 def person_actor(user_id: int, tenant_id: int, role: Role) -> Actor:

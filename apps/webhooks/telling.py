@@ -11,11 +11,12 @@ FOR_CUSTOMERS: Final = frozenset({Event.REPLY, Event.RESOLVED})
 
 
 def _said_to_customers(conversation: str) -> str:
-    """What agents answer each other is told to nobody else: an integration would pass it on to the customer."""
+    """What agents answer each other, or a member, is told to nobody else: an integration would pass it on to the customer."""
     return f"""
        AND NOT EXISTS (
            SELECT 1 FROM conversations_conversation AS asked
-            WHERE asked.tenant_id = webhook.tenant_id AND asked.id = {conversation} AND asked.parent_id IS NOT NULL)"""  # noqa: S608  # of constants
+            WHERE asked.tenant_id = webhook.tenant_id AND asked.id = {conversation}
+               AND (asked.parent_id IS NOT NULL OR asked.member_user_id IS NOT NULL))"""  # noqa: S608  # of constants
 
 
 def noted(event: Event, conversation: str, subject: str, source: str) -> str:

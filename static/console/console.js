@@ -26,3 +26,21 @@ document.addEventListener(
   },
   true,
 );
+
+// While an answer is awaited its page is asked again; without a script one follows the link that says so.
+const POLL_MILLISECONDS = 1500;
+const lookAgain = async () => {
+  const lines = document.querySelector("[data-polls]");
+  if (!lines) return;
+  try {
+    const answer = await fetch(window.location.pathname, { headers: { Accept: "text/html" } });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = answer.ok && page.getElementById(lines.id);
+    if (fresh && fresh.innerHTML !== lines.innerHTML) lines.innerHTML = fresh.innerHTML;
+    if (fresh && !fresh.hasAttribute("data-polls")) lines.removeAttribute("data-polls");
+  } catch {
+    // The next look may find the way again.
+  }
+  window.setTimeout(lookAgain, POLL_MILLISECONDS);
+};
+window.setTimeout(lookAgain, POLL_MILLISECONDS);

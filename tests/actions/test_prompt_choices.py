@@ -7,7 +7,7 @@ from apps.prompt.reading import read_system
 from apps.prompt.reading_turns import read_turn
 from apps.prompt.segments import decode_segments
 from apps.prompt.values import Disclosure, EventKind, Slot
-from apps.prompt.wording import ASSISTANT_CORE, DISCLOSURES, PLATFORM_CORE
+from apps.prompt.wording import DISCLOSURES, PLATFORM_CORE
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
 from tests.actions.conversing import prompt, say, take, tell
@@ -96,17 +96,13 @@ def test_the_tenants_order_and_disclosure_are_in_the_next_session(world: World, 
 
 
 def test_the_agents_choices_are_in_the_next_session(world: World, standin: StandIn) -> None:
-    # R050, R056, R060, R129, R168
+    # R056, R060, R168
     make_persona(world)
     make_memory(world)
     make_profile(world)
     skill = make_skill(world, "approved", body="## Procedure\n1. Ask for the number.\n")
-    amend_agent(
-        world.agent, actor=world.admin, context_tier=1, flavour="assistant", skill_index="full", tells_time=False
-    )
+    amend_agent(world.agent, actor=world.admin, context_tier=1, skill_index="full", tells_time=False)
     text = told(world, standin)
-    assert ASSISTANT_CORE in text
-    assert PLATFORM_CORE not in text
     assert "1. Ask for the number." in text
     assert f"(id: {skill.pk})" in text
     for words in ("Warm and concise.", "Most customers are in the EU.", "Prefers email."):

@@ -8,11 +8,13 @@ from django.db import connection
 from pytest_django import Settings
 
 from apps.governance.prepared import prepared
+from apps.runtime.driving import answer
 from apps.runtime.statements import CLOSE
 from benchmarks.turn_ground import statements_in
 from tests.actions.conversing import reply, say, take, tell, tool
 from tests.factories import World, make_memory, make_persona, make_profile, make_skill, make_world
 from tests.standing_in import StandIn
+from tests.talking import make_assistant, make_member_overlay, make_talk, tell_assistant
 
 # Who acts, and what is done, each for the claim, the answer that calls a tool, and the end.
 CLAIM_KEEP_CLOSE, CLAIM_CLOSE = 6, 4
@@ -64,3 +66,20 @@ def test_a_turn_costs_the_same_few_statements_whether_its_conversation_is_short_
         assert len(asked(world, standin, f"Thanks, {number}")) == CLAIM_CLOSE
         for more in range(30):
             say(world, f"And {number} {more}", standin)
+
+
+def test_an_assistants_turn_costs_no_more_than_an_agents_for_customers(
+    committing: str, standin: StandIn, settings: Settings
+) -> None:
+    # R129
+    settings.LOOP_TURNS = 0
+    world = make_assistant(make_world())
+    make_persona(world)
+    make_member_overlay(world)
+    talk = make_talk(world)
+    for number in range(3):
+        tell_assistant(talk, f"Hello {number}", world.operator)
+        with counted() as sent:
+            answer(world.tenant.pk, talk.pk, backend=standin.backend)
+    ended = next(place for place, statement in enumerate(sent) if prepared(CLOSE).name in statement)
+    assert ended + 1 == CLAIM_CLOSE, sent

@@ -48,6 +48,7 @@ from tests.factories import (
 )
 from tests.hooking import make_told
 from tests.scheduling import make_schedule
+from tests.talking import make_assistant, make_member_overlay
 from tests.thinking import make_endpoint, make_price
 from tests.tooling import make_waiting_call
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
@@ -157,6 +158,7 @@ def write_about_agent(world: World) -> None:
     make_block(world, "PersonaBelief", read_only=True)
     make_invokable(world)
     make_overlay(world)
+    make_member_overlay(make_assistant(world))
     make_identity_card(world)
     make_rule(world)
     lift_switch(make_switch(world), actor=world.operator)

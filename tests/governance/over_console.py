@@ -82,6 +82,8 @@ class Console:
         Act.BLOCK_PROPOSE: OF_AGENTS,
         Act.PROFILE_PROPOSE: OF_AGENTS,
         Act.CONVERSATION_OPEN: "a message opens its conversation; nobody opens one empty",
+        Act.CONVERSATION_TALK: "its page stands beside the declarations; test_assistant proves it",
+        Act.MEMBER_OVERLAY_WRITE: "its page stands beside the declarations; test_assistant proves it",
         Act.CONVERSATION_IMPORT: "transcripts come in by a command",
         Act.MESSAGE_RECEIVE: "messages come in by REST",
         Act.TENANT_CREATE: "tenants are made by a command",

@@ -43,6 +43,8 @@ class Rest:
         Act.PROPOSAL_EXPIRE: "a sweep finds what ran out of time",
         Act.SKILL_UNDO: "an approval is undone through its proposal",
         Act.CONVERSATION_OPEN: "a message opens its conversation; nobody opens one empty",
+        Act.CONVERSATION_TALK: "members talk with their assistants in the console",
+        Act.MEMBER_OVERLAY_WRITE: "members say in the console how their assistant is to work for them",
         Act.CONVERSATION_IMPORT: "transcripts come in by a command",
         Act.MEMORY_APPROVE: "a person vouches for an agent's words on the page that shows them",
         Act.BLOCK_APPROVE: "a person vouches for an agent's words on the page that shows them",

@@ -22,6 +22,7 @@ from tests.factories import make_event
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK
 from tests.standing_in import StandIn
+from tests.talking import make_talk, tell_assistant
 
 # A conversation worth a skill.
 LESSON = [
@@ -65,6 +66,7 @@ ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
     "draft_skill": lambda _: RUNBOOK,
     "delegate": lambda _: {"agent_key": "billing", "task": "What is owed?"},
     "propose_schedule": lambda skill: {"key": "nightly", "title": "Nightly", "cron": "0 23 * * *", "skill": skill.name},
+    "soul_update": lambda _: {"text": "Be brief."},
     "escalate": lambda _: {"reason": "missing_knowledge", "question": "Do we ship to Malta?"},
 }
 TOOLS = {act: name for name, act in ACTS.items()}
@@ -89,8 +91,15 @@ class Tasks:
             else:
                 name = TOOLS[scene.act]
                 standin.play(tool(name, **ASKED[name](scene.subject)), reply("Done."))
-                take_turn.run(scene.world.tenant.pk, make_event(scene.world).conversation_id)
+                take_turn.run(scene.world.tenant.pk, _asked(scene))
         return ""
+
+
+def _asked(scene: Scene) -> int:
+    """The conversation that waits: a customer's, or a member's with their assistant."""
+    if scene.act is not Act.MEMBER_OVERLAY_WRITE:
+        return make_event(scene.world).conversation_id
+    return tell_assistant(make_talk(scene.world), "Be brief", scene.world.operator).conversation_id
 
 
 @contextmanager

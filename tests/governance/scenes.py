@@ -53,6 +53,7 @@ from tests.factories import (
 from tests.hooking import HOOKING_SUBJECTS
 from tests.reviewing import say_yes
 from tests.scheduling import SCHEDULING_SUBJECTS
+from tests.talking import TALKING_SUBJECTS
 from tests.thinking import THINKING_SUBJECTS
 from tests.tooling import TOOLING_SUBJECTS
 from tests.waiting import make_escalation, make_held_conversation, make_send_rule, make_waiting_draft
@@ -249,6 +250,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.ENDPOINT_CREATE: _nothing,
     Act.PRICE_SET: _nothing,
     Act.TOOL_SERVER_CREATE: _nothing,
+    **TALKING_SUBJECTS,
     **THINKING_SUBJECTS,
     **TOOLING_SUBJECTS,
     **SCHEDULING_SUBJECTS,

@@ -102,6 +102,7 @@ from tests.governance.on_desk import DESK
 from tests.governance.scenes import Scene
 from tests.hooking import HOOKING
 from tests.scheduling import SCHEDULING
+from tests.talking import TALKING
 from tests.thinking import THINKING
 from tests.tooling import TOOLING
 
@@ -202,6 +203,7 @@ class Actions:
             idempotency_key="matrix",
         ),
         **DESK,
+        **TALKING,
         **THINKING,
         **TOOLING,
         **SCHEDULING,

@@ -192,7 +192,9 @@ def test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known() -
     prefix = settings.DATABASE_ROLE_PREFIX
     callers = {f"{prefix}_login", f"{prefix}_crossing"}
     crossing = {"resolve_token": callers, "memberships_of": callers, "due_work": callers}
-    assert definer_functions() == {**crossing, "link_entry": {f"{prefix}_crossing"}, "role_breaches": callers}
+    # Triggers too, which tell nothing: whether an agent was talked with, and whether a conversation is a member's talk.
+    triggers = {name: {f"{prefix}_crossing"} for name in ("link_entry", "keep_the_flavour", "refuse_talk")}
+    assert definer_functions() == {**crossing, **triggers, "role_breaches": callers}
 
 
 def test_the_crossing_functions_run_on_a_fixed_search_path() -> None:

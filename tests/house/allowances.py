@@ -11,6 +11,7 @@ WRITERS = {
     "apps/runtime/scheduling.py": "a run, its clock and what it tells the agent: the same journal, as the system",
     "apps/webhooks/sending_again.py": "what is on its way is a journal; a person has it tried anew",
     "apps/conversations/asking.py": "that a question ended is told in the commit that ends it: the same journal, as the system",
+    "apps/conversations/talking.py": "what a member tells their assistant: the same journal, as that member",
     "apps/tenants/sealing.py": "secrets' one writer: sealed text that no record may hold; the row that names one is recorded",
     "apps/learning/journal.py": "the verdicts' one writer: one row per conversation, never changed",
     "apps/skills/store.py": "bytes of files, which are no rows; the skill that names them is the governed write",

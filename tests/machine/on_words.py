@@ -13,6 +13,7 @@ from apps.conversations.actions import (
 )
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line
+from apps.conversations.talking import open_talk
 from apps.governance.actors import Actor, Role
 from apps.governance.models import Taint
 from apps.governance.policy import Act
@@ -25,6 +26,7 @@ from apps.personas.actions import (
     amend_persona,
     amend_rule,
     archive_persona,
+    create_member_overlay,
     create_persona,
     propose_patch,
     propose_rule_change,
@@ -212,6 +214,9 @@ WORDS: Mapping[Act, Deed] = {
     Act.PERSONA_ACTIVATE: amending(Persona, activate_persona),
     Act.PERSONA_PROPOSE: _persona_propose,
     Act.OVERLAY_WRITE: saying(PersonaOverlay, write_overlay, "text"),
+    Act.MEMBER_OVERLAY_WRITE: lambda chosen: create_member_overlay(
+        chosen.agent.pk, actor=chosen.actor, text=chosen.words
+    ),
     Act.IDENTITY_CARD_WRITE: writing(IdentityCard, write_identity_card, "signature"),
     Act.RULE_ADD: lambda chosen: add_rule(chosen.agent.pk, actor=chosen.actor, text=chosen.words),
     Act.RULE_AMEND: writing(StandingRule, amend_rule, "text"),
@@ -247,6 +252,7 @@ WORDS: Mapping[Act, Deed] = {
     Act.BLOCK_APPROVE: _approved(MemoryBlock, approve_block),
     Act.PROFILE_AMEND: _profile,
     Act.CONVERSATION_OPEN: _open,
+    Act.CONVERSATION_TALK: lambda chosen: open_talk(chosen.agent.pk, actor=chosen.actor),
     Act.CONVERSATION_IMPORT: _import,
     Act.CONVERSATION_RESOLVE: amending(Conversation, resolve_conversation),
     Act.CONVERSATION_ABANDON: amending(Conversation, abandon_conversation),

@@ -9,12 +9,23 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from apps.console.login_links import login_link_path
-from apps.demo.cast import AGENT, BUSINESS, OPERATOR, REVIEWER, TENANT
+from apps.demo.cast import (
+    AGENT,
+    ASSISTANT,
+    ASSISTANT_IDENTITY,
+    ASSISTANT_TITLE,
+    BUSINESS,
+    OPERATOR,
+    REVIEWER,
+    TENANT,
+)
 from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
 from apps.governance.errors import GovernanceError
-from apps.tenants.actions import add_member, issue_token, revoke_token
-from apps.tenants.identity import tenant_named
+from apps.personas.actions import create_persona
+from apps.prompt.values import Flavour
+from apps.tenants.actions import add_member, amend_agent, create_agent, issue_token, revoke_token
+from apps.tenants.identity import person_actor, tenant_named
 from apps.tenants.models import Agent, AgentToken, Membership, User
 
 TOKEN_NAME = "demo"  # noqa: S105  # a name, no secret
@@ -59,6 +70,7 @@ class Command(BaseCommand):
         reviewer, _ = _person(REVIEWER)
         _let_in(operator, system, Role.ADMIN)
         _let_in(reviewer, system, Role.OPERATOR)
+        _make_assistant(system, person_actor(operator.pk, system.tenant_id, Role.ADMIN))
         return {
             "operator_login": operator.username,
             "operator_password": password,
@@ -87,6 +99,17 @@ def _let_in(user: User, system: Actor, role: Role) -> None:
         known = Membership.objects.visible_to(system).filter(user=user).exists()
     if not known:
         add_member(user, actor=system, role=role)
+
+
+def _make_assistant(system: Actor, admin: Actor) -> None:
+    """Somebody for members to talk with; what an earlier run made is kept as people have changed it."""
+    with acting(system):
+        known = Agent.objects.visible_to(system).filter(key=ASSISTANT).exists()
+    if known:
+        return
+    agent = create_agent(ASSISTANT, ASSISTANT_TITLE, actor=system)
+    amend_agent(agent, actor=admin, flavour=Flavour.ASSISTANT.value)
+    create_persona(agent.pk, actor=system, values={"identity": ASSISTANT_IDENTITY})
 
 
 def _fresh_token(system: Actor) -> str:

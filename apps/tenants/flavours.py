@@ -1,0 +1,33 @@
+"""Whom an agent may be made to serve: an assistant serves members alone, so nothing of customers is led to one (R129)."""
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import Invalid, NotVisible
+from apps.prompt.values import Flavour
+from apps.tenants.models import Agent
+
+
+def refuse_assistant(agent_id: int, *, actor: Actor, field: str = "agent") -> None:
+    """Refuse a customer, a schedule or another agent that would come to an assistant."""
+    agent = _agent(agent_id, actor)
+    if agent is not None and agent.flavour == Flavour.ASSISTANT:
+        flaw = (
+            f"The agent {agent.key} is an assistant: members talk with it in the console, and nobody else reaches it."
+        )
+        raise Invalid(flaw, {field: [flaw]})
+
+
+def refuse_agent_for_customers(agent_id: int, *, actor: Actor) -> None:
+    """Refuse a member who would talk with an agent that customers write to, or say how one is to work for them."""
+    agent = _agent(agent_id, actor)
+    if agent is None:
+        raise NotVisible("There is no such assistant.")
+    if agent.flavour != Flavour.ASSISTANT:
+        flaw = f"The agent {agent.key} talks to customers. Choose an assistant, or give a new agent that flavour."
+        raise Invalid(flaw, {"agent": [flaw]})
+
+
+def _agent(agent_id: int, actor: Actor) -> Agent | None:
+    """None where it cannot be seen."""
+    with acting(actor):
+        return Agent.objects.visible_to(actor).filter(pk=agent_id).first()

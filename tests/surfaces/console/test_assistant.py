@@ -1,0 +1,114 @@
+"""The assistant's page: a member talks without a script, sees what is slow and what failed, and nobody else's talk (R129)."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.personas.actions import write_member_overlay
+from apps.personas.models import MemberOverlay
+from apps.runtime.driving import answer
+from tests.actions.conversing import reply
+from tests.factories import World, make_event, make_persona
+from tests.standing_in import StandIn
+from tests.surfaces.console.browsing import form_values, list_of, save, words_of
+from tests.talking import make_assistant, make_member_overlay, make_talk, tell_assistant
+
+HOME = "/admin/assistant/"
+
+
+@pytest.fixture
+def assistant(world: World) -> World:
+    return make_assistant(world)
+
+
+def begin(client: Client, assistant: World, text: str = "What waits for me?", **typed: object) -> Any:
+    return save(client, reverse("admin:assistant"), agent=assistant.agent.pk, text=text, **typed)
+
+
+def test_a_member_begins_a_talk_waits_and_reads_the_answer(
+    operator: Client, assistant: World, standin: StandIn
+) -> None:
+    make_persona(assistant)
+    sent = begin(operator, assistant)
+    assert sent.status_code == 303
+    slow = words_of(operator.get(sent.url))
+    assert "What waits for me?" in slow
+    assert "Your assistant is thinking" in slow
+    with acting(assistant.operator):
+        talk = Conversation.objects.talks_of(assistant.operator_user.pk).get()
+    standin.play(reply("Nothing waits."))
+    answer(talk.tenant_id, talk.pk, backend=standin.backend)
+    answered = words_of(operator.get(sent.url))
+    assert "Nothing waits." in answered
+    assert "is thinking" not in answered
+    assert "Nothing waits." in words_of(operator.get(reverse("admin:assistant")))
+    # The same page sent twice is one message.
+    values = form_values(operator.get(sent.url).content.decode(), sent.url) | {"text": "And now?"}
+    for _ in range(2):
+        operator.post(sent.url, values)
+    with acting(assistant.operator):
+        assert talk.events.filter(text="And now?").count() == 1
+
+
+def test_a_talk_that_failed_says_so(operator: Client, assistant: World, standin: StandIn) -> None:
+    make_persona(assistant)
+    sent = begin(operator, assistant)
+    with acting(assistant.operator):
+        talk = Conversation.objects.talks_of(assistant.operator_user.pk).get()
+    standin.play(reply("I will not.", stop_reason="refusal"))
+    answer(talk.tenant_id, talk.pk, backend=standin.backend)
+    assert "There is no answer. Say it again" in words_of(operator.get(sent.url))
+
+
+def test_a_blank_message_is_refused_in_words_and_a_closed_talk_takes_none(operator: Client, assistant: World) -> None:
+    blank = begin(operator, assistant, text=" ")
+    assert blank.status_code == 422
+    assert "required" in words_of(blank) or "empty" in words_of(blank)
+    talk = make_talk(assistant)
+    path = reverse("admin:talk", args=[talk.pk])
+    values = form_values(operator.get(path).content.decode(), path)
+    closed = operator.post(reverse("admin:close_talk", args=[talk.pk]), follow=True)
+    assert "Nobody writes in this talk any more" in words_of(closed)
+    late = operator.post(path, values | {"text": "One more"})
+    assert late.status_code >= 400
+    assert "You closed this talk" in words_of(late)
+
+
+def test_nobody_finds_a_colleagues_talk_or_one_among_customers_conversations(
+    operator: Client, admin: Client, assistant: World
+) -> None:
+    talk = make_talk(assistant)
+    tell_assistant(talk, "Between us", assistant.operator)
+    assert admin.get(reverse("admin:talk", args=[talk.pk])).status_code == 404
+    assert admin.post(reverse("admin:close_talk", args=[talk.pk])).status_code == 404
+    assert "No talk yet" in words_of(admin.get(reverse("admin:assistant")))
+    assert "console:" not in words_of(operator.get(list_of(Conversation)))
+    token = Client(headers={"authorization": f"Bearer {assistant.token}"})
+    assert token.get(f"/api/v1/conversations/{talk.pk}").status_code == 404
+
+
+def test_what_the_assistant_would_write_is_looked_at_by_its_member(operator: Client, assistant: World) -> None:
+    # Z-6
+    overlay = make_member_overlay(assistant, "Be brief.")
+    bot = assistant.bot.for_member(assistant.operator_user.pk)
+    write_member_overlay(overlay, actor=bot, text="Approve every refund.", has_heard=True)
+    talk = make_talk(assistant)
+    page = words_of(operator.get(reverse("admin:talk", args=[talk.pk])))
+    assert "Your assistant would write this instead" in page
+    assert "Until then holds: Be brief." in page
+    path = reverse("admin:wish", args=[talk.pk])
+    values = form_values(operator.get(reverse("admin:talk", args=[talk.pk])).content.decode(), path)
+    assert values["text"].strip() == "Approve every refund."
+    operator.post(path, values | {"text": "Be brief."})
+    with acting(assistant.operator):
+        overlay = MemberOverlay.objects.get()
+    assert (overlay.text, overlay.waiting_text) == ("Be brief.", "")
+
+
+def test_where_there_is_no_assistant_the_page_says_how_to_get_one(operator: Client, world: World) -> None:
+    make_event(world)
+    assert "There is no assistant yet" in words_of(operator.get(reverse("admin:assistant")))
