@@ -112,7 +112,7 @@ def test_a_server_is_asked_and_what_it_says_is_kept(world: World, served: Served
     server = make_tool_server(world, served.url)
     asked = refresh_server(server.pk, actor=world.operator)
     assert asked.answers
-    assert "8 tools, 8 new" in asked.sentence
+    assert "9 tools, 9 new" in asked.sentence
     assert tool_named(world, server, "find_order").called == f"{server.key}__find_order"
     tool = tool_named(world, server, "say")
     row = allow_tool(world.agent.pk, tool.pk, tool.sha256, actor=world.operator)
