@@ -25,8 +25,6 @@ from tests.wholeness import whole_or
 
 # While tests are imported and collected nothing becomes garbage, and looking for it takes a third of the time.
 gc.disable()
-# How many objects more there are before it is looked for: one request of the console makes thousands.
-YOUNG_OBJECTS = 20_000
 
 # Other examples are tried in each run, and a hundred of each in the long proof. How long one takes says how busy the machine is.
 hypothesis_settings.register_profile(
@@ -76,7 +74,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """What was collected stays until the end: nobody need look again and again whether it is garbage."""
     gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     gc.enable()
 
 
