@@ -14,6 +14,7 @@ from django.urls import URLPattern, URLResolver, reverse
 from pytest_django import Settings
 
 from apps.console.site import site
+from apps.conversations.models import Conversation
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, Endpoint
 from apps.tools.models import ToolServer
@@ -36,6 +37,7 @@ NAMED_BY: dict[str, type[Model]] = {
     "agent_id": Agent,
     "endpoint_id": Endpoint,
     "server_id": ToolServer,
+    "talk_id": Conversation,
 }
 # Pages that name no row of a tenant.
 WITHOUT_ROW = {

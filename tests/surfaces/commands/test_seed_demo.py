@@ -37,7 +37,7 @@ def test_first_run_makes_the_tenant_its_agents_and_an_operator_who_can_sign_in()
     assert member is not None
     assert member.role is Role.ADMIN
     with acting(system):
-        assert Agent.objects.visible_to(system).count() == 7
+        assert Agent.objects.visible_to(system).count() == 8
 
 
 def test_password_is_shown_once_and_later_runs_give_a_link() -> None:
