@@ -117,7 +117,8 @@ def test_every_address_answers_for_another_tenants_row_as_for_none(
     caplog.set_level(logging.DEBUG, "apps")
     before, asked = prints_of(victim.world), 0
     for place, (method, path, operation) in enumerate(operations()):
-        if "{" not in path:
+        # A stream looks in threads of its own, which see what is committed: tests/flows/test_streams.py asks for a foreign one.
+        if "{" not in path or path.endswith("/stream/"):
             continue
         row, sent = row_of(noun_of(path), victim.world), bodies(operation)
         for turn, (name, client) in enumerate(clients(stranger).items(), place):
