@@ -78,8 +78,9 @@ def is_state(field: "models.Field[Any, Any]") -> bool:
     return isinstance(field, FSMFieldMixin)
 
 
-# Its scene is about what shall change; the proposal it writes has no fields anybody chooses.
-ABOUT_ANOTHER_ROW = {Act.PROPOSAL_SUBMIT}
+# Of the first the scene is about what shall change; the proposal it writes has no fields anybody chooses. The second is about an
+# assistant, and what it writes is each member's own: tests/actions/test_assisting.py asks who may.
+ABOUT_ANOTHER_ROW = {Act.PROPOSAL_SUBMIT, Act.MEMBER_OVERLAY_WRITE}
 CHANGING = {act: model for act, model in changing() if act not in ABOUT_ANOTHER_ROW}
 
 

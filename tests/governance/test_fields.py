@@ -17,13 +17,20 @@ from apps.governance.subjects import columns_of, subject_of
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.governance.fields import CHANGING, another, columns, is_state, records, refused, stored
 from tests.governance.scenes import Scene, set_scene
+from tests.talking import make_member_overlay
 from tests.wholeness import share_of
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.whole]
 
 # A scene in which a row of the noun stands, for nouns that no act changes.
-STANDING = {"member": Act.MEMBER_ADD, "checkpoint": Act.CHECKPOINT_MAKE}
+STANDING = {
+    "member": Act.MEMBER_ADD,
+    "checkpoint": Act.CHECKPOINT_MAKE,
+    "member_overlay": Act.MEMBER_OVERLAY_WRITE,
+}
+# Rows that no scene has.
+MADE = {"member_overlay": make_member_overlay}
 
 
 # Their texts change together with the signature under them, or with the state: the database refuses either alone.
@@ -107,11 +114,13 @@ def a_row_of(noun: str) -> tuple[Scene, Any]:  # Any: a row of any noun
     model = governed_models()[noun]
     if isinstance(scene.subject, model):
         return scene, scene.subject
+    if noun in MADE:
+        return scene, MADE[noun](scene.world)
     with acting(scene.world.operator):
         return scene, model._default_manager.first()
 
 
-NOUNS = sorted({*(act.noun for act in CHANGING), "member"})
+NOUNS = sorted({*(act.noun for act in CHANGING), "member", *MADE})
 
 
 @pytest.mark.parametrize("noun", NOUNS)
