@@ -74,15 +74,17 @@ async def _taken_as_it_is(name: str, result: CallToolResult) -> None:
 @asynccontextmanager
 async def _connected(place: Place, most_bytes: int) -> AsyncIterator[tuple[Client, _Open]]:
     opened = _Open(GuardedTransport(place.allowed, most_bytes))
+    # What the layers below say when their time is up is not always that; so the one limit around all of them comes first.
+    beyond = 2 * place.timeout_seconds
     try:
         async with (
             asyncio.timeout(place.timeout_seconds),
-            guarded_client(opened.transport, place.headers, place.timeout_seconds) as http,
+            guarded_client(opened.transport, place.headers, beyond) as http,
             Client(
                 streamable_http_client(place.url, http_client=http),
                 client_info=WE,
                 cache=None,
-                read_timeout_seconds=place.timeout_seconds,
+                read_timeout_seconds=beyond,
             ) as client,
         ):
             yield client, opened
