@@ -81,11 +81,12 @@ class GovernedAdmin(ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         if issubclass(self.model, Governed):
-            rows = self.model._default_manager.visible_to(actor_of(request)).filter(self.only)  # see guard.py
+            rows = self.model._default_manager.visible_to(actor_of(request))  # see guard.py
         else:
             rows = self.model._default_manager.all()
         # Without names Django would join every reference there is.
         related = self.list_select_related or ()
+        rows = rows.filter(self.only)
         joined: QuerySet[Any] = rows.select_related(*related) if related else rows
         return joined
 

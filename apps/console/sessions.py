@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import Q
 from django.http import HttpRequest
 
 from apps.console.governed_admin import GovernedAdmin
@@ -99,6 +100,8 @@ def _owners(part: Part) -> Iterator[Owner]:
 class SessionAdmin(GovernedAdmin):
     """Read-only: a session is never changed."""
 
+    # Of members' talks nothing stands in lists; they have a page of their own.
+    only = Q(conversation__member_user_id=None)
     list_display = ("__str__", "conversation", "agent", "frozen")
     list_filter = ("agent",)
     list_select_related = ("agent", "conversation")

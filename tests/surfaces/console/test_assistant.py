@@ -46,6 +46,7 @@ def test_a_member_begins_a_talk_waits_and_reads_the_answer(
     assert "Nothing waits." in answered
     assert "is thinking" not in answered
     assert "Nothing waits." in words_of(operator.get(reverse("admin:assistant")))
+    assert str(talk) not in words_of(operator.get(reverse("admin:runtime_session_changelist")))
     # The same page sent twice is one message.
     values = form_values(operator.get(sent.url).content.decode(), sent.url) | {"text": "And now?"}
     for _ in range(2):
