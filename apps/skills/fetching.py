@@ -1,6 +1,7 @@
 """What an agent fetches for its customer, in one round trip: turns do it between two model calls."""
 
 import json
+from typing import Final
 
 from apps.governance.acting import one_shot
 from apps.governance.actors import Actor
@@ -13,10 +14,14 @@ SELECT skill.id, skill.tenant_id, skill.agent_id, skill.version, skill.name, ski
  WHERE skill.tenant_id = app_tenant() AND skill.id = %(skill)s::bigint AND skill.status = 'approved'
    AND skill.quarantined_at IS NULL
 """
+# A model may name any number; no row has one beyond this.
+LARGEST: Final = 2**63 - 1
 _FIELDS = ("id", "tenant_id", "agent_id", "version", "name", "title", "body", "attachments")
 
 
 def approved_skill(pk: int, *, actor: Actor) -> Skill | None:
     """What customers may be served by (R095), as far as this actor sees it; whoever asks must still `authorize`."""
+    if not 0 < pk <= LARGEST:
+        return None
     rows = one_shot(actor, _APPROVED, {"skill": pk})
     return next((Skill.from_db("default", _FIELDS, (*row[:-1], json.loads(row[-1]))) for row in rows), None)
