@@ -84,9 +84,9 @@ class GovernedAdmin(ModelAdmin):
             rows = self.model._default_manager.visible_to(actor_of(request))  # see guard.py
         else:
             rows = self.model._default_manager.all()
+        rows = rows.filter(self.only)
         # Without names Django would join every reference there is.
         related = self.list_select_related or ()
-        rows = rows.filter(self.only)
         joined: QuerySet[Any] = rows.select_related(*related) if related else rows
         return joined
 
