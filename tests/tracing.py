@@ -18,6 +18,7 @@ KERNEL: Final = (
     "tests/rules/",
     "tests/governance/",
     "tests/actions/test_admission.py",
+    "tests/actions/test_assisting.py",
     "tests/actions/test_desk.py",
     "tests/actions/test_files_reviewed.py",
     "tests/actions/test_grants.py",

@@ -57,6 +57,17 @@ def test_no_actor_is_an_error_and_not_a_guest(world: World) -> None:
         Persona.objects.visible_to(nobody)
 
 
+def test_an_assistant_reads_in_its_members_place_and_does_nothing_else(world: World) -> None:
+    # R129
+    skill = make_skill(world)
+    through = world.operator.via(world.agent.pk, "agent:aide")
+    authorize(through, Act.CONVERSATION_TALK, world.tenant.pk, agent_id=world.agent.pk)
+    with pytest.raises(NotPermitted, match="An assistant may not approve a skill for its member: it looks things up"):
+        approve_skill(skill, actor=through, reviewed_sha256=skill.content_sha256)
+    with acting(world.operator):
+        assert Skill.objects.visible_to(world.operator).get().status == "draft"
+
+
 def test_rows_are_read_only_as_the_actor_who_acts(world: World) -> None:
     # R014
     with pytest.raises(MissingActor, match="with acting"):
