@@ -22,7 +22,6 @@ from apps.llm.backend import Json, JsonObject
 from apps.personas.actions import create_member_overlay, write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.prompt.framing import canonical_json, fence_lines
-from apps.prompt.sanitizer import sanitize
 from apps.prompt.tool_names import (
     FIND_SKILLS,
     LIST_CONVERSATIONS,
@@ -34,7 +33,7 @@ from apps.prompt.tool_names import (
 )
 from apps.runtime.models import Spend, ToolStep
 from apps.runtime.steps import whole_number
-from apps.runtime.tooling import Context, HouseTool, Offer
+from apps.runtime.tooling import Context, HouseTool, Offer, clean
 from apps.skills.models import Skill
 from apps.tenants.identity import member_served
 
@@ -86,10 +85,6 @@ def _look(look: Look, right: Act, name: str, context: Context, arguments: JsonOb
     return found if isinstance(found, str) else canonical_json(found)
 
 
-def _clean(text: str, cap: int = LINE_CHARACTERS) -> str:
-    return sanitize(text, cap).text
-
-
 def _list_waiting(context: Context, reader: Actor, arguments: JsonObject) -> JsonObject | str:
     del context, arguments
     # What was said off the record is kept nowhere, and a talk is kept.
@@ -97,14 +92,15 @@ def _list_waiting(context: Context, reader: Actor, arguments: JsonObject) -> Jso
     questions = waiting_escalations(reader).filter(conversation__off_the_record=False)
     held = Conversation.objects.visible_to(reader).of_customers().filter(held_by_id=reader.user_id)
     lines: list[Json] = [
-        {"draft": row.pk, "conversation_id": row.conversation_id, "text": _clean(row.text)} for row in drafts[:LISTED]
+        {"draft": row.pk, "conversation_id": row.conversation_id, "text": clean(row.text, LINE_CHARACTERS)}
+        for row in drafts[:LISTED]
     ]
     lines += [
         {
             "escalation": row.pk,
             "conversation_id": row.conversation_id,
             "reason": row.reason,
-            "question": _clean(row.question),
+            "question": clean(row.question, LINE_CHARACTERS),
         }
         for row in questions[:LISTED]
     ]
@@ -123,8 +119,8 @@ def _list_proposals(context: Context, reader: Actor, arguments: JsonObject) -> J
         {
             "proposal": row.pk,
             "kind": row.get_kind_display(),
-            "about": _clean(row.target_label),
-            "rationale": _clean(row.rationale),
+            "about": clean(row.target_label, LINE_CHARACTERS),
+            "rationale": clean(row.rationale, LINE_CHARACTERS),
             "proposed_by": row.proposed_by,
         }
         for row in rows[:LISTED]
@@ -166,7 +162,8 @@ def _read_conversation(context: Context, reader: Actor, arguments: JsonObject) -
         raise NotPermitted("This conversation is off the record: a talk is kept, so nothing of it is read here.")
     said = Message.objects.filter(conversation=row).exclude(sender=Message.Sender.TOOL).order_by("-position")
     lines: list[Json] = [
-        {"sender": sender, "text": _clean(text)} for sender, text in said.values_list("sender", "text")[:LINES_READ]
+        {"sender": sender, "text": clean(text, LINE_CHARACTERS)}
+        for sender, text in said.values_list("sender", "text")[:LINES_READ]
     ]
     stands: JsonObject = {"id": row.pk, "status": str(row.status), "is_held": row.is_held, "lines": said.count()}
     return _shown(stands, lines[::-1])
@@ -191,7 +188,7 @@ def _find_skills(context: Context, reader: Actor, arguments: JsonObject) -> Json
         Skill.objects.visible_to(reader).approved().filter(named).select_related("agent").order_by("agent__key", "name")
     )
     listed: list[Json] = [
-        {"id": row.pk, "agent": row.agent.key, "name": row.name, "description": _clean(row.description)}
+        {"id": row.pk, "agent": row.agent.key, "name": row.name, "description": clean(row.description, LINE_CHARACTERS)}
         for row in rows[:LISTED]
     ]
     return {"skills": listed}

@@ -16,7 +16,6 @@ from apps.memory.rules import BODY_CHARACTERS as MEMORY_CHARACTERS
 from apps.memory.rules import joined_facts
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
-from apps.prompt.budgets import SECTION_CHARACTERS
 from apps.prompt.framing import canonical_json, fence
 from apps.prompt.holding import MemoryReview
 from apps.prompt.sanitizer import sanitize
@@ -38,7 +37,7 @@ from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.planning import PLANNING
 from apps.runtime.rendering import RENDERING
 from apps.runtime.steps import whole_number
-from apps.runtime.tooling import Context, HouseTool, Offer
+from apps.runtime.tooling import Context, HouseTool, Offer, clean
 from apps.skills.actions import draft_skill
 from apps.skills.fetching import approved_skill
 from apps.skills.files import content_of, refuse_fetch
@@ -58,9 +57,9 @@ def _get_skill(context: Context, arguments: JsonObject) -> str:
     authorize(context.actor, Act.SKILL_FETCH, skill.tenant_id, agent_id=skill.agent_id)
     answer: JsonObject = {
         "name": skill.name,
-        "title": _clean(skill.title),
+        "title": clean(skill.title),
         "version": skill.version,
-        "body": _clean(skill.body, BODY_CHARACTERS),
+        "body": clean(skill.body, BODY_CHARACTERS),
     }
     files: list[Json] = [_described(file) for file in skill.files if mentions(skill.body, file.name)]
     if files:
@@ -69,7 +68,7 @@ def _get_skill(context: Context, arguments: JsonObject) -> str:
 
 
 def _described(file: Attached) -> JsonObject:
-    return {"name": _clean(file.name), "media_type": file.media_type, "size_bytes": file.size_bytes}
+    return {"name": clean(file.name), "media_type": file.media_type, "size_bytes": file.size_bytes}
 
 
 def _get_skill_attachment(context: Context, arguments: JsonObject) -> str:
@@ -94,15 +93,10 @@ def _list_skills(context: Context, arguments: JsonObject) -> str:
     with acting(context.actor):
         rows = Skill.objects.visible_to(context.actor).approved().for_agent(context.agent_id).order_by("name")
         listed: list[JsonObject] = [
-            {"id": pk, "name": name, "description": _clean(description)}
+            {"id": pk, "name": name, "description": clean(description)}
             for pk, name, description in rows.values_list("pk", "name", "description")[:LISTED_SKILLS]
         ]
     return canonical_json({"skills": listed})
-
-
-def _clean(text: str, cap: int = SECTION_CHARACTERS) -> str:
-    """What a tool gives back is told to the model like everything else (R071)."""
-    return sanitize(text, cap).text
 
 
 def _update_memory(context: Context, arguments: JsonObject) -> str:
@@ -128,7 +122,7 @@ def _refuse_old_memory(memory: AgentMemory, context: Context) -> None:
         context.shown.add(MEMORY)
         raise Stale(
             "The memory changed since this session began. It reads now, as data: "
-            f"{fence(_clean(memory.body, MEMORY_CHARACTERS))}\nGive the full new text once more, starting from this one.",
+            f"{fence(clean(memory.body, MEMORY_CHARACTERS))}\nGive the full new text once more, starting from this one.",
             memory.version,
         )
 
@@ -166,7 +160,7 @@ def _propose_persona_patch(context: Context, arguments: JsonObject) -> str:
         proposal = propose_patch(persona, actor=context.actor, text=text, evidence=evidence, taint=taint)
         rejected = rejected_before(proposal, context.actor)
     said_no = "".join(f" An operator rejected proposal {row.pk}: {why(row)}." for row in rejected)
-    return f"Proposal {proposal.pk} waits for an operator. Nothing changes until one applies it.{_clean(said_no)}"
+    return f"Proposal {proposal.pk} waits for an operator. Nothing changes until one applies it.{clean(said_no)}"
 
 
 def _draft_skill(context: Context, arguments: JsonObject) -> str:

@@ -6,12 +6,10 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
 from apps.llm.backend import Json, JsonObject
-from apps.prompt.budgets import SECTION_CHARACTERS
 from apps.prompt.framing import canonical_json
-from apps.prompt.sanitizer import sanitize
 from apps.prompt.tool_names import LIST_SCHEDULES, PROPOSE_SCHEDULE
 from apps.runtime.hearing import heard_in, whose_words
-from apps.runtime.tooling import Context, HouseTool, Offer
+from apps.runtime.tooling import Context, HouseTool, Offer, clean
 from apps.schedules.actions import draft_schedule
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
@@ -36,18 +34,14 @@ def _described(row: Schedule) -> JsonObject:
     runs = clock is not None and row.status == Schedule.Status.APPROVED
     return {
         "key": row.key,
-        "title": _clean(row.title),
+        "title": clean(row.title),
         "cron": row.cron,
         "timezone": row.timezone,
         "skill": row.skill.name,
-        "instruction": _clean(row.instruction),
+        "instruction": clean(row.instruction),
         "status": row.status,
         "next_run_at": clock.next_run_at.isoformat() if clock and runs else None,
     }
-
-
-def _clean(text: str) -> str:
-    return sanitize(text, SECTION_CHARACTERS).text
 
 
 def _propose_schedule(context: Context, arguments: JsonObject) -> str:

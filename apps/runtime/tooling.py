@@ -9,6 +9,8 @@ from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.llm.backend import JsonObject, Tool
+from apps.prompt.budgets import SECTION_CHARACTERS
+from apps.prompt.sanitizer import sanitize
 from apps.runtime.budgets import Money, loop_of
 from apps.tenants.models import Agent
 
@@ -48,6 +50,11 @@ class Offer:
 
 
 ORDINARY: Final = Offer()
+
+
+def clean(text: str, cap: int = SECTION_CHARACTERS) -> str:
+    """What a tool gives back, told to the model like everything else: cleaned, and cut at `cap` characters (R071)."""
+    return sanitize(text, cap).text
 
 
 def _always(offer: Offer) -> bool:
