@@ -1,5 +1,6 @@
 """The assistant's page: a member's own talks, which nobody else reads, and how their assistant is to work for them (R129)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -99,34 +100,39 @@ def assistant_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """The member's talks; a POST begins another one."""
     actor = actor_of(request)
     form = Beginning(request.POST if request.method == "POST" else None, assistants=_assistants(actor))
-    context: dict[str, Any] = {"title": "Assistant", "form": form, "assistants": form.fields["agent"].queryset}  # type: ignore[attr-defined]  # see Beginning
-    status = 200
-    if request.method == "POST":
-        status = 422
-        if form.is_valid():
-            try:
-                return _begun(form.cleaned_data, actor)
-            except GovernanceError as refusal:
-                context["refusal"], status = str(refusal), status_of(refusal)
-    context |= {**site.each_context(request), "talks": [] if status >= 400 else _talks(actor)}
+    done, refusal, status = _sent(form, partial(_begun, actor=actor))
+    if done:
+        return done
+    context: dict[str, Any] = {
+        **site.each_context(request),
+        "title": "Assistant",
+        "form": form,
+        "assistants": form.fields["agent"].queryset,  # type: ignore[attr-defined]  # see Beginning
+        "refusal": refusal,
+        "talks": [] if status >= 400 else _talks(actor),
+    }
     return TemplateResponse(request, "console/assistant.html", context, status=status)
 
 
 def talk_page(site: AdminSite, request: HttpRequest, talk_id: int) -> HttpResponse:
     """One talk; a POST says something in it."""
-    actor, status = actor_of(request), 200
+    actor = actor_of(request)
     talk = _talk(talk_id, actor)
     form = Saying(request.POST if request.method == "POST" else None)
-    context: dict[str, Any] = {"title": f"Talk with {talk.agent.title}", "talk": talk, "form": form}
-    if request.method == "POST":
-        status = 422
-        if form.is_valid():
-            try:
-                return _said(talk, form.cleaned_data, actor)
-            except GovernanceError as refusal:
-                context["refusal"], status = str(refusal), status_of(refusal)
+    done, refusal, status = _sent(form, partial(_said, talk, actor=actor))
+    if done:
+        return done
     overlay = MemberOverlay.objects.visible_to(actor).filter(agent=talk.agent).first()
-    context |= {**site.each_context(request), "shown": _shown(talk), "overlay": overlay, "wish": _wish(overlay)}
+    context: dict[str, Any] = {
+        **site.each_context(request),
+        "title": f"Talk with {talk.agent.title}",
+        "talk": talk,
+        "form": form,
+        "refusal": refusal,
+        "shown": _shown(talk),
+        "overlay": overlay,
+        "wish": _wish(overlay),
+    }
     return TemplateResponse(request, "console/talk.html", context, status=status)
 
 
@@ -200,12 +206,24 @@ def _wish(overlay: MemberOverlay | None) -> Wish:
     return Wish(initial={"text": overlay.waiting_text or overlay.text, "read_at": overlay.version})
 
 
-def _begun(said: dict[str, Any], actor: Actor) -> HttpResponse:
+def _sent(form: Saying, send: Callable[[dict[str, Any]], HttpResponse]) -> tuple[HttpResponse | None, str, int]:
+    """Where to go once what the form holds is said; otherwise why it is not, and the status of the page that tells so."""
+    if not form.is_bound:
+        return None, "", 200
+    if not form.is_valid():
+        return None, "", 422
+    try:
+        return send(form.cleaned_data), "", 303
+    except GovernanceError as refusal:
+        return None, str(refusal), status_of(refusal)
+
+
+def _begun(said: dict[str, Any], *, actor: Actor) -> HttpResponse:
     talk = open_talk(said["agent"].pk, actor=actor, off_the_record=said["off_the_record"])
-    return _said(talk, said, actor)
+    return _said(talk, said, actor=actor)
 
 
-def _said(talk: Conversation, said: dict[str, Any], actor: Actor) -> HttpResponse:
+def _said(talk: Conversation, said: dict[str, Any], *, actor: Actor) -> HttpResponse:
     say_in_talk(talk, actor=actor, text=said["text"], idempotency_key=said["key"])
     kick_turn(talk.tenant_id, talk.pk)
     return _to(talk)
