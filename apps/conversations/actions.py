@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.conversations.admission import Proof, admit
-from apps.conversations.arriving import Sent, Terms, Thread, event_of, refuse_flaws, refuse_unstorable
+from apps.conversations.arriving import Sent, Terms, Thread, event_of, known_event, refuse_flaws, refuse_unstorable
 from apps.conversations.asking import tell_ended, tell_in_hand
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import Line
@@ -244,17 +244,7 @@ def _known_or_new(event: InboundEvent, thread: Thread, actor: Actor, terms: Term
 
 
 def _known_event(event: InboundEvent, thread: Thread, actor: Actor) -> InboundEvent | None:
-    threads = Conversation.objects.visible_to(actor).filter(**thread)
-    known = (
-        InboundEvent.objects.filter(conversation__in=threads, idempotency_key=event.idempotency_key)
-        .select_related("conversation")
-        .first()
-    )
-    if known and known.text_sha256 not in {"", event.text_sha256}:
-        raise Conflicting(
-            "This idempotency key was used for another message of the thread. Use a fresh key per message."
-        )
-    return known
+    return known_event(event, Conversation.objects.visible_to(actor).filter(**thread), "thread")
 
 
 def _open_or_join(thread: Thread, actor: Actor, terms: Terms) -> Conversation:

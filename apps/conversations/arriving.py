@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 
 from apps.conversations.admission import Proof
-from apps.conversations.models import InboundEvent
-from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, message_flaws
+from apps.conversations.models import Conversation, InboundEvent
+from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, SENDER_NAME_CHARACTERS, message_flaws
 from apps.governance.actors import Actor
-from apps.governance.errors import Invalid
+from apps.governance.errors import Conflicting, Invalid
 from apps.governance.text import content_sha256, plain_text
 
 
@@ -75,8 +76,22 @@ def event_of(sent: Sent, actor: Actor) -> InboundEvent:
         kind=InboundEvent.Kind.OPERATOR if actor.is_person else InboundEvent.Kind.MESSAGE,
         sent_by=actor.label if actor.is_person else "",
         idempotency_key=sent["idempotency_key"],
-        sender_name=sent["sender_name"][:120],
+        sender_name=sent["sender_name"][:SENDER_NAME_CHARACTERS],
         line_key=sent["line_key"],
         text=sent["text"],
         text_sha256=content_sha256(sent["text"]),
     )
+
+
+def known_event(event: InboundEvent, arrived: QuerySet[Conversation], where: str) -> InboundEvent | None:
+    """What came under the same key before in one of these conversations, which `where` calls them by.
+
+    Raises Conflicting if it was another text; what was forgotten since is taken for the same.
+    """
+    rows = InboundEvent.objects.filter(conversation__in=arrived, idempotency_key=event.idempotency_key)
+    known = rows.select_related("conversation").first()
+    if known and known.text_sha256 not in {"", event.text_sha256}:
+        raise Conflicting(
+            f"This idempotency key was used for another message of the {where}. Use a fresh key per message."
+        )
+    return known

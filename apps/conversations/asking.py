@@ -8,7 +8,7 @@ from typing import Final
 
 from apps.conversations.admission import Proof, prove_conversation
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.rules import BETWEEN_AGENTS, EVENT_CHARACTERS
+from apps.conversations.rules import BETWEEN_AGENTS, EVENT_CHARACTERS, SENDER_NAME_CHARACTERS
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import governed
@@ -17,7 +17,6 @@ from apps.governance.text import content_sha256
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent
 
-NAME_CHARACTERS: Final = 120
 ENDED_UNANSWERED: Final = (
     "The question was closed without an answer. Do without it, or hand this to a colleague; tell the customer."
 )
@@ -96,7 +95,7 @@ def put(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str
         conversation=conversation,
         kind=kind,
         idempotency_key=key,
-        sender_name=by.title[:NAME_CHARACTERS],
+        sender_name=by.title[:SENDER_NAME_CHARACTERS],
         sent_by=f"agent:{by.key}",
         text=said,
         text_sha256=content_sha256(said),

@@ -2,16 +2,15 @@
 
 from uuid import uuid4
 
-from apps.conversations.arriving import Sent, refuse_flaws, refuse_unstorable
+from apps.conversations.arriving import Sent, event_of, known_event, refuse_flaws, refuse_unstorable
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import TALKS
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, governed
-from apps.governance.errors import Conflicting, IllegalTransition, NotVisible
+from apps.governance.errors import IllegalTransition, NotVisible
 from apps.governance.models import Taint
 from apps.governance.policy import Act
-from apps.governance.text import content_sha256
 from apps.tenants.flavours import refuse_agent_for_customers
 
 
@@ -44,25 +43,13 @@ def say_in_talk(talk: Conversation, *, actor: Actor, text: str, idempotency_key:
         stored = rows.talks_of(actor.user_id).filter(pk=talk.pk).order_by("pk").first()
         if stored is None:
             raise NotVisible("There is no such talk of yours.")
-        return _known(stored, sent) or _new(stored, sent, actor)
+        event = event_of(sent, actor)
+        return known_event(event, Conversation.objects.filter(pk=stored.pk), "talk") or _added(event, stored)
 
 
-def _known(talk: Conversation, sent: Sent) -> InboundEvent | None:
-    known = InboundEvent.objects.filter(conversation=talk, idempotency_key=sent["idempotency_key"]).first()
-    if known and known.text not in {"", sent["text"]}:
-        raise Conflicting("This idempotency key was used for another message of the talk. Use a fresh key per message.")
-    return known
-
-
-def _new(talk: Conversation, sent: Sent, actor: Actor) -> InboundEvent:
+def _added(event: InboundEvent, talk: Conversation) -> InboundEvent:
     if talk.status != Conversation.Status.OPEN:
         raise IllegalTransition("You closed this talk; nobody writes in it any more. Begin another one.")
-    return InboundEvent.objects.create(
-        tenant_id=talk.tenant_id,
-        conversation=talk,
-        kind=InboundEvent.Kind.OPERATOR,
-        sent_by=actor.label,
-        idempotency_key=sent["idempotency_key"],
-        text=sent["text"],
-        text_sha256=content_sha256(sent["text"]),
-    )
+    event.conversation = talk
+    event.save(force_insert=True)
+    return event

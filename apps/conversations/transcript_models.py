@@ -5,7 +5,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models.functions import Now
 
-from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
+from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS, SENDER_NAME_CHARACTERS
 
 
 class InboundEvent(models.Model):
@@ -28,7 +28,7 @@ class InboundEvent(models.Model):
     )
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MESSAGE)
     idempotency_key = models.CharField(max_length=200)
-    sender_name = models.CharField(max_length=120, blank=True)
+    sender_name = models.CharField(max_length=SENDER_NAME_CHARACTERS, blank=True)
     line_key = models.CharField(
         max_length=LINE_CHARACTERS, blank=True, help_text="Which line of the channel it came in on."
     )
