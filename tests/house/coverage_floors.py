@@ -28,7 +28,7 @@ class Floor:
 NAMED_RULES = tuple(f"apps/runtime/{name}.py" for name in ("breaking", "budgets", "fairness", "retrying"))
 KERNEL = (
     Floor("prompt", ("apps/prompt/*",), 100.0),
-    Floor("rules", ("apps/*/rules.py", *NAMED_RULES), 100.0),
+    Floor("rules", ("apps/*/rules.py", "apps/texts/*", *NAMED_RULES), 100.0),
     Floor("governance", ("apps/governance/*",), 100.0),
 )
 EVERYTHING = Floor("everything", ("apps/*",), 95.0)
