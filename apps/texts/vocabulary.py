@@ -1,0 +1,146 @@
+"""The words by which statements are compared: what says nothing, what says the same, what turns a statement round.
+
+English, and the German words that instructions are made of. Words are told apart by their stems.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+){0,3}")
+_LONGEST_WORD: Final = 60
+
+_SAYS_NOTHING: Final = """
+a about above actually additionally again ahead all also am an and any anybody anyone anything are as at be because
+been being both but by can could did do does doing done each either else even ever every everybody everyone everything
+first finally for from during per further get gets getting go goes going got had has have having he her here him his
+how however i if in into is it its just kindly later least less longer lets like likely long made make makes making
+many may me might more most much must my near need needs needed next nicely no not now of off often ok on once one
+ones only onto or other others our ours out over own please politely quite rather really same shall she should simply
+since so some somebody someone something soon still such sure than that the their theirs them themselves then there
+these they thing things this those though through thus to together too until up upon us use uses using usual usually
+very via want wants was we well were what whatever when whenever where whether which while who whoever whom whose why
+will with within without would yet you your yours always never everywhere anyway already example instance case general
+note important hint attention reminder tip hinweis achtung beispiel fall customer customers client clients user users
+caller callers people person agent agents aber alle allem allen aller alles als andere auch auf aus bei beim bevor bis
+bitte da damit dann das dass dein dem den denn der des deshalb die dies diese diesem diesen dieser dieses doch du
+durch ein eine einem einen einer eines er es etwa euch fur gegen haben hat hier ich ihm ihn ihnen ihr ihre ihrem ihren
+ihrer im immer ins ist ja je jede jedem jeden jeder jedes kann konnen man mehr mit muss mussen nach nie niemals nicht
+noch nun nur ob oder ohne sehr sein sich sie sind sobald soll sollen sollte sowie uber um und uns unser unsere unter
+vom von vor war weil wenn wer werden wie wieder wir wird wo zu zum zur darf durfen falls kunde kunden kundin kundinnen
+"""
+
+# Beside an amount these do not tell what it is an amount of.
+_BESIDE_AMOUNTS: Final = """
+allow allowed available accept amount apply ask back begin can change choose claim come date day days deadline
+end enter entitle expect expire fixed free full get give grant have hold honor keep last limit lie maximum minimum offer
+open possible period policy process provide receive request run set stand start stay take tell time total valid wait
+window reply make mean count currently now today new still arrive need require worth say
+angebot betragt dauert dauern erhalten frist geben gelten gilt moglich gewahren
+"""
+
+# Each line is one meaning.
+_SAME: Final = """
+refund reimburse reimbursement moneyback repay
+delivery shipping shipment ship deliver dispatch
+parcel package
+give offer grant provide issue hand award
+promise guarantee assure pledge commit
+tell inform notify advise mention say state
+share disclose reveal
+ask request demand
+check verify confirm validate
+escalate handover
+cancel terminate
+purchase buy
+email mail
+price cost
+discount rebate
+phone telephone
+accept take
+allow permit
+opening open
+voucher coupon giftcard
+employee colleague staff
+cheque check-payment
+product item article goods
+buyer shopper
+"""
+
+# Each of these says the first word, and turns it round.
+_OPPOSITES: Final = {
+    "closed": "open",
+    "shut": "open",
+    "refuse": "accept",
+    "reject": "accept",
+    "decline": "accept",
+    "deny": "accept",
+    "impossible": "possible",
+    "unavailable": "available",
+    "exclude": "include",
+    "excluded": "include",
+    "disable": "enable",
+    "disabled": "enable",
+    "withhold": "give",
+    "geschlossen": "offen",
+    "unmoglich": "moglich",
+}
+
+_ENDINGS: Final = (
+    *("ications", "ication", "ations", "ation", "ments", "ment", "ings", "ing", "ions", "ion", "able", "ungen", "ung"),
+    *("ied", "ed", "en", "er", "al", "ly", "y", "e"),
+)
+_SHORTEST_STEM: Final = 4
+_MANY: Final = re.compile("(?<=[^siu])s$")
+
+
+def plain(word: str) -> str:
+    """A word in small letters without marks, as lists of words are written."""
+    if word.isascii():
+        return word.lower()
+    known = unicodedata.normalize("NFKD", word.casefold().replace("\u2019", "'"))
+    return "".join(letter for letter in known if not unicodedata.combining(letter))
+
+
+def stem(word: str) -> str:
+    """What is left of a plain word without its ending: refunded and refunds are one word."""
+    known = _MANY.sub("", word.replace("-", "").removesuffix("'s").replace("'", "")[:_LONGEST_WORD])
+    known = f"{known[:-2]}y" if known.endswith("ie") else known
+    for ending in _ENDINGS:
+        if known.endswith(ending) and len(known) - len(ending) >= _SHORTEST_STEM - (ending == "e"):
+            known = known.removesuffix(ending)
+            break
+    is_doubled = len(known) > _SHORTEST_STEM and known[-1] == known[-2] and known[-1] not in "aeiou"
+    return known[:-1] if is_doubled else known
+
+
+_SILENT: Final = frozenset(_SAYS_NOTHING.split())
+_ONE_MEANING: Final = {
+    stem(word): stem(line.split()[0]) for line in _SAME.strip().splitlines() for word in line.split()
+}
+_TURNED: Final = {stem(word): stem(other) for word, other in _OPPOSITES.items()}
+
+
+@lru_cache(maxsize=20_000)
+def key(word: str) -> str:
+    """By what a word is compared; empty if it says nothing."""
+    known = plain(word).removesuffix("'s")
+    if known in _SILENT or len(known) < 2:
+        return ""
+    stemmed = stem(known)
+    stemmed = _TURNED.get(stemmed, stemmed)
+    return _ONE_MEANING.get(stemmed, stemmed)
+
+
+def turns(word: str) -> bool:
+    """Whether a word says the opposite of what it is compared by."""
+    return stem(plain(word)) in _TURNED
+
+
+BESIDE_AMOUNTS: Final = frozenset(key(word) for word in _BESIDE_AMOUNTS.split())
+
+
+def keys(text: str) -> list[str]:
+    """The words of a text that say something, in order."""
+    return [each for word in WORD.findall(text) if (each := key(word))]
