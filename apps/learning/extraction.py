@@ -16,7 +16,7 @@ from apps.governance.errors import Conflicting, Frozen, GovernanceError
 from apps.governance.models import Taint
 from apps.learning.journal import Finding, conclude, verdict_on, write_verdict
 from apps.learning.models import Extraction
-from apps.learning.rules import Refused, Vetted, gate, vet
+from apps.learning.rules import Refused, Vetted, gate, known_of, vet
 from apps.llm.anthropic.client import backend_at
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.extraction import (
@@ -126,7 +126,7 @@ def _decide(conversation: Conversation, lines: Sequence[Line], backend: Backend)
         return Finding(Verdict.MALFORMED, found.reason, reply)
     if not isinstance(found, ExtractedSkill):
         return Finding(Verdict.NOTHING, "The model saw no reusable procedure.", reply)
-    vetted = vet(found.name, found.title, found.description, found.body, spoken=_spoken(lines))
+    vetted = vet(found.name, found.title, found.description, found.body, known=known_of(lines))
     if isinstance(vetted, Refused):
         return Finding(Verdict(vetted.verdict), vetted.reason, reply)
     return Worthwhile(vetted, reply)
@@ -184,8 +184,3 @@ def _shown(lines: Sequence[Line]) -> "list[TranscriptLine]":
             )
             shown.append(TranscriptLine(role="tool", text=call.result, tool_name=call.name, is_error=call.is_error))
     return shown
-
-
-def _spoken(lines: Sequence[Line]) -> list[str]:
-    arguments = [str(value) for line in lines for call in line.tool_calls for value in call.arguments.values()]
-    return [*(line.text for line in lines), *arguments, *(call.result for line in lines for call in line.tool_calls)]

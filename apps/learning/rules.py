@@ -1,18 +1,18 @@
 """What is worth learning from, and what a draft must look like; pure."""
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from apps.conversations.rules import Line
+from apps.texts.known import Known, codes_in
+from apps.texts.private import Firewall
+from apps.texts.telling import known_from
 
 MIN_MESSAGES = 4
 SECTIONS = ("When to Use", "Procedure", "Pitfalls", "Verification")
-
-# Bounded on purpose: a customer chooses the text these run over.
-_EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9.-]{1,190}\.[A-Za-z]{2,24}")
-_PHONE = re.compile(r"\+?\d(?:[ ()./-]{0,3}\d){7,15}")
-_CODE = re.compile(r"\b(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{5,41}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,34 +51,30 @@ class Vetted:
     body: str
 
 
-def vet(name: str, title: str, description: str, body: str, *, spoken: Iterable[str]) -> Vetted | Refused:
+def vet(name: str, title: str, description: str, body: str, *, known: Known) -> Vetted | Refused:
     """Take out what identifies anybody, and refuse a body without the sections of a runbook (R104, R115)."""
-    private = identifiers(spoken)
-    texts = [generalised(text, private) for text in (title, description, body)]
+    firewall = Firewall.against(known)
+    texts = [firewall.mask(text).text for text in (title, description, body)]
     missing = [section for section in SECTIONS if f"## {section}".lower() not in texts[2].lower()]
     if missing:
         return Refused("refused", f"The draft lacks the sections {', '.join(missing)}.")
-    if generalised(name, private) != name:
+    if firewall.mask(name).findings:
         return Refused("refused", "The draft's name holds an identifier from the conversation.")
     return Vetted(name, *texts)
 
 
-def identifiers(spoken: Iterable[str]) -> frozenset[str]:
-    """Codes with digits in them that were said in the conversation: order numbers, user ids, flight numbers."""
-    return frozenset(code.lower() for text in spoken for code in _CODE.findall(text))
+def known_of(lines: Sequence[Line]) -> Known:
+    """What is somebody's in a conversation: codes that were said, and what tools were asked and answered by name."""
+    calls = [call for line in lines for call in line.tool_calls]
+    arguments = [str(value) for call in calls for value in call.arguments.values()]
+    said = codes_in((*(line.text for line in lines), *arguments, *(call.result for call in calls)))
+    told = (known_from(value) for call in calls for value in (call.arguments, _read(call.result)))
+    return reduce(or_, told, Known(values=said))
 
 
-def generalised(text: str, private: frozenset[str]) -> str:
-    """The text without e-mail addresses, telephone numbers and the conversation's own codes."""
-    text = _EMAIL.sub("[e-mail]", text)
-    text = _CODE.sub(lambda found: found.group() if private.isdisjoint(_runs(found.group())) else "[id]", text)
-    return _PHONE.sub("[number]", text)
-
-
-def _runs(code: str) -> Iterator[str]:
-    """The code and every run of its parts: refund-w4711 holds w4711."""
-    joints = [place for place, character in enumerate(code) if character in "-_"]
-    for start in (0, *(place + 1 for place in joints)):
-        for end in (*joints, len(code)):
-            if end > start:
-                yield code[start:end].lower()
+def _read(result: str) -> object:
+    """Nothing where a tool answered in words."""
+    try:
+        return json.loads(result)
+    except (ValueError, RecursionError):
+        return None

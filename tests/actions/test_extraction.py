@@ -161,7 +161,7 @@ def test_what_identifies_the_customer_is_taken_out_of_the_draft(world: World, st
     look(world, imported(world, lines), standin)
     [skill] = drafts(world)
     assert skill.description == "For [id]"
-    assert "[e-mail] or [number]" in skill.body
+    assert "[e-mail] or [phone]" in skill.body
     assert skill.taint == "imported"
 
 

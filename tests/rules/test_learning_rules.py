@@ -1,9 +1,12 @@
 """What is worth learning from, and what is taken out of a draft."""
 
+import json
+
 import pytest
 
 from apps.conversations.rules import Line, ToolCall
-from apps.learning.rules import SECTIONS, Accepted, Refused, Vetted, gate, generalised, identifiers, vet
+from apps.learning.rules import SECTIONS, Accepted, Refused, Vetted, gate, known_of, vet
+from apps.texts.known import Known
 
 TALK = [Line("customer", "Hi"), Line("agent", "Hi"), Line("customer", "Thanks")]
 WORK = Line("agent", "", (ToolCall("c", "look", {}),))
@@ -45,10 +48,10 @@ def test_off_the_record_teaches_nothing_however_it_went(outcome: str) -> None:
 
 def test_a_runbook_has_four_sections() -> None:
     # R104
-    assert vet("x", "X", "d", BODY, spoken=[]) == Vetted("x", "X", "d", BODY)
-    assert isinstance(vet("x", "X", "d", BODY.lower(), spoken=[]), Vetted)
+    assert vet("x", "X", "d", BODY, known=Known()) == Vetted("x", "X", "d", BODY)
+    assert isinstance(vet("x", "X", "d", BODY.lower(), known=Known()), Vetted)
     for section in SECTIONS:
-        refused = vet("x", "X", "d", BODY.replace(f"## {section}", ""), spoken=[])
+        refused = vet("x", "X", "d", BODY.replace(f"## {section}", ""), known=Known())
         assert isinstance(refused, Refused)
         assert section in refused.reason
 
@@ -56,17 +59,19 @@ def test_a_runbook_has_four_sections() -> None:
 @pytest.mark.parametrize("name", ["refund-4711x", "4711x", "w-4711x-y"])
 def test_a_name_that_holds_a_code_of_the_conversation_is_refused(name: str) -> None:
     # R115
-    assert isinstance(vet(name, "X", "d", BODY, spoken=["My order is 4711X."]), Refused)
-    assert isinstance(vet(name, "X", "d", BODY, spoken=["My order is another."]), Vetted)
+    assert isinstance(vet(name, "X", "d", BODY, known=known_of([Line("customer", "My order is 4711X.")])), Refused)
+    assert isinstance(vet(name, "X", "d", BODY, known=known_of([Line("customer", "My order is another.")])), Vetted)
 
 
 @pytest.mark.parametrize(
     ("text", "left"),
     [
         ("Write to sam@example.org.", "Write to [e-mail]."),
-        ("Call +49 (170) 123-4567 now", "Call [number] now"),
+        ("Call +49 (170) 123-4567 now", "Call [phone] now"),
         ("Order W4711-X and w4711-x", "Order [id] and [id]"),
-        ("Order pre-W4711-X", "Order [id]"),
+        ("Order pre-W4711-X", "Order pre-[id]"),
+        ("Reservation IFOYYZ of Mia Li, born 1990-04-05", "Reservation [id] of [name], born [id]"),
+        ("Refund gift_card_7 to li_3668", "Refund [id] to [id]"),
         ("Step-12345 stays", "Step-12345 stays"),
         ("Wait 30 days", "Wait 30 days"),
         ("get_order_details2", "get_order_details2"),
@@ -74,9 +79,8 @@ def test_a_name_that_holds_a_code_of_the_conversation_is_refused(name: str) -> N
 )
 def test_what_identifies_anybody_is_taken_out(text: str, left: str) -> None:
     # R115
-    assert generalised(text, identifiers(["It is W4711-X!", "2 of 3"])) == left
-
-
-def test_long_texts_of_a_customer_are_read_in_bounded_time() -> None:
-    hostile = "a-" * 20_000 + "@" * 100 + "1 " * 20_000
-    assert generalised(hostile, identifiers([hostile]))
+    user = {"name": {"first_name": "Mia", "last_name": "Li"}, "dob": "1990-04-05", "reservations": ["IFOYYZ"]}
+    look = ToolCall("c", "get_user", {"user_id": "li_3668"}, json.dumps(user), is_error=False)
+    refund = ToolCall("d", "refund", {"payment_id": "gift_card_7"}, "Done.", is_error=False)
+    known = known_of([Line("customer", "It is W4711-X!"), Line("agent", "2 of 3", (look, refund))])
+    assert vet("x", text, text, BODY, known=known) == Vetted("x", left, left, BODY)

@@ -1,0 +1,67 @@
+"""A text as a finder reads it: plain digits, spaces and letters, with the way back to the text as it was written."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+# What is masked already; no finder reads it, looks past it or takes it for the end of a word.
+BARRIER: Final = "\x00"
+# What stays, such as a price; a finder neither takes it nor looks past it.
+KEPT: Final = "\x01"
+TAKEN: Final = frozenset((BARRIER, KEPT))
+# Edges of a word, for patterns: neither a letter, a digit nor something masked beside it.
+LEFT: Final = r"(?<![\w\x00])"
+RIGHT: Final = r"(?![\w\x00])"
+
+_HIDDEN: Final = frozenset(("Cf", "Cc", "Mn", "Me"))
+_BLANK_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0")
+_SIGNS: Final = {
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-"),
+    **dict.fromkeys("\u2018\u2019\u02bc\u00b4", "'"),
+    **dict.fromkeys((BARRIER, KEPT), " "),
+    **dict.fromkeys("\n\t", None),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The text to search in; `origins[n]` is where its character n stood, with the end of the text as the last."""
+
+    text: str
+    origins: Sequence[int]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where a find stands in the text as written, with the invisible characters inside it."""
+        return self.origins[start], self.origins[end - 1] + 1
+
+
+def fold(text: str) -> Folded:
+    """Invisible characters and accents go, other scripts' digits, spaces and dashes become those of ASCII."""
+    characters, origins = [], []
+    for place, character in enumerate(text):
+        if plain := _plain(character):
+            characters.append(plain)
+            origins.append(place)
+    return Folded("".join(characters), origins)
+
+
+def put(text: str, start: int, end: int, mark: str) -> str:
+    """The text with a stretch of it overwritten, as long as before."""
+    return f"{text[:start]}{mark * (end - start)}{text[end:]}"
+
+
+@lru_cache(maxsize=8192)
+def _plain(character: str) -> str:
+    if character in _SIGNS:
+        return _SIGNS[character] or character
+    category = unicodedata.category(character)
+    if category in _HIDDEN or character in _BLANK_LETTERS:
+        return ""
+    if category == "Zs":
+        return " "
+    if category == "Nd":
+        return str(unicodedata.decimal(character))
+    base = "".join(part for part in unicodedata.normalize("NFKD", character) if not unicodedata.combining(part))
+    return base if len(base) == 1 else character
