@@ -25,7 +25,10 @@ class Floor:
 
 
 # Pure rules that have a name of their own in the domain.
-NAMED_RULES = tuple(f"apps/runtime/{name}.py" for name in ("breaking", "budgets", "fairness", "retrying"))
+NAMED_RULES = (
+    *(f"apps/runtime/{name}.py" for name in ("breaking", "budgets", "fairness", "retrying")),
+    *(f"apps/lessons/{name}.py" for name in ("digesting", "edits", "loosening", "loosening_words", "weakening")),
+)
 KERNEL = (
     Floor("prompt", ("apps/prompt/*",), 100.0),
     Floor("rules", ("apps/*/rules.py", "apps/texts/*", *NAMED_RULES), 100.0),

@@ -1,0 +1,110 @@
+"""The words by which a sentence loosens what holds, in English and in the German that instructions are made of."""
+
+# One rule stands on one line, however long: rules are read and changed one by one.
+# ruff: noqa: E501
+# fmt: off
+import re
+from typing import Final
+
+CLAUSES: Final = re.compile(r"\s*[,;:.!?]+\s+(?!dass\b|ob\b|that\b|whether\b)|\s+(?:and|then|but|und|aber|dann)\s+")
+NOT: Final = (
+    r"never|do not|don't|dont|does not|must not|mustn't|should not|shouldn't|may not|cannot|can't|not|no|nothing|nobody|without|avoid\w*|refrain|instead of|rather than|stop"
+    r"|nie|niemals|nicht|kein\w*|nichts|niemand\w*|ohne|vermeide\w*|statt"
+)
+_LESS: Final = (
+    r"skip\w*|bypass\w*|circumvent\w*|ignor\w*|omit\w*|suppress\w*|hid(?:e|ing)|conceal\w*|withhold\w*|delay\w*|postpon\w*|defer\w*|discourag\w*|dissuad\w*|deflect\w*|minimi[sz]\w*"
+    r"|reduc\w*|limit|evad\w*|sidestep\w*|dodg\w*|work around|get around|go around|disabl\w*|forgo|leave out|refus\w*|declin\w*|deny|denying|resist|hold off|put off|secret|out of"
+    r"|downplay\w*|overlook\w*|talk \w+ out of|uberspring\w*|umgeh\w*|verschweig\w*|verheimlich\w*"
+)
+# Together they turn nothing round.
+NEITHER: Final = re.compile(
+    r"\b(?:(?:do not|don't|never) (?:forget|hesitate|fail)|not only|no later than|no longer than|cannot (?:find|solve|answer|help|see|tell|read|access)|without (?:discussion|delay|argu\w+))\b"
+)
+TURNS: Final = re.compile(rf"\b(?:{NOT}|{_LESS})\b")
+# German puts it behind the verb.
+BEHIND: Final = re.compile(r" (?:(?:bitte|das|es|sie|ihn|den fall) )?(?:nie|niemals|nicht|keinesfalls|niemandem)\b")
+
+_PERSON: Final = r"(?:human\w*|persons?|people|colleague\w*|manager\w*|supervisor\w*|operator\w*|staff|(?:\w+ )?team|specialist\w*|kolleg\w*|mensch\w*|vorgesetzt\w*)"
+_A: Final = r"(?:(?:a|an|the|your|any|another|real|einen?|den) ){0,2}"
+HANDS_OVER: Final = re.compile(
+    r"\b(?:escalat\w*|eskalier\w*|hand(?:ing|ed)? (?:\w+ )?(?:over|off)|handover|handoff|(?:call|bring|brought)(?:ed)? in"
+    rf"|(?:transferr?\w*|pass\w*|forward\w*|refer\w*|connect\w*) (?:\w+ ){{0,3}}(?:on )?(?:to|with) {_A}{_PERSON}"
+    rf"|(?:involv\w*|call\w*|ask\w*|consult\w*|inform\w*|tell\w*|contact\w*) (?:for )?{_A}{_PERSON})\b"
+)
+RARELY: Final = re.compile(
+    r"\b(?:escalation|handing over|escalating)\b.{0,40}\b(?:last resort|not (?:needed|necessary|wanted)|optional|unnecessary|failure|undesirable|discouraged)\b"
+    r"|\b(?:only|rarely|seldom|hardly ever) (?:escalate|hand over|transfer)\b(?! to)"
+    r"|\b(?:escalate|hand over) (?:only |very )?(?:rarely|seldom)\b|\b(?:escalate|hand over)\b.{0,20}\bonly (?:if|when|after|as)\b"
+    r"|\b(?:no (?:colleague|human|person|manager|supervisor)\w*|none|nobody) (?:is|are) (?:available|there|free)\b"
+)
+ALONE: Final = re.compile(
+    r"\b(?:handle|solve|settle|decide|resolve)\b.{0,20}\b(?:every|all|legal|complaint\w*|dispute\w*|threat\w*|angry)\b.{0,40}\b(?:yourself|alone|on your own)\b"
+)
+READY_FIRST: Final = re.compile(r"\b(?:without|before|until)\b.{0,30}\b(?:number|summary|name|details?|address|reason|notes?|account|e-?mail)\b")
+
+_IS_AI: Final = r"(?:an? )?(?:ai\b|a\.i\.|artificial|(?:chat)?bots?\b|machine\b|robot\w*|automat\w+|language model|computer\b|virtual assistant|ki\b|maschine|not (?:a )?(?:human|person))"
+_WHAT_IT_IS: Final = rf"(?:{_IS_AI}|(?:a )?(?:human|person)\b)"
+_ASKED: Final = r"(?:asked|asks|ask|wants? to know|question)"
+_TELLS: Final = r"(?:say\w*|tell\w*|admit\w*|disclos\w*|reveal\w*|confirm\w*|stat(?:e|ing)|acknowledg\w*|let\b.{0,15}\bknow|learn|find out|know|sag\w*|verrat\w*|erwahn\w*)"
+_MENTIONS: Final = r"(?:mention\w*|bring\w* up|volunteer\w*|introduc\w* yourself|describ\w* yourself|identify\w* yourself|point\w* out)"
+REVEALS: Final = re.compile(rf"\b{_TELLS}\b.{{0,40}}?\b(?:{_IS_AI})")
+RAISES: Final = re.compile(rf"\b{_MENTIONS}\b.{{0,40}}?\b(?:{_IS_AI})")
+BEING_AI: Final = re.compile(
+    rf"\bbeing (?:{_IS_AI})|(?<!whether )(?<!if )\b(?:you are|that you're|du) (?:eine? )?(?:{_IS_AI})|\b(?:repl(?:ies|y)|answers?|messages?) (?:are|is|comes?) .{{0,15}}?(?:{_IS_AI})"
+)
+UNPROMPTED: Final = re.compile(r"\b(?:(?:unless|until) .{0,20}(?:ask|sincerely)|unprompted|of your own accord|proactively|by yourself)")
+EVEN_ASKED: Final = re.compile(rf"\b(?:even (?:if|when) .{{0,20}}{_ASKED}|when .{{0,20}}{_ASKED})")
+POSES: Final = re.compile(
+    r"\b(?:claim\w*|pretend\w*|say|saying|act\w*|pos(?:e|ing)|introduc\w*|present\w*|impl(?:y|ies|ying)|sign|insist\w*|behaupte\w*|gib dich)\b.{0,40}?"
+    r"\b(?:(?:a |to be |are |real |as )(?:human|person|man|woman|member of staff|employee|colleague|real)|(?:ein )?mensch|(?:person|human|colleague) (?:reads|writes|answers|checks)|human name)\b"
+)
+NAMED: Final = re.compile(rf"^introduce yourself as (?!{_IS_AI}|the |our )\w+, (?:a|an|the|your) (?!{_IS_AI})")
+NEVER_FIRST: Final = re.compile(r"(?:never|do not|don't|nie) (?!answer)")
+EVADES: Final = re.compile(
+    rf"\b(?:change the subject|chang\w+ the topic|dodg\w*|deflect\w*|evad\w*|ignor\w*|joke|do not answer|don't answer)\b.{{0,60}}?{_WHAT_IT_IS}"
+    rf"|{_ASKED}.{{0,40}}?{_WHAT_IT_IS}.{{0,30}}\b(?:change the subject|dodge|deflect|evade|ignore|joke|do not answer|don't answer)\b"
+)
+
+REVIEWED: Final = re.compile(
+    r"\b(?:approv(?:al|e|ed|ing)s?|sign-?off|(?:the|any|human|for|manager's|supervisor's|a|your) review(?:ers?|ing)?\b(?! pages?)|reviewers|permission|is (?:reviewed|approved)"
+    r"|(?:been|having|anyone|anybody|somebody|someone|colleague) (?:reviewed|approved|checked)|verif\w+|identity|double-?check\w*|audit\w*|four eyes|freigabe\w*|genehmig\w*"
+    r"|(?:log|record|document|report)(?:ging|ing)? (?:\w+ ){0,3}(?:calls?|complaints?|errors?|mistakes?|failures?|look-?ups?|problems?|incidents?))\b"
+)
+NOT_NEEDED: Final = re.compile(
+    r"\b(?:approval|sign-?off|review|permission|freigabe)\b.{0,20}\b(?:not (?:needed|necessary|required)|optional|unnecessary|later|afterwards)\b"
+    r"|\bapprove (?:\w+ )?(?:your own|yourself)|\bapprove\b.{0,20}\byourself\b|\bmissing (?:approval|answer)\b.{0,20}\b(?:yes|approv\w*|granted|consent)"
+    r"|\b(?:reviewers?|colleagues?|operators?|auditors?)\b.{0,20}\b(?:overlook|miss|not (?:see|notice))\b|\b(?:approvals?|reviews?)\b.{0,60}\bwithout (?:them|it)\b"
+    r"|\bleave (?:\w+ ){1,5}out of the (?:report|log|record|notes?|summary)\b"
+)
+TOO_EARLY: Final = re.compile(r"\bbefore (?:it|they|anyone|somebody|anybody|a \w+|the \w+) (?:has been |have been |is |are |has )?(?:review|approv|check)")
+GUARDED: Final = re.compile(rf"\b(?:{NOT}|wait)\b[^,;.]{{0,60}}\bbefore\b|^without\b[^,]*, .*\b(?:{NOT})\b")
+
+MEASURES: Final = re.compile(
+    r"\b(?:ask|beg|press|push)\b.{0,30}\b(?:five|5|stars?|good rating|top rating|positive)\b"
+    r"|\b(?:mark|set|close|report|count)\b.{0,40}\b(?:resolved|solved|successful|done)\b.{0,40}\b(?:even if|even though|before|although|unless|anyway|regardless)\b"
+    r"|\b(?:close|end|finish)\b.{0,30}\b(?:early|quickly so|before the customer|so that it counts|even if)\b|\bso that (?:it|they|the \w+) counts?\b"
+    r"|\bbefore (?:the customer|they|anyone) can (?:complain|rate|ask|object)\b|\b(?:discourage|dissuade|keep|stop|prevent)\b.{0,30}\bfrom (?:leaving|giving|rating|complaining|writing)\b"
+)
+COMPLAINS: Final = re.compile(
+    r"\b(?:mention|tell|explain|show|say|point|inform|help)\b.{0,40}\b(?:(?:file|make|lodge|write) (?:a )?complaints?|complain|ombudsman|(?:their|his|her) rights?)\b"
+)
+
+_RULES: Final = r"(?:contract|rules?|instructions?|guidelines?|polic(?:y|ies)|persona|restrictions?|limits?|regeln?|vorgaben)"
+SETS_ASIDE: Final = re.compile(
+    r"\b(?:ignor\w*|disregard\w*|forget\w*|overrid\w*|break\w*|violat\w*|bend\w*|overrul\w*|set aside|work around|ignorier\w*|missacht\w*)"
+    rf" (?:(?:the|all|any|these|those|your|our|every|alle|die) )?(?:\w+ )?{_RULES}\b"
+)
+MAY_BE_IGNORED: Final = re.compile(rf"\b{_RULES}\b.{{0,40}}\b(?:may|can|should|does|do) (?:be )?(?:ignored|skipped|broken|bent|disregarded|not apply)\b")
+
+GIVES: Final = re.compile(
+    r"\b(?:offer|give|grant|issue|promise|guarantee|pay|waive|compensate|reimburse|send|hand out|award|add|gewahre|erstatte|versprich)\b"
+    r"|(?:^|\b(?:to|may|can|must|should|will|always|please|you|just|simply|immediately) )(?:refund|credit)\b"
+)
+FAVOURS: Final = re.compile(
+    r"\b(?:refund(?:s|ed)?|compensat\w*|voucher\w*|coupon\w*|discount\w*|credits?|money|cash|free|goodwill|gift\w*|reimburse\w*|fees?|upgrade\w*|rabatt\w*|gutschein\w*|erstattung\w*|price|bonus)\b"
+)
+BOUNDLESS: Final = re.compile(
+    r"\b(?:always|any|every(?:body|one)?|each|all|full|double|twice|triple|whatever|whenever|regardless|immediately|at once|even if|as much|in any case|for life|forever|generous\w*|unlimited|no questions|immer|jede[mnrs]?|sofort)\b"
+)
+PROMISES: Final = re.compile(r"\b(?:promise|guarantee|versprich)\b")
+ONLY_AFTER: Final = re.compile(r"\bonly\b|\bbefore you (?:offer|give)\b")

@@ -1,0 +1,180 @@
+"""Lessons, which of them a digest reads, and the versions of what an agent has learned; pure."""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from apps.prompt.budgets import LEARNING_BULLET_CHARACTERS, LEARNING_BULLETS
+from apps.texts.statements import Statement, statements
+
+LESSONS_PER_DIGEST: Final = 100
+CORRECTIONS_PER_DIGEST: Final = 50
+PROMOTABLE_SUPPORT: Final = 2
+PROMOTABLE_CONFIDENCE: Final = 0.4
+VERSIONS_KEPT: Final = 20
+# A lesson that nothing confirmed for so long is no longer offered to a digest.
+UNCONFIRMED_DAYS: Final = 90
+MOST_CONFIDENT: Final = 0.99
+
+
+class LessonSource(StrEnum):
+    """What a lesson was learned from (R138, R151)."""
+
+    EDITED_DRAFT = "edited_draft"
+    DISCARDED_DRAFT = "discarded_draft"
+    ANSWERED_ESCALATION = "answered_escalation"
+    DEAD_TURN = "dead_turn"
+    REJECTED_PROPOSAL = "rejected_proposal"
+
+
+# How sure one case makes: a person's own words more than what a person merely did, and that more than a failure.
+FIRST_CONFIDENCE: Final = {
+    LessonSource.ANSWERED_ESCALATION: 0.4,
+    LessonSource.REJECTED_PROPOSAL: 0.4,
+    LessonSource.EDITED_DRAFT: 0.3,
+    LessonSource.DISCARDED_DRAFT: 0.2,
+    LessonSource.DEAD_TURN: 0.1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A situation, what went wrong in it, and what to do instead; how often it was seen, and how sure it is (0 to 1)."""
+
+    lesson_id: int
+    situation: str
+    went_wrong: str
+    instead: str
+    support_count: int
+    confidence: float
+    last_seen_at: datetime
+    is_digested: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A draft that a person changed before it was sent (R163)."""
+
+    correction_id: int
+    draft: str
+    sent: str
+    sent_at: datetime
+
+
+def dedup_key(situation: str, went_wrong: str, instead: str) -> str:
+    """The same for lessons that say the same: whatever the order, endings and common words; numbers and negations count."""
+    said = [_said(text) for text in (situation, went_wrong, instead)]
+    return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
+
+
+def _said(text: str) -> list[str]:
+    found = sorted(_as_text(each) for each in statements(text))
+    return found or [" ".join(text.casefold().split())]
+
+
+def _as_text(statement: Statement) -> str:
+    amounts = sorted(f"{each.dimension} {each.low:g} {each.high:g}" for each in statement.amounts)
+    words = (statement.subject, statement.condition, statement.exception, amounts)
+    return json.dumps([str(statement.force), *(sorted(each) for each in words)], ensure_ascii=False)
+
+
+def seen_again(lesson: Lesson, source: LessonSource, now: datetime) -> Lesson:
+    """One more case of a known lesson: it counts, and makes it surer (R151). What was digested waits for a digest anew."""
+    confidence = 1 - (1 - lesson.confidence) * (1 - FIRST_CONFIDENCE[source])
+    return replace(
+        lesson,
+        support_count=lesson.support_count + 1,
+        confidence=min(confidence, MOST_CONFIDENT),
+        last_seen_at=max(lesson.last_seen_at, now),
+        is_digested=False,
+    )
+
+
+def is_promotable(lesson: Lesson) -> bool:
+    """Seen twice, or sure enough at the first time (R155)."""
+    return lesson.support_count >= PROMOTABLE_SUPPORT or lesson.confidence >= PROMOTABLE_CONFIDENCE
+
+
+def is_faded(lesson: Lesson, now: datetime) -> bool:
+    """Whether a lesson that passes no gate has waited too long for a second case."""
+    return not is_promotable(lesson) and now - lesson.last_seen_at > timedelta(days=UNCONFIRMED_DAYS)
+
+
+def lessons_to_digest(lessons: Iterable[Lesson], now: datetime, limit: int = LESSONS_PER_DIGEST) -> tuple[Lesson, ...]:
+    """The undigested lessons that pass the gate, the best supported first; among equals those that wait longest (R154).
+
+    Support leads, so that a flood of single cases cannot crowd out what several people saw.
+    """
+    waiting = (each for each in lessons if not each.is_digested and is_promotable(each) and not is_faded(each, now))
+    ranked = sorted(
+        waiting, key=lambda each: (-each.support_count, -each.confidence, each.last_seen_at, each.lesson_id)
+    )
+    return tuple(ranked[:limit])
+
+
+def corrections_to_digest(
+    corrections: Iterable[Correction], limit: int = CORRECTIONS_PER_DIGEST
+) -> tuple[Correction, ...]:
+    """The most recent corrections, in the order in which they were sent (R154): what people want now, not what they wanted."""
+    latest = sorted(corrections, key=lambda each: (each.sent_at, each.correction_id))[-limit:] if limit > 0 else []
+    return tuple(latest)
+
+
+class ApplyMode(StrEnum):
+    """What becomes of a version that passed the digest's checks (R149, Z-7)."""
+
+    AUTO = "auto"
+    APPROVAL = "approval"
+
+
+class VersionStatus(StrEnum):
+    """Whether a version is what agents read."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+
+
+def first_status(mode: ApplyMode) -> VersionStatus:
+    return VersionStatus.ACTIVE if mode is ApplyMode.AUTO else VersionStatus.PENDING
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of what an agent has learned, as far as pruning asks."""
+
+    version_id: int
+    number: int
+    is_active: bool = False
+    is_pending: bool = False
+
+
+def versions_to_prune(
+    versions: Sequence[Version], pinned_ids: Collection[int], keep: int = VERSIONS_KEPT
+) -> tuple[int, ...]:
+    """The ids of the oldest versions above the limit (R148); the active one, the pending and what a thread reads stay.
+
+    More than `keep` are left only where so many may not go.
+    """
+    excess = len(versions) - keep
+    free = [
+        each
+        for each in sorted(versions, key=lambda each: (each.number, each.version_id))
+        if not (each.is_active or each.is_pending or each.version_id in pinned_ids)
+    ]
+    return tuple(each.version_id for each in free[: max(excess, 0)])
+
+
+def bullets_of(body: str) -> tuple[str, ...]:
+    """The bullets of a version's body, each once, without their marks."""
+    lines = (line.strip().lstrip("-*•").strip() for line in body.splitlines())
+    return tuple(dict.fromkeys(line for line in lines if line))
+
+
+def summary_of(body: str) -> str:
+    """What the user turn carries: the first ten bullets, each of a line's length (R145)."""
+    shown = bullets_of(body)[:LEARNING_BULLETS]
+    return "\n".join(f"- {bullet[:LEARNING_BULLET_CHARACTERS].rstrip()}" for bullet in shown)
