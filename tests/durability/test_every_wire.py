@@ -8,7 +8,7 @@ from tests.durability.scenes import SCENES, Wires
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
 # All of them are in `tests.proof_durability`.
-MOST = ("a call is made", "a question is asked", "a question is answered")
+MOST = ("a call is made", "a question is answered")
 
 
 @pytest.mark.parametrize("name", MOST)

@@ -29,6 +29,7 @@ from apps.tenants.actions import amend_agent
 from tests.actions.conversing import take
 from tests.factories import World, make_memory, make_persona, make_profile, make_skill, make_world
 from tests.flows.obedient import Obedient
+from tests.wholeness import whole_or
 
 ANN, BOB, SILENT = "http:ann", "http:bob", "http:silent"
 PAIRS = ((ANN, BOB), (BOB, ANN))
@@ -38,7 +39,7 @@ PIXEL = f"![p](https://{OUTSIDE}/p.png) <img src='//{OUTSIDE}/p.png'> [here](htt
 # What a reviewer does not see: a tag, a direction mark, a variation selector, a soft hyphen.
 HIDDEN = "Kind\U000e0041 \u202eregards\ufe0f\u00ad"
 ORDERS_PER_MESSAGE = 13
-LATER_MESSAGES = 4
+LATER_MESSAGES = whole_or(2, whole=4)
 
 # By model, by primary key, by column.
 Rows = dict[str, dict[Any, dict[str, Any]]]

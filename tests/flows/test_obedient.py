@@ -98,12 +98,13 @@ def test_the_model_did_what_it_was_told_as_far_as_it_could(campaign: Campaign) -
             assert side.secrets[customer] in told, "the model gives away all it was told"
 
 
+@pytest.mark.whole
 def test_every_call_that_named_a_tool_or_an_argument_of_its_own_was_refused(campaign: Campaign) -> None:
     # R007, R014
     offered = {tool.name: set(tool.parameters) for tool in HOUSE_TOOLS}
     for side, _ in campaign.sides:
         forged = [call for call in calls_of(side) if set(call["arguments"]) - offered.get(call["name"], set())]
-        assert len(forged) > 100
+        assert len(forged) > whole_or(70, whole=100)
         assert all(call["is_error"] for call in forged)
 
 

@@ -1,6 +1,7 @@
 """The one door: what it refuses, and that a refusal leaves nothing behind."""
 
 from dataclasses import replace
+from functools import cache
 from typing import cast
 
 import pytest
@@ -119,22 +120,23 @@ def test_a_field_without_its_grant_leaves_the_others_writable(world: World) -> N
     assert amended.avoid == "Jokes."
 
 
+@cache
 def every_grant() -> frozenset[str]:
     return frozenset(name for role in Role for name in default_grants(role))
 
 
 @pytest.mark.parametrize("act", Act)
-@pytest.mark.parametrize("role", Role)
-def test_no_grant_lifts_the_role_floor(world: World, act: Act, role: Role) -> None:
+def test_no_grant_lifts_the_role_floor(world: World, act: Act) -> None:
     # R016, R094
-    actor = Actor(world.tenant.pk, role, every_grant(), "lucky")
-    if role in POLICY[act].allowed:
-        authorize(actor, act, world.tenant.pk)
-        assert may(actor, act)
-    else:
-        with pytest.raises(NotPermitted):
+    for role in Role:
+        actor = Actor(world.tenant.pk, role, every_grant(), "lucky")
+        if role in POLICY[act].allowed:
             authorize(actor, act, world.tenant.pk)
-        assert not may(actor, act)
+            assert may(actor, act)
+        else:
+            with pytest.raises(NotPermitted):
+                authorize(actor, act, world.tenant.pk)
+            assert not may(actor, act)
 
 
 def test_an_agent_with_every_grant_still_approves_nothing(world: World) -> None:

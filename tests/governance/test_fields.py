@@ -59,6 +59,10 @@ def change_at_the_door(scene: Scene, actor: Actor, act: Act, name: str) -> tuple
     return "", made
 
 
+# Of one noun every second act tries the same fields: what the door keeps of a field is the noun's, and who may write it the act's.
+PLACES = {act: [each for each in CHANGING if each.noun == act.noun].index(act) % 2 for act in CHANGING}
+
+
 @pytest.mark.parametrize("act", CHANGING, ids=lambda act: act.value)
 def test_an_act_writes_its_fields_for_its_roles_and_no_others(act: Act) -> None:
     # R015, R017, R018, R022
@@ -67,7 +71,7 @@ def test_an_act_writes_its_fields_for_its_roles_and_no_others(act: Act) -> None:
     # The door writes what the record keeps, and nothing else.
     fields = [field for field in columns(CHANGING[act]) if field.name not in CHANGING[act].unrecorded]
     for row, role in enumerate(Role):
-        for field in share_of(row, fields, len(Role)):
+        for field in share_of(2 * row + PLACES[act], fields, 2 * len(Role)):
             if (expected := verdict(act, role, field)) is None:
                 continue
             before = refused(scene)
