@@ -87,7 +87,8 @@ if DATABASE_OWNER_URL:
 
 INSTALLED_APPS = [
     "unfold",
-    "django.contrib.admin",
+    # Not the one that loads every page: the console has a site of its own, and a worker no pages.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
