@@ -61,7 +61,7 @@ def with_marks(request: Request, marks: Sequence[CacheLifetime | None]) -> Reque
     system = zip(request.system, marks[len(request.tools) :], strict=False)
     return replace(
         request,
-        tools=tuple(replace(tool, cache=mark) for tool, mark in tools),
+        tools=tuple(tool if tool.cache == mark else replace(tool, cache=mark) for tool, mark in tools),
         system=tuple(replace(block, cache=mark) for block, mark in system),
         message_marks=tuple(
             MessageMark(*place, mark)

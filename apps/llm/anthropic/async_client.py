@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final, cast
 
 import anthropic
 import httpx2
 
+from apps.llm.anthropic.bodies import body_of
 from apps.llm.anthropic.guarded import guarded_client
 from apps.llm.anthropic.keys import key_for
 from apps.llm.anthropic.refusals import typed_errors
@@ -14,9 +15,14 @@ from apps.llm.anthropic.translation import arguments_of, is_from_stand_in, reply
 from apps.llm.backend import TimedOut
 
 if TYPE_CHECKING:
+    from anthropic import AsyncAPIResponse, RequestOptions
+
     from apps.llm.backend import AsyncBackend, Listener, Reply, Request
     from apps.llm.reaching import Networks
 
+MESSAGES: Final = "/v1/messages"
+# By this header the SDK gives the answer with its headers.
+RAW: Final = "X-Stainless-Raw-Response"
 # Far more than any connection needs: on a loop that begins two thousand calls at once, each waits for the others' beginnings.
 CONNECT_SECONDS = 15.0
 # A shorter life would have busy workers greet the endpoint anew between two steps of a turn.
@@ -57,13 +63,13 @@ class AsyncAnthropicBackend:
         )
 
     async def complete(self, request: Request, listener: Listener | None = None) -> Reply:
-        arguments = arguments_of(request) | {"timeout": _timeout(request)}
         try:
             # The transport limits each silence, never the whole: an answer that drips would not end.
             async with asyncio.timeout(request.timeout_seconds) as limit:
                 if listener is not None or request.max_tokens > STREAM_ABOVE_TOKENS:
+                    arguments = arguments_of(request) | {"timeout": _timeout(request)}
                     return await streamed(self._client, arguments, listener)
-                return await self._whole(arguments)
+                return await self._whole(request)
         except TimeoutError as error:
             if not limit.expired():
                 raise
@@ -73,10 +79,14 @@ class AsyncAnthropicBackend:
     async def aclose(self) -> None:
         await self._client.close()
 
-    # Any: see `arguments_of`.
-    async def _whole(self, arguments: dict[str, Any]) -> Reply:
+    async def _whole(self, request: Request) -> Reply:
         with typed_errors():
-            raw = await self._client.messages.with_raw_response.create(**arguments)
+            body = body_of(request)
+            headers = {RAW: "raw", "Content-Length": str(body.length)}
+            options: RequestOptions = {"timeout": _timeout(request), "headers": headers}
+            # Not messages.create(): as long as it waits it keeps the arguments, a copy of them and the text made of it.
+            asked = self._client.post(MESSAGES, cast_to=anthropic.types.Message, content=body, options=options)
+            raw = cast("AsyncAPIResponse[anthropic.types.Message]", await asked)
             message = await raw.parse()
         return reply_of(message, stand_in=is_from_stand_in(raw.headers))
 

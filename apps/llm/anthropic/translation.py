@@ -34,17 +34,18 @@ MISFITS = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError)
 
 # Any: the SDK's own parameters are overloaded TypedDicts; the stand-in's validation and the API check the shape.
 def arguments_of(request: Request) -> dict[str, Any]:
+    """In the order in which the SDK writes them."""
     arguments: dict[str, Any] = {
-        "model": request.model,
         "max_tokens": request.max_tokens,
         "messages": _marked(request.messages, request.message_marks),
+        "model": request.model,
     }
+    if request.output_config:
+        arguments["output_config"] = request.output_config
     if request.system:
         arguments["system"] = [block.wire | _cache_control(block.cache) for block in request.system]
     if request.tools:
         arguments["tools"] = [tool.wire | _cache_control(tool.cache) for tool in request.tools]
-    if request.output_config:
-        arguments["output_config"] = request.output_config
     return arguments
 
 
