@@ -7,6 +7,7 @@ columns that database roles may write, the admin's fields, the bodies of REST an
 """
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -281,6 +282,7 @@ def permissions() -> list[tuple[str, Any]]:
     return [(name, f"May {name.replace('__', ', field ').replace('_', ' ')}") for act in Act for name in codenames(act)]
 
 
+@cache
 def default_grants(role: Role) -> frozenset[str]:
     """What a role holds where no tenant said otherwise."""
     return frozenset(name for act, rule in POLICY.items() if role in rule.allowed for name in codenames(act))

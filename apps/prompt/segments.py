@@ -53,6 +53,11 @@ class Part:
         return "".join([segment.text for segment in self.segments])
 
     @cached_property
+    def behind(self) -> str:
+        """The text as it opens a block that stands behind another."""
+        return SEPARATOR + self.text
+
+    @cached_property
     def text_sha256(self) -> str:
         """The hash of what the model reads."""
         return hashlib.sha256(self.text.encode()).hexdigest()
@@ -90,7 +95,7 @@ class Assembled:
     @property
     def blocks(self) -> tuple[str, ...]:
         """One block for each part; concatenated they are `text`, so a separator opens every block but the first."""
-        return tuple(SEPARATOR * (at > 0) + part.text for at, part in enumerate(self.parts))
+        return tuple(part.behind if at else part.text for at, part in enumerate(self.parts))
 
     def spans(self) -> Iterator[Span]:
         """Every byte of the whole text; a separator belongs to the slot whose block it opens."""

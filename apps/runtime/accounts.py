@@ -138,7 +138,8 @@ class Account:
     def _look_up(self, blocks: Sequence[Placed], along: Sequence[Prefix]) -> Earlier:
         shared = _prefix_of(Reach.AGENT, blocks, along)
         workspace = _prefix_of(Reach.WORKSPACE, blocks, along)
-        return earlier_calls(self.brought, self.conversation_id, shared, workspace, actor=self.actor)
+        brought, self.brought = self.brought, {}
+        return earlier_calls(brought, self.conversation_id, shared, workspace, actor=self.actor)
 
 
 def _piece(placed_block: Placed, prefix: Prefix, earlier: Earlier, now: datetime) -> Piece:

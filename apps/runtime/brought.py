@@ -15,7 +15,7 @@ from apps.runtime.kept_parts import StoredPart
 from apps.runtime.models import Session
 from apps.runtime.rules import history_skipped
 from apps.runtime.steps import ordered
-from apps.tenants.identity import Said
+from apps.tenants.identity import Said, held_once
 
 UTC = "UTC"
 
@@ -103,7 +103,7 @@ class Brought:
             now=datetime.fromisoformat(told["now"]),
             running=Running.of(told),
             history=History.of(told),
-            grants=tuple((place, agent_id, names) for place, agent_id, names in told["grants"] or ()),
+            grants=tuple((place, agent, held_once(frozenset(names))) for place, agent, names in told["grants"] or ()),
             zone=ZoneInfo(settings.get("timezone", UTC)),
             profiles_need_proof=settings.get("profiles_need_proof", True),
             rules=sendings(told["rules"] or ()),

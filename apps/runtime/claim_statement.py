@@ -171,7 +171,7 @@ SELECT json_build_object(
     'now', statement_timestamp(),
     'turn', to_json(claimed),
     'conversation', to_json(thread),
-    'agent', to_json(agent),
+    'agent', to_json(agent)::text,
     'events', (SELECT json_agg(to_json(event) ORDER BY event.id) FROM (
                    SELECT * FROM taken UNION ALL
                    SELECT * FROM conversations_inboundevent AS earlier

@@ -18,20 +18,21 @@ def freeze(conversation: Conversation, assembled: Assembled, tools: Part, *, act
             agent_id=conversation.agent_id,
             prefix_sha256=assembled.sha256,
             tool_names=[definition["name"] for definition in json.loads(tools.text)],
-            tools=_stored(tools, conversation.tenant_id),
+            tools_id=_stored(tools, conversation.tenant_id),
             tools_sha256=tools.text_sha256,
         )
         for position, part in enumerate(assembled.parts):
             stored = _stored(part, session.tenant_id)
-            SessionPart.objects.create(tenant_id=session.tenant_id, session=session, position=position, part=stored)
+            SessionPart.objects.create(tenant_id=session.tenant_id, session=session, position=position, part_id=stored)
     return session
 
 
-def _stored(part: Part, tenant_id: int) -> SnapshotPart:
-    stored, _ = SnapshotPart.objects.get_or_create(
+def _stored(part: Part, tenant_id: int) -> int:
+    """Its number. Of a part that is there already nothing else is read."""
+    stored, _ = SnapshotPart.objects.only("pk").get_or_create(
         tenant_id=tenant_id,
         slot=part.slot,
         sha256=part.sha256,
         defaults={"text": part.text, "segments": encode_segments(part)},
     )
-    return stored
+    return stored.pk

@@ -56,4 +56,6 @@ class Kept(Generic[Value]):
         return kept
 
 
+# Those that a claim brought, by their marks, and those that were frozen here, by their hashes.
 KEPT: Final = Kept[Part](PARTS_KEPT, MARKS_SENT)
+FROZEN: Final = Kept[Part](PARTS_KEPT, 0)

@@ -12,6 +12,9 @@ from apps.prompt.segments import Part
 from apps.prompt.values import Slot
 from apps.runtime.sessions import DEFINITIONS_KEPT, Frozen, read_definitions
 
+# Of the blocks of system prompts.
+BLOCKS_KEPT = 512
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:
@@ -51,7 +54,13 @@ def _system(frozen: Frozen) -> Iterator[Placed]:
     reach = Reach.WORKSPACE
     for part, text in zip(frozen.assembled.parts, frozen.assembled.blocks, strict=True):
         reach = max(reach, _reach(part))
-        yield Placed(part.slot, reach, block_of("system", SystemBlock(text).wire))
+        yield Placed(part.slot, reach, _system_block(text))
+
+
+@lru_cache(maxsize=BLOCKS_KEPT)
+def _system_block(text: str) -> Block:
+    """Made once for all turns that are sent these bytes."""
+    return block_of("system", SystemBlock(text).wire)
 
 
 def _reach(part: Part) -> Reach:

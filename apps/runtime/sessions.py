@@ -22,7 +22,7 @@ from apps.runtime.brought import Running
 from apps.runtime.freezing import freeze
 from apps.runtime.gather import gather
 from apps.runtime.house_tools import house_tools
-from apps.runtime.kept_parts import KEPT, StoredPart
+from apps.runtime.kept_parts import FROZEN, KEPT, StoredPart
 from apps.runtime.models import Session, SnapshotPart
 from apps.runtime.routing import ROUTING_DEFINITIONS
 from apps.runtime.rules import is_stale, offered_tools
@@ -90,7 +90,14 @@ def open_session(
         logger.info("prompt text neutralised", extra={"slot": slot.name.lower(), "agent_id": agent.pk})
     offer = Offer.of(agent, conversation, knows_agents=bool(told.invokable), member_rights=rights_in(conversation))
     tools = tools_part(agent, offer, outside)
-    return Frozen(freeze(conversation, assembled, tools, actor=system), assembled, tools)
+    session = freeze(conversation, assembled, tools, actor=system)
+    parts = tuple(_once(agent.tenant_id, part) for part in assembled.parts)
+    return Frozen(session, Assembled(parts), _once(agent.tenant_id, tools))
+
+
+def _once(tenant_id: int, part: Part) -> Part:
+    """The part that another turn of this process waits with, where it is the same to its owners."""
+    return FROZEN.keep(tenant_id, part.sha256, part)
 
 
 def tools_part(agent: Agent, offer: Offer, outside: tuple[Tool, ...] = ()) -> Part:

@@ -131,7 +131,7 @@ class Turning:
             self.loop.add(step)
             self.caller.recall(step.calls)
         if behind.last is None:
-            self.move = self._asks()
+            self.move, self.claimed = self._asks(), self.claimed.begun
         else:
             self.said, self.answers = behind.last, dict(behind.calls)
             self.caller.recall(kept.call for kept in self.answers.values() if not kept.is_open)

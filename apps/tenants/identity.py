@@ -1,8 +1,9 @@
 """How a token or a login becomes an Actor. Before a tenant is known, only the definer functions cross the wall."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from django.db import connection
@@ -21,9 +22,11 @@ LIMIT: Final = "limit"
 PLACES: Final = {"at_template": TEMPLATE, "at_tenant": TENANT, "at_agent": AGENT, "at_limit": LIMIT}
 # No agent has this id.
 EVERYWHERE: Final = 0
+# Sets of grants that are held once; a tenant seldom has more than one for a role.
+SETS_KEPT: Final = 512
 
 # A row of the statement below: where it is said, of which agent, what.
-Said = tuple[str, int | None, list[str]]
+Said = tuple[str, int | None, Collection[str]]
 
 # (where it is said, of which agent, what), a row for each place: asked at every request, so it is not composed anew.
 # Agents' grants go by way of the rows they were written from: one that grants nothing replaces the template all the same.
@@ -157,14 +160,20 @@ def _with_grants(bare: Actor) -> Actor:
     return _holding(bare, rows)
 
 
+@lru_cache(SETS_KEPT)
+def held_once(granted: frozenset[str]) -> frozenset[str]:
+    """The same grants as the same set: thousands of waiting turns hold a hundred names each."""
+    return granted
+
+
 def _holding(bare: Actor, said: Iterable[Said]) -> Actor:
     names: dict[str, dict[int, frozenset[str]]] = {origin: {} for origin in (TEMPLATE, TENANT, AGENT)}
     limits: dict[str, set[int]] = {}
     for origin, agent_id, granted in said:
         if origin == LIMIT:
-            limits.setdefault(granted[0], set()).update(() if agent_id is None else (agent_id,))
+            limits.setdefault(next(iter(granted)), set()).update(() if agent_id is None else (agent_id,))
         else:
-            names[origin][agent_id or EVERYWHERE] = frozenset(granted)
+            names[origin][agent_id or EVERYWHERE] = held_once(frozenset(granted))
     general = names[TENANT] or names[TEMPLATE]
     if bare.agent_id in names[AGENT]:
         # Whatever the agent writes, customers' profiles of the whole tenant included, it writes with its own grants.

@@ -1,0 +1,62 @@
+"""What turns hold while their models think: a worker has thousands of them, so whatever is alike is there once."""
+
+import pytest
+
+from apps.llm.backend import Request
+from apps.runtime.moves import AskModel
+from apps.runtime.turn import Turning, begin
+from apps.tenants.actions import amend_agent
+from tests.actions.conversing import say, tell
+from tests.factories import World, make_persona, make_world
+from tests.standing_in import StandIn
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> World:
+    world = make_world()
+    make_persona(world)
+    return world
+
+
+def waiting(world: World, thread: str) -> tuple[Turning, Request]:
+    """A turn that has come as far as its first call."""
+    turning = begin(world.tenant.pk, tell(world, "Hello", thread=thread, key=f"to-{thread}").conversation_id)
+    assert turning is not None
+    assert isinstance(turning.move, AskModel)
+    return turning, turning.move.request
+
+
+def test_turns_of_one_agent_hold_its_prompt_its_rights_and_itself_once(world: World) -> None:
+    (one, first), (other, second) = (waiting(world, thread) for thread in ("one", "other"))
+    assert len(first.system) > 1
+    assert all(left.text is right.text for left, right in zip(first.system, second.system, strict=True))
+    ours, theirs = one.loop.account.planned, other.loop.account.planned
+    assert ours is not None
+    assert theirs is not None
+    blocks = [(left.block, right.block) for left, right in zip(ours.blocks, theirs.blocks, strict=True)]
+    assert all(left is right for left, right in blocks[:-1])
+    assert one.caller.context.actor.grants is other.caller.context.actor.grants
+    assert one.claimed.agent is other.claimed.agent
+
+
+def test_an_agent_that_was_changed_is_another_to_the_next_turn(world: World) -> None:
+    one, _ = waiting(world, "one")
+    amend_agent(world.agent, actor=world.admin, max_steps=3)
+    other, _ = waiting(world, "other")
+    assert other.claimed.agent.max_steps == 3
+    assert one.claimed.agent.max_steps != 3
+
+
+@pytest.mark.parametrize(("while_thinking", "is_held"), [("next", False), ("restart", True)])
+def test_what_was_brought_for_the_beginning_goes_where_no_other_beginning_can_follow(
+    world: World, standin: StandIn, while_thinking: str, is_held: bool
+) -> None:
+    amend_agent(world.agent, actor=world.admin, while_thinking=while_thinking)
+    say(world, "Hello", standin, thread="one")
+    turning, _ = waiting(world, "one")
+    assert turning.claimed.brought.running is None
+    assert not turning.claimed.known
+    assert not turning.loop.account.brought
+    assert bool(turning.claimed.brought.earlier) is is_held
