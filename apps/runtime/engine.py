@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from django.db import DatabaseError, InterfaceError, connections
+from django.db import DatabaseError, InterfaceError
 
 from apps.llm.backend import AsyncBackend
 from apps.runtime.beating import Holding, beat_all, interrupted
 from apps.runtime.clients import Clients
+from apps.runtime.connecting import Connections
 from apps.runtime.couriers import Couriers
 from apps.runtime.fairness import Fair
 from apps.runtime.listening import Ears, attentive, nobody
@@ -62,7 +63,8 @@ class Engine:
     ) -> None:
         self.limits, self.toolbox, self.ears = limits, toolbox, ears
         self._clients = Clients(make_backend, make_backend_at)
-        self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="turns")
+        self._connections = Connections()
+        self._threads = ThreadPoolExecutor(limits.threads, "turns", initializer=self._connections.keep)
         # Turns that end go before turns that begin.
         self._beginning = asyncio.Semaphore(max(1, limits.threads // 2))
         self._fair = Fair(limits.in_flight)
@@ -111,7 +113,10 @@ class Engine:
         self._woken.set()
 
     def _run(self) -> None:
-        asyncio.run(self._live())
+        try:
+            asyncio.run(self._live())
+        finally:
+            self._connections.close()
 
     async def _live(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -212,7 +217,9 @@ class Engine:
 
     async def _in_thread(self, call: Callable[Given, Result], *args: Given.args, **named: Given.kwargs) -> Result:
         """Do something with the database. It runs to its end even where whoever waits for it is cancelled."""
-        working = self._loop.run_in_executor(self._threads, partial(_with_connection, partial(call, *args, **named)))
+        working = self._loop.run_in_executor(
+            self._threads, partial(self._connections.lend, partial(call, *args, **named))
+        )
         try:
             return await asyncio.shield(working)
         except asyncio.CancelledError:
@@ -268,14 +275,3 @@ async def _wait(event: asyncio.Event, seconds: float) -> None:
             await event.wait()
     except TimeoutError:
         return
-
-
-def _with_connection(call: Callable[[], Result]) -> Result:
-    try:
-        return call()
-    finally:
-        for connection in connections.all(initialized_only=True):
-            connection.close_if_unusable_or_obsolete()
-            if connection.settings_dict["OPTIONS"].get("pool"):
-                # A thread that keeps what it borrowed would starve the others.
-                connection.close()
