@@ -14,9 +14,10 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Frozen, GovernanceError
 from apps.governance.models import Taint
+from apps.learning.claims import claim, let_go, put_off
 from apps.learning.journal import Finding, conclude, verdict_on, write_verdict
 from apps.learning.models import Extraction
-from apps.learning.rules import Refused, Vetted, gate, known_of, vet
+from apps.learning.rules import MOST_FAILURES, Refused, Vetted, gate, known_of, vet
 from apps.llm.anthropic.client import backend_at
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.extraction import (
@@ -54,10 +55,11 @@ def learning_backend() -> Backend:
     return backend_at(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
 
 
-def extract(conversation_id: int, *, actor: Actor, backend: Backend) -> Extraction | None:
-    """Look at a resolved conversation once (R112). None: it is gone, not resolved, or learning is frozen.
+def extract(conversation_id: int, *, actor: Actor, backend: Backend, at_once: bool = False) -> Extraction | None:
+    """Look at a resolved conversation once (R112).
 
-    A failing model raises, to be tried again.
+    None: it is gone, not resolved, learning is frozen, another worker looks at it, or its next look is not due; a person's
+    command looks `at_once`. A failing model raises, and the conversation is put off.
     """
     with acting(actor):
         conversation = (
@@ -69,16 +71,40 @@ def extract(conversation_id: int, *, actor: Actor, backend: Backend) -> Extracti
         if conversation is None:
             logger.info("nothing to extract from", extra={"conversation_id": conversation_id})
             return None
+        if known := Extraction.objects.filter(conversation=conversation).first():
+            return known
         if _is_frozen(conversation, actor):
             return None
-        known = Extraction.objects.filter(conversation=conversation).first()
+    failures = claim(conversation, actor=actor, at_once=at_once)
+    return None if failures is None else _look(conversation, failures, actor, backend)
+
+
+def _look(conversation: Conversation, failures: int, actor: Actor, backend: Backend) -> Extraction | None:
+    with acting(actor):
+        # Whoever had it before may have finished between our look for a verdict and our claim.
+        if known := Extraction.objects.filter(conversation=conversation).first():
+            return known
         lines = transcript(conversation)
-    if known:
-        return known
-    decided = _decided(conversation, lines, backend)
+    decided: Finding | Worthwhile | None
+    try:
+        decided = _decide(conversation, lines, backend)
+    except BackendError as error:
+        decided = _given_up(error, failures + 1)
+        if decided is None:
+            put_off(conversation, failures + 1, error, actor=actor)
+            raise
     if isinstance(decided, Finding):
         return conclude(conversation, decided, actor=actor)
-    return _draft(conversation, decided, actor)
+    return _draft(conversation, decided, failures, actor)
+
+
+def _given_up(error: BackendError, failures: int) -> Finding | None:
+    """What ends the trying: a request that is wrong in itself, or a model that failed over it too often."""
+    if error.who_acts is WhoActs.DEVELOPER:
+        return Finding(Verdict.FAILED, f"The model refused the request ({error.code}). {error}")
+    if error.is_worth_retrying and failures >= MOST_FAILURES:
+        return Finding(Verdict.FAILED, f"The model failed {failures} times over it, last with {error.code}. {error}")
+    return None
 
 
 def _is_frozen(conversation: Conversation, actor: Actor) -> bool:
@@ -104,16 +130,6 @@ def transcript(conversation: Conversation) -> list[Line]:
     ]
 
 
-def _decided(conversation: Conversation, lines: Sequence[Line], backend: Backend) -> Finding | Worthwhile:
-    try:
-        return _decide(conversation, lines, backend)
-    except BackendError as error:
-        if error.who_acts is not WhoActs.DEVELOPER:
-            raise
-        # What is wrong with the request itself will be wrong the next time too.
-        return Finding(Verdict.FAILED, f"The model refused the request ({error.code}). {error}")
-
-
 def _decide(conversation: Conversation, lines: Sequence[Line], backend: Backend) -> Finding | Worthwhile:
     if not conversation.agent.learns:
         return Finding(Verdict.SWITCHED_OFF, "Learning is off for this agent.")
@@ -132,7 +148,7 @@ def _decide(conversation: Conversation, lines: Sequence[Line], backend: Backend)
     return Worthwhile(vetted, reply)
 
 
-def _draft(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) -> Extraction | None:
+def _draft(conversation: Conversation, worthwhile: Worthwhile, failures: int, actor: Actor) -> Extraction | None:
     reply, name = worthwhile.reply, worthwhile.draft.name
     imported = conversation.origin == Conversation.Origin.IMPORTED
     try:
@@ -156,6 +172,7 @@ def _draft(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) -> 
         )
     except Frozen:
         # Thrown while the model read; the conversation keeps its turn for when learning goes on.
+        let_go(conversation, failures, actor=actor)
         return None
     except GovernanceError as refusal:
         return conclude(conversation, Finding(Verdict.REFUSED, str(refusal), reply), actor=actor)

@@ -51,3 +51,17 @@ class Extraction(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_verdict_display()} (conversation {self.conversation_id})"
+
+
+class ExtractionClaim(models.Model):
+    """Who looks at a resolved conversation just now, and when the next look is due after one that failed."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    conversation = models.OneToOneField("conversations.Conversation", on_delete=models.PROTECT, related_name="+")
+    lease_until = models.DateTimeField()
+    next_look_at = models.DateTimeField()
+    failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it.")
+    failure = models.CharField(max_length=40, blank=True, help_text="The code of the latest failure.")
+
+    def __str__(self) -> str:
+        return f"Conversation {self.conversation_id}, {self.failures} failures"

@@ -1,24 +1,20 @@
 """What becomes of a resolved conversation: one verdict, at most one draft, and nothing of the customer in it."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import pytest
-from django.db import connections
-from pytest_django import Settings
 
 from apps.conversations.actions import abandon_conversation, import_conversation, resolve_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line, ToolCall
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord
-from apps.learning.extraction import attempt, extract
+from apps.learning.extraction import extract
 from apps.learning.models import Extraction
-from apps.llm.backend import BadRequest, Overloaded, Reply, Request
+from apps.llm.backend import BadRequest, Reply, Request
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import fault, reply
+from tests.actions.conversing import reply
 from tests.factories import World, make_conversation, make_skill, make_world
 from tests.standing_in import StandIn
 
@@ -213,17 +209,6 @@ def test_another_tenants_conversation_is_not_there(world: World, standin: StandI
     assert extract(resolved(world).pk, actor=world.system, backend=standin.backend) is not None
 
 
-def test_a_failing_model_leaves_the_conversation_for_later(world: World, standin: StandIn) -> None:
-    # R117
-    conversation = resolved(world)
-    standin.play(fault("overloaded"))
-    with pytest.raises(Overloaded):
-        extract(conversation.pk, actor=world.system, backend=standin.backend)
-    with acting(world.operator):
-        assert not Extraction.objects.exists()
-    assert look(world, conversation, standin).verdict == Verdict.DRAFTED
-
-
 class Refusing:
     """A model to whom the request is wrong, today and tomorrow."""
 
@@ -240,21 +225,6 @@ def test_a_request_that_is_wrong_is_not_sent_again(world: World) -> None:
     assert "bad_request" in found.reason
 
 
-def test_an_attempt_works_for_the_tenant_that_came_with_the_id(
-    world: World, standin: StandIn, settings: Settings
-) -> None:
-    # R116
-    settings.ANTHROPIC_BASE_URL = standin.url
-    conversation = resolved(world)
-    attempt(make_world().tenant.pk, conversation.pk)
-    assert drafts(world) == []
-    standin.play(fault("overloaded"))
-    attempt(world.tenant.pk, conversation.pk)
-    assert drafts(world) == []
-    attempt(world.tenant.pk, conversation.pk)
-    assert [skill.drafted_by for skill in drafts(world)] == ["extractor"]
-
-
 def test_a_conversation_off_the_record_is_never_mined(world: World, standin: StandIn) -> None:
     # R178
     conversation = make_conversation(world, off_the_record=True)
@@ -263,35 +233,3 @@ def test_a_conversation_off_the_record_is_never_mined(world: World, standin: Sta
     assert (verdict.verdict, verdict.get_verdict_display()) == (Verdict.OFF_THE_RECORD, "Off the record")
     assert (drafts(world), standin.requests()) == ([], [])
     assert look(world, resolved(world), standin).verdict == Verdict.DRAFTED
-
-
-def at_once(world: World, conversations: list[Conversation], standin: StandIn) -> list[str]:
-    barrier = Barrier(len(conversations))
-
-    def work(conversation: Conversation) -> str:
-        barrier.wait()
-        try:
-            return look(world, conversation, standin).verdict
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(len(conversations)) as pool:
-        return sorted(pool.map(work, conversations))
-
-
-def test_many_workers_at_once_write_one_verdict_and_one_draft(committing: str, standin: StandIn) -> None:
-    # R117
-    world = make_world()
-    conversation = resolved(world)
-    assert at_once(world, [conversation] * 4, standin) == [Verdict.DRAFTED] * 4
-    with acting(world.operator):
-        assert Extraction.objects.count() == 1
-    assert len(drafts(world)) == 1
-
-
-def test_two_conversations_with_one_lesson_at_once_give_one_draft(committing: str, standin: StandIn) -> None:
-    # R117
-    world = make_world()
-    found = at_once(world, [resolved(world), resolved(world)], standin)
-    assert found == [Verdict.DRAFTED, Verdict.KNOWN]
-    assert len(drafts(world)) == 1

@@ -42,6 +42,7 @@ JOURNAL = {
     "governance.changetext",
     "governance.refusal",
     "learning.extraction",
+    "learning.extractionclaim",
     "runtime.modelcall",
     "runtime.session",
     "runtime.sessionpart",

@@ -5,7 +5,18 @@ import json
 import pytest
 
 from apps.conversations.rules import Line, ToolCall
-from apps.learning.rules import SECTIONS, Accepted, Refused, Vetted, gate, known_of, vet
+from apps.learning.rules import (
+    FIRST_WAIT_SECONDS,
+    LONGEST_WAIT_SECONDS,
+    SECTIONS,
+    Accepted,
+    Refused,
+    Vetted,
+    gate,
+    known_of,
+    next_look_seconds,
+    vet,
+)
 from apps.texts.known import Known
 
 TALK = [Line("customer", "Hi"), Line("agent", "Hi"), Line("customer", "Thanks")]
@@ -84,3 +95,17 @@ def test_what_identifies_anybody_is_taken_out(text: str, left: str) -> None:
     refund = ToolCall("d", "refund", {"payment_id": "gift_card_7"}, "Done.", is_error=False)
     known = known_of([Line("customer", "It is W4711-X!"), Line("agent", "2 of 3", (look, refund))])
     assert vet("x", text, text, BODY, known=known) == Vetted("x", left, left, BODY)
+
+
+def test_the_next_look_is_later_after_each_failure_up_to_an_hour() -> None:
+    waits = [next_look_seconds(failures, None, 0) for failures in range(12)]
+    assert waits[:4] == [FIRST_WAIT_SECONDS, FIRST_WAIT_SECONDS, 2 * FIRST_WAIT_SECONDS, 4 * FIRST_WAIT_SECONDS]
+    assert waits[-1] == LONGEST_WAIT_SECONDS
+    assert waits == sorted(waits)
+
+
+@pytest.mark.parametrize(
+    ("asked", "waits"), [(None, 30.0), (-5.0, 30.0), (90.0, 90.0), (float("nan"), 30.0), (1e9, LONGEST_WAIT_SECONDS)]
+)
+def test_an_endpoint_may_ask_for_a_longer_wait_and_for_no_absurd_one(asked: float | None, waits: float) -> None:
+    assert next_look_seconds(1, asked, 1) == waits

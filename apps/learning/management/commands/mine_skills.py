@@ -89,7 +89,7 @@ class Mined:
         self._progress.finish()
 
     def _look_at(self, conversation_id: int) -> None:
-        found = extract(conversation_id, actor=self._actor, backend=learning_backend())
+        found = extract(conversation_id, actor=self._actor, backend=learning_backend(), at_once=True)
         if found:
             self.verdicts[found.verdict] += 1
             self.stand_in |= found.stand_in

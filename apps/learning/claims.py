@@ -1,0 +1,66 @@
+"""Who reads a resolved conversation for what it teaches, and when one that could not be read is tried again.
+
+The sweep may come twice for the same conversation, and a worker may die over it: one at a time has it, on the database's clock,
+until it lets go or its time is up.
+"""
+
+from random import random
+from typing import Final
+
+from django.db import connection
+
+from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.learning.rules import next_look_seconds
+from apps.llm.backend import BackendError
+
+# Longer than the one call that is made meanwhile, its deadline included.
+LEASE_SECONDS: Final = 180
+
+_CLAIM: Final = """
+INSERT INTO learning_extractionclaim AS held (tenant_id, conversation_id, lease_until, next_look_at, failures, failure)
+VALUES (app_tenant(), %(conversation)s, statement_timestamp() + %(lease)s * interval '1 second', statement_timestamp(), 0, '')
+ON CONFLICT (tenant_id, conversation_id) DO UPDATE SET lease_until = excluded.lease_until
+ WHERE held.lease_until <= statement_timestamp() AND (%(at_once)s OR held.next_look_at <= statement_timestamp())
+RETURNING failures
+"""
+_LET_GO: Final = """
+UPDATE learning_extractionclaim SET lease_until = statement_timestamp(),
+       next_look_at = statement_timestamp() + %(wait)s * interval '1 second', failures = %(failures)s, failure = %(failure)s
+ WHERE tenant_id = app_tenant() AND conversation_id = %(conversation)s
+"""
+
+
+def claim(conversation: Conversation, *, actor: Actor, at_once: bool) -> int | None:
+    """Take a conversation for one look: how often the model failed over it so far, or None where it is not to be had now.
+
+    `at_once` is for a person who asks: it does not wait until the next look is due, though for another worker it does.
+    """
+    given = {"conversation": conversation.pk, "lease": LEASE_SECONDS, "at_once": at_once}
+    with acting(actor), connection.cursor() as cursor:
+        cursor.execute(_CLAIM, given)
+        row = cursor.fetchone()
+    return int(row[0]) if row else None
+
+
+def put_off(conversation: Conversation, failures: int, error: BackendError, *, actor: Actor) -> None:
+    """Let go of a conversation over which the model failed, until the next look is due."""
+    wait = next_look_seconds(failures, error.retry_after_seconds, random())  # noqa: S311  # spreads, hides nothing
+    _let_go(conversation, wait, failures, error.code, actor)
+
+
+def let_go(conversation: Conversation, failures: int, *, actor: Actor) -> None:
+    """Let go of a conversation that was not looked at after all."""
+    _let_go(conversation, 0.0, failures, "", actor)
+
+
+def _let_go(conversation: Conversation, wait: float, failures: int, failure: str, actor: Actor) -> None:
+    given: dict[str, int | float | str] = {
+        "conversation": conversation.pk,
+        "wait": wait,
+        "failures": failures,
+        "failure": failure,
+    }
+    with acting(actor), connection.cursor() as cursor:
+        cursor.execute(_LET_GO, given)
