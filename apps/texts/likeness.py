@@ -1,0 +1,177 @@
+"""Which known procedure a new one is like, by name, by the tools it calls and by its words."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from apps.texts.vocabulary import keys
+
+# Tuned on one half of `tests/rules/alike_drafts.py`, measured on the other; see docs/decisions/likeness.md.
+SAME_ACTS: Final = 0.5
+LIKE_BY_LOOKUPS: Final = 0.55
+LIKE_BY_WORDS: Final = 0.3
+# What words count for where tools have decided, so that of several the one in like words is chosen.
+WORDS_BESIDE_ACTS: Final = 0.1
+WORDS_BESIDE_LOOKUPS: Final = 0.5
+# A tool that more than half of so many procedures call does not tell one from another.
+COMMON: Final = 0.5
+ENOUGH: Final = 5
+TOLD_WORDS: Final = 4
+
+_READS: Final = re.compile(
+    r"(?:get|list|search|find|look|lookup|read|fetch|check|calculate|think|view|show|verify|compare|count|describe|query)(?:[_-]|$)",
+    re.IGNORECASE,
+)
+_PROCEDURE: Final = re.compile(r"^## Procedure[ \t]*\n(.*?)(?=^## |\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}(?<![.-])")
+_CODE: Final = re.compile(r"`[^`\n]{0,200}`")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A procedure as a skill holds it, and the names of the tools it calls."""
+
+    name: str
+    title: str
+    description: str
+    body: str
+    tools: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """The place of the known one in the order they were given, how alike from 0 to 1, and why, for a reviewer."""
+
+    place: int
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A draft as it is compared."""
+
+    name: frozenset[str]
+    tools: frozenset[str]
+    acting: frozenset[str]
+    words: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Known procedures, read once, with how many of them hold a word or call a tool."""
+
+    known: tuple[_Read, ...]
+    words: Counter[str]
+    tools: Counter[str]
+
+    @classmethod
+    def of(cls, known: Iterable[Draft]) -> "Shelf":
+        """Reading is most of the work: keep the shelf where several drafts are looked for."""
+        read = tuple(map(_read, known))
+        return cls(
+            read,
+            Counter(word for each in read for word in each.words),
+            Counter(tool for each in read for tool in each.tools),
+        )
+
+    def closest(self, draft: Draft) -> Likeness | None:
+        """The known one that says the same; of equals the first. None: this one is new."""
+        new = _read(draft)
+        likenesses = list(self._likenesses(new))
+        return max(likenesses, key=lambda found: (found.score, -found.place), default=None)
+
+    def _likenesses(self, new: _Read) -> Iterator[Likeness]:
+        weighed = self._weighed(new)
+        for place, known in enumerate(self.known):
+            if new.name and new.name == known.name:
+                yield Likeness(place, 1.0, "Its name says the same.")
+                continue
+            score, reason = self._compared(new, known, _cosine(weighed, self._weighed(known)))
+            if reason:
+                yield Likeness(place, round(score, 3), reason)
+
+    def _compared(self, new: _Read, known: _Read, words: float) -> tuple[float, str]:
+        """The score, and the reason where it is enough. Tools decide where both name some that are not called everywhere."""
+        acts = bool(new.acting or known.acting)
+        mine, yours = (new.acting, known.acting) if acts else (new.tools, known.tools)
+        both = mine & yours
+        if not (new.tools and known.tools) or (both and all(map(self._is_common, both))):
+            return words, _told_words(new, known, words) if words >= LIKE_BY_WORDS else ""
+        told = f"Both call {', '.join(f'`{tool}`' for tool in sorted(both))}; their words agree by {words:.0%}."
+        if acts:
+            share = _share(mine, yours)
+            return _mixed(share, words, WORDS_BESIDE_ACTS), told if share > SAME_ACTS else ""
+        score = _mixed(_share(mine, yours), words, WORDS_BESIDE_LOOKUPS)
+        return score, told if score >= LIKE_BY_LOOKUPS else ""
+
+    def _is_common(self, tool: str) -> bool:
+        return len(self.known) >= ENOUGH and self.tools[tool] > COMMON * len(self.known)
+
+    def _weighed(self, read: _Read) -> dict[str, float]:
+        """TF-IDF: a word counts for more the fewer of the known hold it."""
+        return {
+            word: (1 + math.log(times)) * (1 + math.log((1 + len(self.known)) / (1 + self.words[word])))
+            for word, times in read.words.items()
+        }
+
+
+def tools_in(body: str, tools: Iterable[str]) -> frozenset[str]:
+    """Which of an agent's tools the procedure of a body names."""
+    named = frozenset(_NAME.findall(_procedure(body)))
+    return named.intersection(tools)
+
+
+def _procedure(body: str) -> str:
+    section = _PROCEDURE.search(body)
+    return section[1] if section else body
+
+
+def _read(draft: Draft) -> _Read:
+    steps = _CODE.sub(" ", _procedure(draft.body))
+    return _Read(
+        frozenset(keys(draft.name.replace("-", " ").replace("_", " "))),
+        draft.tools,
+        frozenset(tool for tool in draft.tools if not _READS.match(tool)),
+        Counter(keys(f"{draft.title}\n{draft.description}\n{steps}")),
+    )
+
+
+def _told_words(new: _Read, known: _Read, words: float) -> str:
+    shared = sorted(
+        new.words.keys() & known.words.keys(), key=lambda word: (-new.words[word] * known.words[word], word)
+    )
+    return f"Their words agree by {words:.0%}: {', '.join(shared[:TOLD_WORDS])}."
+
+
+def _mixed(tools: float, words: float, share: float) -> float:
+    return (1 - share) * tools + share * words
+
+
+def _share(one: frozenset[str], two: frozenset[str]) -> float:
+    return len(one & two) / len(one | two) if one or two else 0.0
+
+
+def _cosine(one: dict[str, float], two: dict[str, float]) -> float:
+    """Summed in the order of the words, so that it is the same in every process."""
+    shared = math.fsum(one[word] * two[word] for word in sorted(one.keys() & two.keys()))
+    return shared / (_length(one) * _length(two)) if shared else 0.0
+
+
+def _length(weighed: dict[str, float]) -> float:
+    return math.sqrt(math.fsum(weight * weight for weight in weighed.values()))
+
+
+def grouped(drafts: Sequence[Draft]) -> list[list[int]]:
+    """Places of drafts that say the same, each compared with the first of a group, so that likeness does not wander."""
+    groups: list[list[int]] = []
+    for place, draft in enumerate(drafts):
+        found = Shelf.of(drafts[group[0]] for group in groups).closest(draft)
+        if found:
+            groups[found.place].append(place)
+        else:
+            groups.append([place])
+    return groups
