@@ -27,6 +27,7 @@ class Floor:
 # Pure rules that have a name of their own in the domain.
 NAMED_RULES = (
     *(f"apps/runtime/{name}.py" for name in ("breaking", "budgets", "fairness", "retrying")),
+    *(f"apps/learning/{name}.py" for name in ("distilling", "memory_tiers")),
     *(f"apps/lessons/{name}.py" for name in ("digesting", "edits", "loosening", "loosening_words", "weakening")),
 )
 KERNEL = (

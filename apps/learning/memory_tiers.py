@@ -1,0 +1,91 @@
+"""The distilled tiers of memory: when each is due, what of the session log makes SHORT, and what waits for a person; pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import StrEnum
+from itertools import groupby
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from apps.llm.tokens import BYTES_PER_TOKEN
+from apps.schedules.rules import next_time
+
+LINE_TOKENS: Final = 200
+
+
+class Tier(StrEnum):
+    """The distilled tiers of memory."""
+
+    SHORT = "short"
+    MID = "mid"
+    LONG = "long"
+
+
+BUDGET_TOKENS: Final[Mapping[Tier, int]] = {Tier.SHORT: 3_000, Tier.MID: 2_000, Tier.LONG: 2_000}
+PLANS: Final[Mapping[Tier, str]] = {Tier.SHORT: "0 3 * * *", Tier.MID: "30 3 * * 0", Tier.LONG: "0 4 1 * *"}
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line of the session log: who said or did what."""
+
+    at: datetime
+    text: str
+    is_off_the_record: bool = False
+
+
+def short_tier(lines: Iterable[LogLine], timezone: str, budget_tokens: int = BUDGET_TOKENS[Tier.SHORT]) -> str:
+    """The end of the session log that fits, in its order, under a heading for each day of the tenant's calendar (R170).
+
+    What was said off the record is left out (R178); a line too long for the log is cut.
+    """
+    zone = ZoneInfo(timezone)
+    kept: list[tuple[date, str]] = []
+    size, days = 0, set[date]()
+    for line in sorted((each for each in lines if not each.is_off_the_record), key=lambda each: each.at, reverse=True):
+        day, text = line.at.astimezone(zone).date(), f"- {_one_line(line.text)}"
+        size += len(text.encode()) + 1 + (0 if day in days else len(_heading(day).encode()) + 2)
+        if size > budget_tokens * BYTES_PER_TOKEN:
+            break
+        days.add(day)
+        kept.append((day, text))
+    grouped = groupby(reversed(kept), key=lambda each: each[0])
+    return "\n\n".join("\n".join([_heading(day), *(text for _, text in each)]) for day, each in grouped)
+
+
+def _heading(day: date) -> str:
+    return f"## {day.isoformat()}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).encode()[: LINE_TOKENS * BYTES_PER_TOKEN].decode(errors="ignore")
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """Which tiers are distilled by the clock; LONG is off until somebody wants it (R174)."""
+
+    auto: bool = True
+    short: bool = True
+    mid: bool = True
+    long: bool = False
+
+    def is_on(self, tier: Tier) -> bool:
+        return self.auto and {Tier.SHORT: self.short, Tier.MID: self.mid, Tier.LONG: self.long}[tier]
+
+
+def due_tiers(
+    last_run_at: Mapping[Tier, datetime], on_since: datetime, now: datetime, *, timezone: str, switches: Switches
+) -> tuple[Tier, ...]:
+    """The tiers to distil now, in the order in which one reads the other. Times that were missed are made up for once."""
+    return tuple(
+        tier
+        for tier in Tier
+        if switches.is_on(tier) and next_time(PLANS[tier], timezone, last_run_at.get(tier, on_since)) <= now
+    )
+
+
+def is_held(tier: Tier, stored_runs: int) -> bool:
+    """Whether a run waits for a person before it is stored: the first of LONG does (R174)."""
+    return tier is Tier.LONG and stored_runs == 0
