@@ -142,7 +142,9 @@ def _decide(conversation: Conversation, lines: Sequence[Line], backend: Backend)
         return Finding(Verdict.MALFORMED, found.reason, reply)
     if not isinstance(found, ExtractedSkill):
         return Finding(Verdict.NOTHING, "The model saw no reusable procedure.", reply)
-    vetted = vet(found.name, found.title, found.description, found.body, known=known_of(lines))
+    vetted = vet(
+        found.name, found.title, found.description, found.body, known=known_of(lines, conversation.end_user_key)
+    )
     if isinstance(vetted, Refused):
         return Finding(Verdict(vetted.verdict), vetted.reason, reply)
     return Worthwhile(vetted, reply)

@@ -77,13 +77,13 @@ def vet(name: str, title: str, description: str, body: str, *, known: Known) -> 
     return Vetted(name, *texts)
 
 
-def known_of(lines: Sequence[Line]) -> Known:
-    """What is somebody's in a conversation: codes that were said, and what tools were asked and answered by name."""
+def known_of(lines: Sequence[Line], end_user_key: str) -> Known:
+    """What is somebody's in a conversation: the customer's key, codes that were said, what tools were told and answered."""
     calls = [call for line in lines for call in line.tool_calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]
     said = codes_in((*(line.text for line in lines), *arguments, *(call.result for call in calls)))
     told = (known_from(value) for call in calls for value in (call.arguments, _read(call.result)))
-    return reduce(or_, told, Known(values=said))
+    return reduce(or_, told, Known(values=said) | known_from({"user_id": end_user_key}))
 
 
 def _read(result: str) -> object:

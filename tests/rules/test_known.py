@@ -73,13 +73,19 @@ RESULT = {
     "flights": [{"flight_number": "HAT045", "price": 1859, "product_id": "P-1"}],
     "customer_name": "Mia Li",
     "account": {"number": 10045},
-    "name": 4711,
+    "items": [{"name": "Water Bottle", "item_id": "WB-100", "colour": {"name": "Blue"}}],
+    "contact": {"name": "Sam Ray"},
+    "recipients": [{"name": {"first": "Ana", "last": "Paz"}}],
+    "card": "visa",
+    "code": "ECONOMY",
+    "reference": "none",
+    "order_no": "QWERTZ",
 }
 
 
 def test_a_tools_answer_tells_names_and_values_by_its_keys() -> None:
     known = known_from(RESULT)
-    assert known.names == {"Mia", "Li", "Anya", "Mia Li", "4711"}
+    assert known.names == {"Mia", "Li", "Anya", "Mia Li", "Sam Ray", "Ana", "Paz"}
     assert known.values == {
         "mia_li_3668",
         "mia@example.org",
@@ -89,6 +95,7 @@ def test_a_tools_answer_tells_names_and_values_by_its_keys() -> None:
         "IFOYYZ",
         "1992-11-19",
         "10045",
+        "QWERTZ",
     }
 
 

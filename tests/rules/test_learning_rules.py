@@ -70,8 +70,8 @@ def test_a_runbook_has_four_sections() -> None:
 @pytest.mark.parametrize("name", ["refund-4711x", "4711x", "w-4711x-y"])
 def test_a_name_that_holds_a_code_of_the_conversation_is_refused(name: str) -> None:
     # R115
-    assert isinstance(vet(name, "X", "d", BODY, known=known_of([Line("customer", "My order is 4711X.")])), Refused)
-    assert isinstance(vet(name, "X", "d", BODY, known=known_of([Line("customer", "My order is another.")])), Vetted)
+    assert isinstance(vet(name, "X", "d", BODY, known=known_of([Line("customer", "My order is 4711X.")], "")), Refused)
+    assert isinstance(vet(name, "X", "d", BODY, known=known_of([Line("customer", "My order is another.")], "")), Vetted)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,7 @@ def test_a_name_that_holds_a_code_of_the_conversation_is_refused(name: str) -> N
         ("Order pre-W4711-X", "Order pre-[id]"),
         ("Reservation IFOYYZ of Mia Li, born 1990-04-05", "Reservation [id] of [name], born [id]"),
         ("Refund gift_card_7 to li_3668", "Refund [id] to [id]"),
+        ("As kim weber 7 said", "As [id] said"),
         ("Step-12345 stays", "Step-12345 stays"),
         ("Wait 30 days", "Wait 30 days"),
         ("get_order_details2", "get_order_details2"),
@@ -93,7 +94,7 @@ def test_what_identifies_anybody_is_taken_out(text: str, left: str) -> None:
     user = {"name": {"first_name": "Mia", "last_name": "Li"}, "dob": "1990-04-05", "reservations": ["IFOYYZ"]}
     look = ToolCall("c", "get_user", {"user_id": "li_3668"}, json.dumps(user), is_error=False)
     refund = ToolCall("d", "refund", {"payment_id": "gift_card_7"}, "Done.", is_error=False)
-    known = known_of([Line("customer", "It is W4711-X!"), Line("agent", "2 of 3", (look, refund))])
+    known = known_of([Line("customer", "It is W4711-X!"), Line("agent", "2 of 3", (look, refund))], "Kim.Weber/7")
     assert vet("x", text, text, BODY, known=known) == Vetted("x", left, left, BODY)
 
 
