@@ -1,0 +1,110 @@
+"""Take over the guidelines a support desk has written as draft runbooks."""
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.conversations.management.named import actor_named, add_names, agent_named
+from apps.conversations.management.progress import Progress
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import Conflicting, GovernanceError, Invalid
+from apps.governance.models import Taint
+from apps.governance.policy import Act
+from apps.learning.guidelines import Guideline, Malformed, NotGuidelines, guidelines_in
+from apps.skills.actions import draft_skill
+from apps.skills.models import Skill
+from apps.texts.contradictions import Part, Written, contradictions
+
+FILE_BYTES = 4_000_000
+DRAFTED, HERE, MALFORMED = "drafted", "here already", "malformed"
+
+
+class Command(BaseCommand):
+    """One commit for each guideline: an interrupted import is finished by running it again."""
+
+    acts = (Act.SKILL_DRAFT,)
+    help = (
+        "Read a desk's guidelines, one JSON object of flows with subflows, as draft runbooks of an agent. Each waits for a"
+        " person. One whose name the agent has already, in whatever state, is left alone. Exits 1 if one is malformed;"
+        " the others are taken."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """What to read, for whom, as whom, and whether to look for contradictions."""
+        parser.add_argument("file", type=Path, metavar="FILE", help="The guidelines, as JSON.")
+        add_names(parser)
+        parser.add_argument(
+            "--as", dest="username", metavar="USERNAME", help="The member who imports. Without it, the system does."
+        )
+        parser.add_argument(
+            "--check",
+            action="store_true",
+            help="Write nothing. Print what contradicts itself in the file, or a runbook that the agent has.",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Progress and flaws go to stderr, the count or the contradictions to stdout."""
+        del args
+        actor = actor_named(options["tenant"], options["username"])
+        agent = agent_named(options["agent"], actor=actor)
+        found = _read(options["file"])
+        if options["check"]:
+            self._check([each for each in found if isinstance(each, Guideline)], agent.pk, actor)
+            return
+        progress = Progress(self.stderr, "guidelines read", len(found))
+        counted: Counter[str] = Counter()
+        for each in found:
+            counted[self._take(each, agent.pk, actor, progress)] += 1
+            progress.advance()
+        progress.finish()
+        self.stdout.write(", ".join(f"{counted[what]} {what}" for what in (DRAFTED, HERE, MALFORMED)))
+        if counted[MALFORMED]:
+            raise CommandError(
+                f"Malformed guidelines: {counted[MALFORMED]}. The others were taken; mend these and run again."
+            )
+
+    def _take(self, found: Guideline | Malformed, agent_id: int, actor: Actor, progress: Progress) -> str:
+        if isinstance(found, Malformed):
+            progress.interrupt(f"{found.where} is malformed. {found.reason}")
+            return MALFORMED
+        try:
+            draft_skill(agent_id, actor=actor, values=asdict(found), taint=Taint.IMPORTED)
+        except Conflicting:
+            return HERE
+        except Invalid as refusal:
+            progress.interrupt(f"{found.title} is malformed. {refusal}")
+            return MALFORMED
+        except GovernanceError as refusal:
+            raise CommandError(f"{found.title}: {refusal}") from refusal
+        return DRAFTED
+
+    def _check(self, found: list[Guideline], agent_id: int, actor: Actor) -> None:
+        with acting(actor):
+            rows = Skill.objects.visible_to(actor).for_agent(agent_id).exclude(status=Skill.Status.DEPRECATED)
+            standing = dict(rows.order_by("name").values_list("name", "body"))
+        new = [Written(each.name, Part.SKILL, each.body) for each in found if standing.get(each.name) != each.body]
+        checked = contradictions(new, [Written(name, Part.SKILL, body) for name, body in standing.items()])
+        for finding in checked.findings:
+            self.stdout.write(finding.sentence)
+            for place in filter(None, (finding.place, finding.other)):
+                self.stdout.write(f"    {place.record}: {place.text}")
+        whole = "" if checked.is_whole else " There may be more: the look was cut short."
+        self.stdout.write(f"Contradictions: {len(checked.findings)}, in guidelines: {len(new)}.{whole}")
+
+
+def _read(file: Path) -> list[Guideline | Malformed]:
+    try:
+        if file.stat().st_size > FILE_BYTES:
+            raise CommandError(f"{file} is larger than {FILE_BYTES:,} bytes. Import it in parts.")
+        return list(guidelines_in(json.loads(file.read_text("utf-8"))))
+    except OSError as refusal:
+        raise CommandError(f"{file} cannot be read: {refusal.strerror}.") from refusal
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as refusal:
+        raise CommandError(f"{file} is no JSON in UTF-8: {refusal}.") from refusal
+    except NotGuidelines as refusal:
+        raise CommandError(f"{file} holds no guidelines. {refusal}") from refusal
