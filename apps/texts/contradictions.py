@@ -5,11 +5,11 @@ from several lines together. It is made to be right when it speaks; a reviewer w
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
-from typing import Final
+from typing import Final, Self
 
 from apps.texts.comparing import alike, clashing_amounts, covers, leads_elsewhere, shared
 from apps.texts.statements import Force, Statement, sections, statements
@@ -93,12 +93,27 @@ class _Said:
     scope: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Texts that new ones are compared with, read once; reading takes longer than comparing."""
+
+    said: tuple[_Said, ...]
+
+    @classmethod
+    def of(cls, texts: Iterable[Written]) -> Self:
+        return cls(tuple(each for written in texts for each in _said(written)))
+
+
 def contradictions(
-    new: Sequence[Written], standing: Sequence[Written] = (), *, tools: Tools | None = None, limits: Limits = Limits()
+    new: Sequence[Written],
+    standing: Standing | Sequence[Written] = (),
+    *,
+    tools: Tools | None = None,
+    limits: Limits = Limits(),
 ) -> Checked:
     """What new texts contradict in each other and in those that stand. `tools` None: names of tools are not looked at."""
     said = [each for written in new for each in _said(written)]
-    others = [each for written in standing for each in _said(written)]
+    others = standing.said if isinstance(standing, Standing) else Standing.of(standing).said
     named = list(dict.fromkeys(finding for each in said for finding in _tools(each, tools)))
     found: dict[tuple[str, int, str, int], Finding] = {}
     looked = 0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.texts.contradictions import Checked, Finding, Kind, Limits, Part, Written, contradictions
+from apps.texts.contradictions import Checked, Finding, Kind, Limits, Part, Standing, Written, contradictions
 from apps.texts.tool_mentions import Tools
 from tests.rules.contradiction_pairs import CONTRADICT, FIT, HELD_OUT, TUNED, UNSEEN, Pair
 
@@ -72,6 +72,13 @@ def test_a_finding_names_both_places_the_words_and_says_it_in_a_sentence() -> No
         "Line 2 of memory of sales and Line 7 of organisation rules give different amounts for the same thing: "
         "within two weeks and within 30 days."
     )
+
+
+def test_what_stands_can_be_read_once() -> None:
+    rules = [Written("rules", Part.RULE, "Never offer a discount.\nRefunds within 30 days.")]
+    new = [Written("memory", Part.MEMORY, "Always offer a discount.\nRefunds within 14 days.")]
+    assert contradictions(new, Standing.of(rules)) == contradictions(new, rules)
+    assert len(contradictions(new, Standing.of(rules)).findings) == 2
 
 
 def test_lines_of_one_record_are_compared_too() -> None:

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.lessons.edits import CLUSTERS, Change, Cluster, Edit, clusters
+from apps.texts.known import Known
+from apps.texts.private import Firewall
 
 DRAFT = "Hello. Your parcel left our house. It will arrive soon. Kind regards."
 
@@ -61,6 +63,13 @@ def test_who_is_named_is_masked_before_anything_is_compared() -> None:
     (cluster,) = found(edits([DRAFT.replace("Hello.", "Hello Ada Lovelace.")] * 3))
     assert "Ada" not in repr(cluster)
     assert "[name]" in cluster.added
+
+
+def test_the_products_own_mask_groups_what_differs_by_customer() -> None:
+    mask = Firewall.against(Known()).mask
+    sent = [DRAFT.replace("It will", f"Write to {name}@example.org if not. It will") for name in ("ada", "bob", "eve")]
+    (cluster,) = clusters(edits(sent), mask=lambda text: mask(text).text)
+    assert cluster.added == "Write to [e-mail] if not."
 
 
 def test_punctuation_and_unchanged_drafts_are_no_edits() -> None:
