@@ -47,11 +47,6 @@ def fold(text: str) -> Folded:
     return Folded("".join(characters), origins)
 
 
-def put(text: str, start: int, end: int, mark: str) -> str:
-    """The text with a stretch of it overwritten, as long as before."""
-    return f"{text[:start]}{mark * (end - start)}{text[end:]}"
-
-
 @lru_cache(maxsize=8192)
 def _plain(character: str) -> str:
     if character in _SIGNS:

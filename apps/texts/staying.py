@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from apps.texts.folding import KEPT, LEFT, RIGHT, put
+from apps.texts.folding import KEPT, LEFT, RIGHT
 
 _YEAR = r"(?:19|20)[0-9]{2}"
 _DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
@@ -88,9 +88,7 @@ def stays(text: str) -> str:
     for pattern in _SURELY:
         text = pattern.sub(_kept, text)
     for pattern in _LIKELY:
-        for found in list(pattern.finditer(text)):
-            if not says_phone(text, found.start()):
-                text = put(text, *found.span(), KEPT)
+        text = pattern.sub(_kept_unless_phone, text)
     return text
 
 
@@ -101,3 +99,7 @@ def says_phone(text: str, start: int) -> bool:
 
 def _kept(found: re.Match[str]) -> str:
     return KEPT * len(found[0])
+
+
+def _kept_unless_phone(found: re.Match[str]) -> str:
+    return found[0] if says_phone(found.string, found.start()) else _kept(found)

@@ -147,7 +147,7 @@ PIECES = (
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(st.lists(st.sampled_from(PIECES), max_size=14))
 def test_masking_again_changes_nothing(pieces: list[str]) -> None:
     known = Known(frozenset({"Mia Li", "山田"}), frozenset({"w4711", "li_4711", "2026-4711"}))
@@ -184,6 +184,8 @@ HOSTILE = {
     "accounts": "DE89 1",
     "cards": "4111 1111 1111 1111 ",
     "dates": "2026-11-",
+    "days": "20261122 ",
+    "versions": "1.2.3 ",
     "prices": "1,000",
     "phone": "phone ",
     "call": "call me at me ",
