@@ -61,6 +61,7 @@ def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
         "body_html": rendered(skill.body),
         "flags": flags({name: getattr(skill, name) for name in FLAGGED}),
         "sources": list(_sources(skill, record, request)),
+        "led_by": skill.extractions.count(),
         "evidence": record.evidence if record else {},
         "drafter": people_of(request)[skill.drafted_by],
         "approver": people_of(request)[skill.approved_by] if skill.approved_by else "",

@@ -116,7 +116,7 @@ class Story:
         )
         seconds = time.monotonic() - started
         verdict = f"extraction {extraction['id']}: {extraction['verdict']}. {extraction['reason']} ({seconds:.0f} s)"
-        hold(extraction["verdict"] in {"drafted", "known"}, f"Nothing was learned: {verdict}")
+        hold(extraction["verdict"] in {"drafted", "supports", "known"}, f"Nothing was learned: {verdict}")
         self.skill = self._skill_of(extraction)
         return [verdict, f"skill {self.skill['id']} {self.skill['name']}, status {self.skill['status']}"]
 
@@ -194,7 +194,7 @@ class Story:
         return self._rows(self.agent, "skills/?page_size=100")
 
     def _skill_of(self, extraction: dict[str, Any]) -> dict[str, Any]:
-        """The draft, or with verdict `known` the skill whose name the reason says."""
+        """The draft, the one it adds to, or the skill that says the same; of a retired one only the reason says the name."""
         skill_id = extraction["skill_id"] or next(
             (skill["id"] for skill in self._skills() if f" {skill['name']} " in extraction["reason"]), None
         )

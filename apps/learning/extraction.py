@@ -16,6 +16,7 @@ from apps.governance.errors import Conflicting, Frozen, GovernanceError
 from apps.governance.models import Taint
 from apps.learning.claims import claim, let_go, put_off
 from apps.learning.journal import Finding, conclude, verdict_on, write_verdict
+from apps.learning.likening import called_in, closest, compare_one_at_a_time
 from apps.learning.models import Extraction
 from apps.learning.rules import MOST_FAILURES, Refused, Vetted, gate, known_of, vet
 from apps.llm.anthropic.client import backend_at
@@ -31,8 +32,10 @@ from apps.prompt.extraction import (
 from apps.prompt.framing import canonical_json
 from apps.prompt.wording import EXTRACT_SKILL
 from apps.skills.actions import draft_skill
+from apps.skills.models import Skill
 from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
+from apps.texts.likeness import tools_in
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +51,7 @@ class Worthwhile:
 
     draft: Vetted
     reply: Reply
+    called: frozenset[str]
 
 
 def learning_backend() -> Backend:
@@ -147,28 +151,21 @@ def _decide(conversation: Conversation, lines: Sequence[Line], backend: Backend)
     )
     if isinstance(vetted, Refused):
         return Finding(Verdict(vetted.verdict), vetted.reason, reply)
-    return Worthwhile(vetted, reply)
+    return Worthwhile(vetted, reply, called_in(lines))
 
 
 def _draft(conversation: Conversation, worthwhile: Worthwhile, failures: int, actor: Actor) -> Extraction | None:
     reply, name = worthwhile.reply, worthwhile.draft.name
-    imported = conversation.origin == Conversation.Origin.IMPORTED
     try:
         # Draft and verdict stand or fall together: where another worker's verdict stands, this draft goes too.
         with acting(actor):
-            skill = draft_skill(
-                conversation.agent_id,
-                actor=actor,
-                values=asdict(worthwhile.draft),
-                evidence={"conversation_id": conversation.pk},
-                taint=Taint.IMPORTED if imported else Taint.CUSTOMER_DERIVED,
-            )
-            drafted = Finding(Verdict.DRAFTED, f"Drafted {name}.", reply)
-            return write_verdict(conversation, drafted, actor=actor, skill=skill)
+            compare_one_at_a_time(conversation.agent_id)
+            found, skill = _placed(conversation, worthwhile, actor)
+            return write_verdict(conversation, found, actor=actor, skill=skill)
     except IntegrityError:
         return verdict_on(conversation, actor=actor)
     except Conflicting:
-        # The name exists, in whatever state: never overwritten, never drafted twice (R117).
+        # A retired one has the name: never overwritten, never drafted twice (R117).
         return conclude(
             conversation, Finding(Verdict.KNOWN, f"The agent has a skill {name} already.", reply), actor=actor
         )
@@ -178,6 +175,29 @@ def _draft(conversation: Conversation, worthwhile: Worthwhile, failures: int, ac
         return None
     except GovernanceError as refusal:
         return conclude(conversation, Finding(Verdict.REFUSED, str(refusal), reply), actor=actor)
+
+
+def _placed(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) -> tuple[Finding, Skill]:
+    """Where the agent has a runbook that surely says the same, this is one more reason for it; else there is a new draft."""
+    draft, reply = worthwhile.draft, worthwhile.reply
+    tools = tuple(sorted(tools_in(draft.body, worthwhile.called)))
+    drafted = f"Drafted {draft.name}."
+    if alike := closest(draft, worthwhile.called, conversation.agent_id, actor=actor):
+        skill, why = alike
+        if why.is_sure:
+            adds = skill.status == Skill.Status.DRAFT
+            said = f"Adds to the draft {skill.name}." if adds else f"The agent has the skill {skill.name}."
+            return Finding(Verdict.SUPPORTS if adds else Verdict.KNOWN, f"{said} {why.reason}", reply, tools), skill
+        drafted += f" Perhaps {skill.name} says the same. {why.reason}"
+    imported = conversation.origin == Conversation.Origin.IMPORTED
+    new = draft_skill(
+        conversation.agent_id,
+        actor=actor,
+        values=asdict(draft),
+        evidence={"conversation_id": conversation.pk},
+        taint=Taint.IMPORTED if imported else Taint.CUSTOMER_DERIVED,
+    )
+    return Finding(Verdict.DRAFTED, drafted, reply, tools), new
 
 
 def _request(conversation: Conversation, lines: Sequence[Line]) -> Request:

@@ -19,6 +19,7 @@ class Finding:
     verdict: Extraction.Verdict
     reason: str
     reply: Reply | None = None
+    tools: tuple[str, ...] = ()
 
 
 def conclude(conversation: Conversation, finding: Finding, *, actor: Actor) -> Extraction:
@@ -46,6 +47,7 @@ def write_verdict(conversation: Conversation, finding: Finding, *, actor: Actor,
             verdict=finding.verdict,
             reason=finding.reason,
             skill=skill,
+            tools=list(finding.tools),
             model=reply.model if reply else "",
             stand_in=reply.stand_in if reply else False,
             input_tokens=reply.usage.prompt_tokens if reply else 0,

@@ -16,7 +16,8 @@ class Extraction(models.Model):
         TRIVIAL = "trivial", "Trivial: no tool was needed"
         NEGATIVE = "negative", "Not solved"
         NOTHING = "nothing", "The model found nothing to learn"
-        KNOWN = "known", "A skill of that name exists"
+        SUPPORTS = "supports", "Adds to a draft that says the same"
+        KNOWN = "known", "The agent has such a skill"
         MALFORMED = "malformed", "The model's answer was unusable"
         REFUSED = "refused", "The draft broke a rule"
         FAILED = "failed", "The model refused the request"
@@ -34,6 +35,7 @@ class Extraction(models.Model):
     skill = models.ForeignKey(
         "skills.Skill", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="extractions"
     )
+    tools = models.JSONField(default=list, blank=True, help_text="What the procedure calls, by name.")
     model = models.CharField(max_length=80, blank=True)
     stand_in = models.BooleanField(default=False)
     input_tokens = models.PositiveIntegerField(default=0)

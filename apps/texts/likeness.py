@@ -13,6 +13,8 @@ from apps.texts.vocabulary import keys
 SAME_ACTS: Final = 0.5
 LIKE_BY_LOOKUPS: Final = 0.55
 LIKE_BY_WORDS: Final = 0.3
+# Short procedures of one desk agree in half of their words whatever they are for.
+SURE_BY_WORDS: Final = 0.8
 # What words count for where tools have decided, so that of several the one in like words is chosen.
 WORDS_BESIDE_ACTS: Final = 0.1
 WORDS_BESIDE_LOOKUPS: Final = 0.5
@@ -43,11 +45,15 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """The place of the known one in the order they were given, how alike from 0 to 1, and why, for a reviewer."""
+    """The place of the known one in the order they were given, how alike from 0 to 1, and why, for a reviewer.
+
+    Who is not sure asks a person: a wrong likeness hides a procedure.
+    """
 
     place: int
     score: float
     reason: str
+    is_sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,7 @@ class Shelf:
         """The known one that says the same; of equals the first. None: this one is new."""
         new = _read(draft)
         likenesses = list(self._likenesses(new))
-        return max(likenesses, key=lambda found: (found.score, -found.place), default=None)
+        return max(likenesses, key=lambda found: (found.is_sure, found.score, -found.place), default=None)
 
     def _likenesses(self, new: _Read) -> Iterator[Likeness]:
         weighed = self._weighed(new)
@@ -90,23 +96,24 @@ class Shelf:
             if new.name and new.name == known.name:
                 yield Likeness(place, 1.0, "Its name says the same.")
                 continue
-            score, reason = self._compared(new, known, _cosine(weighed, self._weighed(known)))
+            words = _cosine(weighed, self._weighed(known))
+            score, reason, by_tools = self._compared(new, known, words)
             if reason:
-                yield Likeness(place, round(score, 3), reason)
+                yield Likeness(place, round(score, 3), reason, is_sure=by_tools or words >= SURE_BY_WORDS)
 
-    def _compared(self, new: _Read, known: _Read, words: float) -> tuple[float, str]:
-        """The score, and the reason where it is enough. Tools decide where both name some that are not called everywhere."""
+    def _compared(self, new: _Read, known: _Read, words: float) -> tuple[float, str, bool]:
+        """The score, the reason where it is enough, and whether tools decided: those that are not called everywhere."""
         acts = bool(new.acting or known.acting)
         mine, yours = (new.acting, known.acting) if acts else (new.tools, known.tools)
         both = mine & yours
         if not (new.tools and known.tools) or (both and all(map(self._is_common, both))):
-            return words, _told_words(new, known, words) if words >= LIKE_BY_WORDS else ""
+            return words, _told_words(new, known, words) if words >= LIKE_BY_WORDS else "", False
         told = f"Both call {', '.join(f'`{tool}`' for tool in sorted(both))}; their words agree by {words:.0%}."
         if acts:
             share = _share(mine, yours)
-            return _mixed(share, words, WORDS_BESIDE_ACTS), told if share > SAME_ACTS else ""
+            return _mixed(share, words, WORDS_BESIDE_ACTS), told if share > SAME_ACTS else "", True
         score = _mixed(_share(mine, yours), words, WORDS_BESIDE_LOOKUPS)
-        return score, told if score >= LIKE_BY_LOOKUPS else ""
+        return score, told if score >= LIKE_BY_LOOKUPS else "", True
 
     def _is_common(self, tool: str) -> bool:
         return len(self.known) >= ENOUGH and self.tools[tool] > COMMON * len(self.known)

@@ -131,5 +131,5 @@ def test_two_conversations_with_one_lesson_at_once_give_one_draft(committing: st
     # R117
     world = make_world()
     found = at_once(world, [resolved(world), resolved(world)], standin)
-    assert found == [Verdict.DRAFTED, Verdict.KNOWN]
+    assert found == [Verdict.DRAFTED, Verdict.SUPPORTS]
     assert len(drafts(world)) == 1

@@ -132,7 +132,7 @@ def _tell_again(house: House) -> None:
     assert "login" not in browser.get("/admin/").url
     _draft_what_is_left()
     told = play(house, again)
-    assert "known. The agent has a skill change-invoice" in told
+    assert "known. The agent has the skill change-invoice" in told
     assert "an earlier run had it approved already" in told
 
 

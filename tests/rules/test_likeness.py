@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 from time import process_time
@@ -75,6 +76,7 @@ def test_the_reason_names_what_decided() -> None:
     found = Shelf.of([cancel]).closest(written("Stop", "Unwanted.", "Stop it", "cancel_order get_order"))
     assert found is not None
     assert found.reason == "Both call `cancel_order`; their words agree by 0%."
+    assert found.is_sure
     warranty = written("Explain the warranty", "Warranty of batteries.", "Say that the warranty lasts two years")
     found = Shelf.of([warranty]).closest(
         written("Warranty terms", "Warranty of phones.", "Tell the warranty: two years")
@@ -82,6 +84,10 @@ def test_the_reason_names_what_decided() -> None:
     assert found is not None
     assert found.reason.startswith("Their words agree by ")
     assert "warrant" in found.reason
+    assert not found.is_sure, "some of the words may be those of many procedures"
+    again = Shelf.of([warranty]).closest(replace(warranty, name="terms-and-batteries"))
+    assert again is not None
+    assert again.is_sure
 
 
 def test_look_ups_alone_need_words_too() -> None:
