@@ -1,17 +1,18 @@
 """Which lines cannot both be right: measured on labelled pairs, on real runbooks, and on texts that want to take long."""
 
 import json
-import time
 from pathlib import Path
+from time import process_time
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.texts.contradictions import Checked, Finding, Kind, Limits, Part, Standing, Written, contradictions
 from apps.texts.tool_mentions import Tools
 from tests.rules.contradiction_pairs import CONTRADICT, FIT, HELD_OUT, TUNED, UNSEEN, Pair
+from tests.wholeness import share_of
 
 GUIDELINES = Path(__file__).parents[3] / "shared" / "data" / "abcd_guidelines.json"
 TOOLS = Tools(frozenset({"get_order"}), frozenset({"get_order", "escalate", "issue_refund"}))
@@ -166,11 +167,20 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_texts_are_read_in_bounded_time(text: str) -> None:
-    began = time.process_time()
-    contradictions([Written("a", Part.MEMORY, text)], [Written("b", Part.RULE, text)], tools=TOOLS)
-    assert time.process_time() - began < 20
+def _seconds(text: str, times: int) -> float:
+    taken = []
+    for _ in range(times):
+        begun = process_time()
+        contradictions([Written("a", Part.MEMORY, text)], [Written("b", Part.RULE, text)], tools=TOOLS)
+        taken.append(process_time() - begun)
+    return min(taken)
+
+
+@pytest.mark.unmeasured
+@pytest.mark.whole
+@pytest.mark.parametrize("text", share_of(0, HOSTILE, rows=4), ids=lambda text: ascii(text[:12]))
+def test_four_times_a_hostile_text_takes_no_square_of_it(text: str) -> None:
+    assert _seconds(text, 1) < 12 * _seconds(text[: len(text) // 4], 3)
 
 
 WORDS = st.sampled_from(
@@ -197,7 +207,6 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
 @given(st.lists(WORDS, max_size=40).map(" ".join), st.lists(WORDS, max_size=40).map(" ".join))
 def test_every_text_is_read_and_no_line_contradicts_itself(one: str, two: str) -> None:
     found = check(one, two)
@@ -249,12 +258,13 @@ def guidelines() -> list[Written]:
     return found
 
 
+@pytest.mark.unmeasured
 @pytest.mark.skipif(not GUIDELINES.exists(), reason="the runbooks lie beside the repository")
 def test_real_runbooks_give_no_false_alarm_and_show_what_contradicts_them(capsys: pytest.CaptureFixture[str]) -> None:
     runbooks = guidelines()
-    began = time.process_time()
+    began = process_time()
     checked = contradictions(runbooks)
-    seconds = time.process_time() - began
+    seconds = process_time() - began
     # They were read by a person: nothing in them contradicts anything else.
     assert [each.sentence for each in checked.findings] == []
     assert checked.is_whole

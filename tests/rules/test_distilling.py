@@ -27,6 +27,7 @@ from apps.learning.distilling import (
     vet_rewrite,
 )
 from apps.prompt.framing import canonical_json
+from tests.wholeness import whole_or
 
 BUDGET = 2_000
 LINES = (
@@ -218,7 +219,8 @@ def rewrite(chance: random.Random, before: tuple[Fact, ...], lines: list[SourceL
 
 
 @pytest.mark.unmeasured
-@settings(max_examples=3)
+@pytest.mark.whole
+@settings(max_examples=whole_or(1, whole=3))
 @given(st.integers(0, 2**32))
 def test_a_year_keeps_its_budget_every_permanent_fact_and_invents_nothing(seed: int) -> None:
     # R171, R172, R173

@@ -162,6 +162,7 @@ def test_ten_times_the_known_take_about_ten_times_as_long() -> None:
     assert seconds[1] < 30 * seconds[0]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.skipif(not REAL.exists(), reason="the shared transcripts are not here")
 def test_a_hundred_real_conversations_make_few_groups_and_none_is_mixed() -> None:
     drafts = list(_drafts())

@@ -7,7 +7,7 @@ from collections import Counter
 from time import process_time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.texts.folding import BARRIER, KEPT
@@ -15,6 +15,7 @@ from apps.texts.known import Known
 from apps.texts.private import KINDS, Firewall, Masked
 from apps.texts.templates import Template, read_template
 from tests.rules.private_lines import PRIVATE, PUBLIC
+from tests.wholeness import share_of
 
 FIREWALL = Firewall.against(Known())
 MARKED = re.compile(r"\{([a-z-]+)\|([^}]*)\}")
@@ -147,7 +148,6 @@ PIECES = (
 )
 
 
-@settings(max_examples=250)
 @given(st.lists(st.sampled_from(PIECES), max_size=14))
 def test_masking_again_changes_nothing(pieces: list[str]) -> None:
     known = Known(frozenset({"Mia Li", "山田"}), frozenset({"w4711", "li_4711", "2026-4711"}))
@@ -156,7 +156,6 @@ def test_masking_again_changes_nothing(pieces: list[str]) -> None:
     assert firewall.mask(once.text) == Masked(once.text, ())
 
 
-@settings(max_examples=200)
 @given(st.text(max_size=80))
 def test_findings_tell_the_whole_difference(text: str) -> None:
     masked = FIREWALL.mask(text)
@@ -206,7 +205,8 @@ def _seconds(firewall: Firewall, text: str, times: int) -> float:
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.whole
+@pytest.mark.parametrize("name", share_of(0, list(HOSTILE), rows=4))
 def test_four_times_the_text_takes_about_four_times_as_long(name: str) -> None:
     firewall = Firewall.against(Known(frozenset({"a a a b"}), frozenset({"a-1-a-1-b"})))
     short, long = ((HOSTILE[name] * characters)[:characters] for characters in (16 * 1024, 64 * 1024))
