@@ -18,7 +18,7 @@ LINT := "ruff format --check ." "ruff check ." lint-imports mypy \
 PROOFS := benchmarks.assembly benchmarks.audit benchmarks.sanitizer benchmarks.prompt_cache benchmarks.turn benchmarks.waiting benchmarks.chaos tests.proof_containment tests.proof_pools tests.proof_governance tests.proof_hermes tests.proof_durability tests.proof_whole tests.proof_coverage tests.proof_mutants
 
 # Not part of the short form: figures alone, which a busy machine does not tell, and what the tests do with short seeds already.
-WHOLE_ONLY := benchmarks.turn benchmarks.waiting tests.proof_durability tests.proof_whole tests.proof_coverage
+WHOLE_ONLY := benchmarks.audit benchmarks.turn benchmarks.waiting tests.proof_durability tests.proof_governance tests.proof_pools tests.proof_whole tests.proof_coverage
 
 .PHONY: help demo test lint browser-test live-test proof proof-quick manage clean
 
