@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.texts.contradictions import Checked, Finding, Kind, Limits, Part, Standing, Written, contradictions
+from apps.texts.statements import STATEMENTS, statements
 from apps.texts.tool_mentions import Tools
 from tests.rules.contradiction_pairs import CONTRADICT, FIT, HELD_OUT, TUNED, UNSEEN, Pair
 from tests.wholeness import share_of
@@ -146,6 +147,11 @@ def test_the_look_ends_at_its_limits_and_says_so() -> None:
     assert (few.pairs, few.is_whole, len(few.findings)) == (10, False, 10)
     all_of_them = contradictions([Written("a", Part.MEMORY, text)], limits=Limits(findings=1_000))
     assert (len(all_of_them.findings), all_of_them.is_whole) == (780, True)
+
+
+def test_of_a_long_text_no_more_statements_are_read_than_the_limit() -> None:
+    text = "\n".join(["Ask them. Tell them. Pay them."] * STATEMENTS)
+    assert len(statements(text)) == STATEMENTS
 
 
 HOSTILE = (
