@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn, TypeAlias
 
 from apps.conversations.rules import Line, ToolCall
+from apps.prompt.visible import UNSTORABLE
 
 LINE_BYTES: Final = 4_000_000
 MESSAGES: Final = 2_000
@@ -19,7 +20,6 @@ REASONS: Final = 5
 _SENDERS: Final = {"user": "customer", "assistant": "agent"}
 _OUTCOMES: Final = ("solved", "unsolved", "unknown")
 _THOUGHTS: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
-_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _FAILED: Final = re.compile(r"\s*error\b", re.IGNORECASE)
 
 
@@ -98,7 +98,7 @@ def _parsed(text: str, what: str) -> Mapping[str, object]:
 def _is_storable(value: object) -> bool:
     match value:
         case str():
-            return not _UNSTORABLE.search(value)
+            return not UNSTORABLE.search(value)
         case dict():
             return all(_is_storable(key) and _is_storable(item) for key, item in value.items())
         case list():

@@ -13,6 +13,7 @@ from typing import Final
 
 from apps.llm.tokens import estimate_tokens
 from apps.prompt.framing import Json
+from apps.prompt.visible import UNSTORABLE
 from apps.texts.amounts import Amount, same
 from apps.texts.contradictions import Kind, Part, Written, contradictions
 from apps.texts.measuring import amounts
@@ -144,13 +145,10 @@ def _read(fact: object) -> Fact | None:
     match fact:
         case {"text": str(text), "source_ids": list(ids)} if all(isinstance(each, str) for each in ids):
             said = " ".join(text.split())
-            is_storable = said and len(said) <= FACT_CHARACTERS and not _UNSTORABLE.search(said)
+            is_storable = said and len(said) <= FACT_CHARACTERS and not UNSTORABLE.search(said)
             return Fact(fact_id(said), said, tuple(map(str, ids))) if is_storable else None
         case _:
             return None
-
-
-_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 
 def rendered(facts: Iterable[Fact]) -> str:
@@ -179,9 +177,9 @@ def vet_rewrite(
     said = {each.text for each in before}
     unsupported = tuple(each for each in fresh if each.text not in said and not is_supported(each, known))
     reasons = [*_losses(dropped, len(changing)), *(f"“{each.text}” rests on no line." for each in unsupported)]
-    allowed = _allowed_tokens(before, budget_tokens)
-    if tokens_of(facts) > allowed:
-        reasons.append(f"It has {tokens_of(facts)} tokens; {allowed} are allowed.")
+    size, allowed = tokens_of(facts), _allowed_tokens(before, budget_tokens)
+    if size > allowed:
+        reasons.append(f"It has {size} tokens; {allowed} are allowed.")
     return Refused(tuple(reasons), dropped, unsupported) if reasons else Kept(facts)
 
 
@@ -239,10 +237,7 @@ def is_supported(fact: Fact, known: Iterable[SourceLine]) -> bool:
     said = frozenset(key for text in agreeing for key in keys(text))
     measured = [amount for text in agreeing for amount in amounts(text)]
     has_words = bool(words) and len(words & said) >= SHARED * len(words)
-    return has_words and all(
-        any(each.dimension == other.dimension and same(each, other) for other in measured)
-        for each in amounts(fact.text)
-    )
+    return has_words and all(_stands(each, measured) for each in amounts(fact.text))
 
 
 def _says_otherwise(text: str, source: str) -> bool:

@@ -9,6 +9,7 @@ from apps.lessons.rules import bullets_of
 from apps.lessons.weakening import Held, Weakening, weakenings
 from apps.prompt.budgets import LEARNING_BULLET_CHARACTERS
 from apps.prompt.framing import Json
+from apps.prompt.visible import UNSTORABLE
 
 BODY_CHARACTERS: Final = 8_000
 BODY_BULLETS: Final = 40
@@ -83,7 +84,7 @@ def parse_digest(text: str) -> Parsed:
 def _digest(body: str, summary: str, ids: list[object]) -> Parsed:
     if len(ids) > FOLDED_AT_MOST or not all(isinstance(each, int) and not isinstance(each, bool) for each in ids):
         return Malformed(f"The ids of lessons are at most {FOLDED_AT_MOST} whole numbers.")
-    if any(0xD800 <= ord(letter) <= 0xDFFF or letter == "\x00" for letter in body + summary):
+    if UNSTORABLE.search(body + summary):
         return Malformed("The digest holds characters that no database stores.")
     return Digest(body.strip(), summary.strip(), tuple(each for each in ids if isinstance(each, int)))
 

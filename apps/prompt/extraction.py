@@ -1,7 +1,6 @@
 """What the extraction agent is shown of a conversation, and what is made of its answer."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -9,6 +8,7 @@ from typing import Final, TypeAlias
 from apps.prompt.budgets import EXTRACTION_REPLY_CHARACTERS, TRANSCRIPT_LINE_CHARACTERS
 from apps.prompt.framing import Json, fence_lines
 from apps.prompt.sanitizer import sanitize
+from apps.prompt.visible import UNSTORABLE
 
 _TEXTS: Final = ("name", "title", "description", "body")
 _SKILL: Final[Json] = {
@@ -17,7 +17,6 @@ _SKILL: Final[Json] = {
     "required": list(_TEXTS),
     "additionalProperties": False,
 }
-_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 extraction_schema: Final[Mapping[str, Json]] = {
     "type": "object",
@@ -135,6 +134,6 @@ def _skill(name: str, title: object, description: str, body: str) -> ExtractedSk
     said = title.strip() if isinstance(title, str) else ""
     if not (name and description and body):
         return Malformed("The name, the description and the body of a skill may not be empty.")
-    if _UNSTORABLE.search(name + description + body + said):
+    if UNSTORABLE.search(name + description + body + said):
         return Malformed("The skill holds characters that no database stores.")
     return ExtractedSkill(name, said or name.replace("-", " ").capitalize(), description, body)

@@ -16,6 +16,8 @@ _SEEN: Final = (
 _STAYING: Final = re.compile(f"[{_SEEN}\u200c\u200d]++")
 _HIDDEN_ASCII: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
 _HALF_PAIRS: Final = re.compile("[\ud800-\udfff]")
+# What PostgreSQL does not take: NUL, and half of a surrogate pair.
+UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 _VIRAMAS: Final = (
     "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d3b\u0d3c\u0d4d\u0dca\u0e3a\u0eba\u0f84\u1039\u103a\u1714\u1715"

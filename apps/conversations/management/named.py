@@ -14,6 +14,13 @@ def add_names(parser: CommandParser) -> None:
     parser.add_argument("--agent", required=True, metavar="KEY", help="The key of one of its agents.")
 
 
+def add_importer(parser: CommandParser) -> None:
+    """Whoever takes something over is named the same way."""
+    parser.add_argument(
+        "--as", dest="username", metavar="USERNAME", help="The member who imports. Without it, the system does."
+    )
+
+
 def actor_named(tenant_key: str, username: str | None = None) -> Actor:
     """The member a command acts as; without a user name the system, which approves nothing."""
     system = tenant_named(tenant_key)

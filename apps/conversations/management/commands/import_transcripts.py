@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.conversations.actions import import_conversation
-from apps.conversations.management.named import actor_named, add_names, agent_named
+from apps.conversations.management.named import actor_named, add_importer, add_names, agent_named
 from apps.conversations.management.progress import Progress
 from apps.conversations.models import Conversation
 from apps.conversations.transcripts import LINE_BYTES, Malformed, Transcript, parse_line
@@ -35,9 +35,7 @@ class Command(BaseCommand):
         """What to read, for whom, and as whom."""
         parser.add_argument("file", type=Path, metavar="FILE", help="The transcripts, as JSONL.")
         add_names(parser)
-        parser.add_argument(
-            "--as", dest="username", metavar="USERNAME", help="The member who imports. Without it, the system does."
-        )
+        add_importer(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Progress and flaws go to stderr, the count to stdout."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.conversations.management.named import actor_named, add_names, agent_named
+from apps.conversations.management.named import actor_named, add_importer, add_names, agent_named
 from apps.conversations.management.progress import Progress
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -38,9 +38,7 @@ class Command(BaseCommand):
         """What to read, for whom, as whom, and whether to look for contradictions."""
         parser.add_argument("file", type=Path, metavar="FILE", help="The guidelines, as JSON.")
         add_names(parser)
-        parser.add_argument(
-            "--as", dest="username", metavar="USERNAME", help="The member who imports. Without it, the system does."
-        )
+        add_importer(parser)
         parser.add_argument(
             "--check",
             action="store_true",
