@@ -40,6 +40,7 @@ class AgentRow(Shown[Agent]):
             "while_thinking",
             "plans_schedules",
             "shows_figures",
+            "edits_memory",
             "turn_budget_micro_usd",
             *STAMPS,
         )

@@ -118,6 +118,7 @@ class AgentAdmin(GovernedAdmin):
         "max_steps",
         "plans_schedules",
         "shows_figures",
+        "edits_memory",
         "turn_budget_micro_usd",
     )
     change_form_template = "console/agent.html"

@@ -45,7 +45,7 @@ _BLOCK = ("agent", "label", "body", "read_only", "pinned")
 _AGENT_RUNS = (
     *("title", "model", "contract", "learns", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
     *("flavour", "context_tier", "skill_index", "tells_time", "send_mode", "burst_seconds", "while_thinking"),
-    *("endpoint", "fallback_model", "turn_budget_micro_usd", "plans_schedules", "shows_figures"),
+    *("endpoint", "fallback_model", "turn_budget_micro_usd", "plans_schedules", "shows_figures", "edits_memory"),
 )
 _PRICES = (
     *("input_micro_usd", "output_micro_usd"),

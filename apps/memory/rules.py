@@ -1,5 +1,7 @@
 """Limits and keys of what is remembered; pure."""
 
+import re
+
 BODY_CHARACTERS = 20_000
 BLOCK_CHARACTERS = 8_000
 PROFILE_CHARACTERS = 8_000
@@ -8,6 +10,11 @@ END_USER_KEY = r"^[a-z][a-z0-9_-]*:\S{1,160}\Z"
 END_USER_KEY_RULE = "An end user's key is the channel, a colon and the channel's id, such as slack:U12345."
 LABEL = r"^[A-Za-z][A-Za-z0-9]*(?:[ _-][A-Za-z0-9]+)*\Z"
 LABEL_RULE = "A label is one or more words of letters and digits, such as BusinessFacts or opening-hours."
+
+
+def label_key(label: str) -> str:
+    """What tells a label from others; case and what stands between words do not."""
+    return re.sub("[ _-]", "", label).lower()
 
 
 def joined_facts(before: str, fact: str) -> str:

@@ -62,7 +62,7 @@ def parted(before: str, wanted: str, approved: str, heard: Heard) -> Parted:
     drops = tuple(
         bare(line) for line in lines_of(before) if bare(line) in known(approved) and bare(line) not in known(wanted)
     )
-    stays = [line for line in lines_of(wanted) if bare(line) not in waits]
+    stays = [line for line in lines_of(wanted) if wanted and bare(line) not in waits]
     if not held and not drops:
         return Parted(wanted)
     return Parted("\n".join(_with(drops, lines_of(before), stays)), held, drops)

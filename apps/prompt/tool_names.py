@@ -13,6 +13,10 @@ UPDATE_MEMORY: Final = "update_memory"
 UPDATE_CUSTOMER_PROFILE: Final = "update_customer_profile"
 PROPOSE_PERSONA_PATCH: Final = "propose_persona_patch"
 DRAFT_SKILL: Final = "draft_skill"
+READ_MY_MEMORY: Final = "read_my_memory"
+UPDATE_MY_MEMORY: Final = "update_my_memory"
+READ_CONTACT_MEMORY: Final = "read_contact_memory"
+UPDATE_CONTACT_MEMORY: Final = "update_contact_memory"
 ESCALATE: Final = "escalate"
 RENDER_TABLE: Final = "render_table"
 RENDER_CHART: Final = "render_chart"
@@ -73,6 +77,10 @@ HOUSE: Mapping[str, Effect] = MappingProxyType(
         FIND_SKILLS: Effect.READS,
         READ_SPEND: Effect.READS,
         SOUL_UPDATE: Effect.WRITES,
+        READ_MY_MEMORY: Effect.READS,
+        UPDATE_MY_MEMORY: Effect.WRITES,
+        READ_CONTACT_MEMORY: Effect.READS,
+        UPDATE_CONTACT_MEMORY: Effect.WRITES,
     }
 )
 # Parts of the names that operators give to their own tools.

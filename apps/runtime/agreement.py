@@ -13,6 +13,8 @@ from apps.runtime.tooling import HouseTool
 # The acts behind the tools. Where a tool calls a field otherwise, its parameter stands beside the field.
 ACTS: Final[Mapping[str, Act]] = {
     "get_skill": Act.SKILL_FETCH,
+    "update_my_memory": Act.BLOCK_AMEND,
+    "update_contact_memory": Act.PROFILE_AMEND,
     "update_memory": Act.MEMORY_AMEND,
     "update_customer_profile": Act.PROFILE_AMEND,
     "propose_persona_patch": Act.PERSONA_PROPOSE,
@@ -22,14 +24,23 @@ ACTS: Final[Mapping[str, Act]] = {
     "propose_schedule": Act.SCHEDULE_DRAFT,
     "soul_update": Act.MEMBER_OVERLAY_WRITE,
 }
-CALLED: Final[Mapping[str, Mapping[str, str]]] = {"propose_persona_patch": {"text": "proposed_patch"}}
+# What a tool does besides, by the text that it is told to change.
+ALSO: Final[Mapping[str, Act]] = {"update_my_memory": Act.MEMORY_AMEND}
+CALLED: Final[Mapping[str, Mapping[str, str]]] = {
+    "propose_persona_patch": {"text": "proposed_patch"},
+    "update_my_memory": {"operations": "body"},
+    "update_contact_memory": {"operations": "notes"},
+}
 # Fields that hold a row, which the tool finds by its name.
 NAMED: Final[Mapping[str, frozenset[str]]] = {"propose_schedule": frozenset({"skill"})}
 
 
 def offers() -> dict[Act, list[str]]:
     """Each act with the tools that perform it."""
-    return {act: [name] for name, act in ACTS.items()}
+    found: dict[Act, list[str]] = {}
+    for name, act in (*ACTS.items(), *ALSO.items()):
+        found.setdefault(act, []).append(name)
+    return found
 
 
 def departures() -> Iterator[str]:

@@ -32,6 +32,7 @@ from apps.prompt.tool_names import (
 from apps.prompt.values import Rule
 from apps.runtime.assisting import ASSISTING
 from apps.runtime.delegating import DELEGATING
+from apps.runtime.editing_memory import EDITING, MEMORY, SAVED, WAITS
 from apps.runtime.handing_over import HANDING_OVER
 from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.planning import PLANNING
@@ -45,8 +46,6 @@ from apps.skills.models import Skill
 from apps.skills.rules import BODY_CHARACTERS, FILE_CHARACTERS, Attached, mentions
 
 LISTED_SKILLS = 100
-MEMORY = "memory"
-SAVED = "Saved. It is read from the next session on."
 
 
 def _get_skill(context: Context, arguments: JsonObject) -> str:
@@ -145,7 +144,7 @@ def _update_customer_profile(context: Context, arguments: JsonObject) -> str:
             joined = {name: joined_facts(getattr(profile, name), text) for name, text in given.items()}
             amend_profile(profile, actor=context.actor, values=joined, evidence=evidence)
         if review_of(context.actor) is MemoryReview.ALL:
-            return "It waits for a person to approve; until then nobody is told."
+            return WAITS
     return SAVED
 
 
@@ -238,6 +237,7 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
     *DELEGATING,
     *RENDERING,
     *ASSISTING,
+    *EDITING,
 )
 
 

@@ -1,6 +1,6 @@
 """What a tool of the house is: how the model sees it, and what it does for whom."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Self
@@ -29,6 +29,7 @@ class Offer:
     may_ask_agents: bool = False
     is_asked: bool = False
     shows_figures: bool = False
+    edits_memory: bool = False
     # What the member may with whom a talk is; None where a customer writes.
     member_rights: frozenset[Act] | None = None
 
@@ -45,7 +46,13 @@ class Offer:
         may_ask = knows_agents and loop_of(conversation.hops + 1, 0, 0) is None
         shows = agent.shows_figures and conversation.channel not in WORDS_ALONE
         return cls(
-            conversation.off_the_record, agent.plans_schedules, may_ask, conversation.is_asked, shows, member_rights
+            conversation.off_the_record,
+            agent.plans_schedules,
+            may_ask,
+            conversation.is_asked,
+            shows,
+            agent.edits_memory,
+            member_rights,
         )
 
 
@@ -93,6 +100,8 @@ class HouseTool:
     reads: bool = False
     # In which sessions it is offered, where not in all.
     offered: Callable[[Offer], bool] = _always
+    # Parameters whose whole shape is told, in place of a type.
+    shapes: Mapping[str, JsonObject] = field(default_factory=dict)
 
     @property
     def definition(self) -> Tool:
@@ -104,7 +113,8 @@ class HouseTool:
             **dict.fromkeys(LISTS, "array"),
         }
         properties: JsonObject = {
-            name: {"type": kinds.get(name, "string"), "description": said} for name, said in self.parameters.items()
+            name: self.shapes.get(name) or {"type": kinds.get(name, "string"), "description": said}
+            for name, said in self.parameters.items()
         }
         return Tool(
             self.name,

@@ -181,6 +181,11 @@ class Agent(Governed):
         default=False,
         help_text="On: with a reply, as data that the channel draws. Not by SMS or voice.",
     )
+    edits_memory = models.BooleanField(
+        "may edit memory line by line",
+        default=False,
+        help_text="On: it reads and changes its memory, its blocks and what is noted of the customer by single lines.",
+    )
     turn_budget_micro_usd = models.PositiveBigIntegerField(
         "budget of a turn, in millionths of a US dollar",
         null=True,

@@ -148,7 +148,13 @@ class Console:
         Act.SETTINGS_ROTATE_PROOF_KEY: decision("proof_key", key="k" * 40),
         Act.SETTINGS_AMEND: edit(*CHOICES, timezone="Europe/Berlin"),
         Act.AGENT_AMEND: edit(
-            *HOW_IT_RUNS, title="Changed", learns="on", tells_time="on", plans_schedules="on", shows_figures="on"
+            *HOW_IT_RUNS,
+            title="Changed",
+            learns="on",
+            tells_time="on",
+            plans_schedules="on",
+            shows_figures="on",
+            edits_memory="on",
         ),
         Act.INVOKABLE_ALLOW: lambda scene, callee: (
             reverse("admin:tenants_invokableagent_add"),

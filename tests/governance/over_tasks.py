@@ -60,6 +60,8 @@ RUN: Mapping[Act, Callable[[Scene, Any], None]] = {
 }
 ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
     "get_skill": lambda row: {"skill_id": row.pk},
+    "update_my_memory": lambda row: {"operations": [{"op": "add", "block": row.label, "text": "Parcels arrive late."}]},
+    "update_contact_memory": lambda _: {"operations": [{"op": "add", "field": "notes", "text": "Writes at night."}]},
     "update_memory": lambda _: {"body": "Parcels arrive late."},
     "update_customer_profile": lambda _: {"preferences": "Letters.", "notes": "Writes at night."},
     "propose_persona_patch": lambda _: {"text": "Say hello first."},

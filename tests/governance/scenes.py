@@ -21,7 +21,7 @@ from apps.skills.models import Skill
 from apps.skills.proposing import propose_revision
 from apps.skills.quarantine import quarantine_skill
 from apps.skills.uploads import upload_file
-from apps.tenants.actions import deactivate_member, issue_token
+from apps.tenants.actions import amend_agent, deactivate_member, issue_token
 from apps.tenants.identity import new_tenant_actor, staff_actor
 from apps.tenants.models import StaffVisit, TenantSettings, User
 from tests.asking import make_asking_conversation
@@ -197,7 +197,9 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.MEMORY_APPROVE: make_memory,
     Act.MEMORY_PROPOSE: make_memory,
     Act.BLOCK_WRITE: make_block,
-    Act.BLOCK_AMEND: make_block,
+    Act.BLOCK_AMEND: lambda world: (amend_agent(world.agent, actor=world.admin, edits_memory=True), make_block(world))[
+        1
+    ],
     Act.BLOCK_APPROVE: _block_of_agent,
     Act.BLOCK_PROPOSE: make_block,
     Act.PROFILE_AMEND: make_profile,

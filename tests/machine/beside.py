@@ -92,10 +92,20 @@ def _skill_id(chosen: Chosen) -> int:
     return approved_skills(chosen.there)[0].pk if approved_skills(chosen.there) else 0
 
 
+def _one_line(chosen: Chosen) -> str:
+    return " ".join(chosen.words.split())
+
+
 ARGUMENTS: Mapping[str, Callable[[Chosen], JsonObject]] = {
     "get_skill": lambda chosen: {"skill_id": _skill_id(chosen)},
     "get_skill_attachment": lambda chosen: {"skill_id": _skill_id(chosen), "file_name": "prices.csv"},
     "list_skills": lambda _: {},
+    "read_my_memory": lambda _: {},
+    "update_my_memory": lambda chosen: {"operations": [{"op": "add", "text": _one_line(chosen)}]},
+    "read_contact_memory": lambda _: {},
+    "update_contact_memory": lambda chosen: {
+        "operations": [{"op": "add", "field": "notes", "text": _one_line(chosen)}]
+    },
     "update_memory": lambda chosen: {"body": chosen.words},
     "update_customer_profile": lambda chosen: {"notes": chosen.words},
     "propose_persona_patch": lambda chosen: {"text": chosen.words},

@@ -90,6 +90,7 @@ class Command(BaseCommand):
             plans_schedules=agent.plans_schedules,
             may_ask_agents=bool(given.invokable),
             shows_figures=agent.shows_figures,
+            edits_memory=agent.edits_memory,
         )
         tokens = estimate_tokens(tools_part(agent, offer).text + assembled.text)
         floor = cache_rules(model).minimum_prefix_tokens
