@@ -9,6 +9,10 @@ TEMPLATES := $(shell find templates apps -name '*.html' | sort)
 ONCE ?=
 PORT ?= 8000
 ARGS ?=
+COVER ?=
+
+# Where this is set, each of the hundred processes of a run would compile anew what it imports: minutes in all.
+unexport PYTHONDONTWRITEBYTECODE
 
 # What `make lint` runs, each from the virtual environment; the template tools refuse an empty list of files.
 LINT := "ruff format --check ." "ruff check ." lint-imports mypy \
@@ -20,6 +24,9 @@ PROOFS := benchmarks.assembly benchmarks.audit benchmarks.sanitizer benchmarks.p
 # Not part of the short form: figures alone, which a busy machine does not tell, and what the tests do with short seeds already.
 WHOLE_ONLY := benchmarks.audit benchmarks.turn benchmarks.waiting tests.proof_durability tests.proof_governance tests.proof_pools tests.proof_whole tests.proof_coverage
 
+# Tracing takes a twelfth of the time; `.ci/run` asks for it.
+TRACED := --cov --cov-config=tests/house/kernel.coveragerc --cov-report=json
+
 .PHONY: help demo test lint browser-test live-test proof proof-quick manage clean
 
 help: ## show this list
@@ -28,9 +35,9 @@ help: ## show this list
 demo: $(RUNTIME) ## set up, start everything, play the story, stay until Ctrl-C (ONCE=1: stop after the story)
 	@exec $(PY) -m apps.launcher demo --port $(PORT) $(if $(filter-out 0,$(ONCE)),--once)
 
-test: $(DEV) ## set up and run the tests (ARGS="-k name" passes words to pytest)
-	$(PY) -m pytest -n auto --dist worksteal --cov --cov-config=tests/house/kernel.coveragerc --cov-report=json $(ARGS)
-	$(if $(ARGS),,$(PY) -m tests.house.coverage_floors)
+test: $(DEV) ## set up and run the tests (ARGS="-k name" passes words to pytest, COVER=1 holds the floors of coverage too)
+	$(PY) -m pytest -n auto --dist worksteal $(if $(COVER),$(TRACED)) $(ARGS)
+	$(if $(COVER),$(if $(ARGS),,$(PY) -m tests.house.coverage_floors))
 
 lint: $(DEV) ## format, imports, types, templates
 	@status=0; for check in $(LINT); do \
@@ -70,7 +77,7 @@ $(DEV): requirements-dev.lock | $(VENV)/.uv
 # uv reads neither pip's settings nor its index; where it cannot install, pip does the same with the same hashes.
 install = echo "Installing $(1) ..."; \
 	if [ -z "$$UV_DEFAULT_INDEX" ] && [ -n "$$PIP_INDEX_URL" ]; then export UV_DEFAULT_INDEX="$$PIP_INDEX_URL"; fi; \
-	$(PY) -m uv pip install --quiet --python $(PY) --require-hashes -r $(1) \
+	$(PY) -m uv pip install --quiet --python $(PY) --require-hashes --compile-bytecode -r $(1) \
 	|| { echo "uv could not; trying pip."; $(PY) -m pip install --quiet --require-hashes -r $(1); } \
 	&& touch $@
 

@@ -8,7 +8,7 @@ from tests.durability.stage import Stage
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
 # All of them are in `tests.proof_durability`.
-MOST = 5
+MOST = 3
 
 
 @pytest.mark.parametrize("in_session", [False, True], ids=["opening a session", "within a session"])

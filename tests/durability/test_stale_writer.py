@@ -12,8 +12,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 MOST = 1
 
 
-@pytest.mark.parametrize("meets_holder", [False, True], ids=["the turn has ended", "another holds the turn"])
-@pytest.mark.parametrize("in_session", [False, True], ids=["opening a session", "within a session"])
+@pytest.mark.parametrize(
+    ("in_session", "meets_holder"),
+    [
+        pytest.param(False, True, id="opening a session, another holds the turn"),
+        pytest.param(True, False, id="within a session, the turn has ended"),
+    ],
+)
 def test_a_worker_that_slept_too_long_writes_nothing(stage: Stage, in_session: bool, meets_holder: bool) -> None:
     # R126
     crossings = crossings_of(stage, in_session=in_session)
