@@ -25,7 +25,7 @@ from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import list_of
 from tests.wholeness import whole_or
 
-FEW, MANY = whole_or((4, 28), whole=(10, 100))
+FEW, MANY = whole_or((5, 90), whole=(10, 100))
 # Where the words of one row are listed: tests/surfaces/api/test_versions.py and test_attachments.py count those.
 UNDER_A_ROW = {"versions", "attachments"}
 
