@@ -41,6 +41,7 @@ class AgentRow(Shown[Agent]):
             "plans_schedules",
             "shows_figures",
             "edits_memory",
+            "tends_skills",
             "turn_budget_micro_usd",
             *STAMPS,
         )

@@ -119,6 +119,7 @@ class AgentAdmin(GovernedAdmin):
         "plans_schedules",
         "shows_figures",
         "edits_memory",
+        "tends_skills",
         "turn_budget_micro_usd",
     )
     change_form_template = "console/agent.html"

@@ -35,6 +35,12 @@ READ_CONVERSATION: Final = "read_conversation"
 FIND_SKILLS: Final = "find_skills"
 READ_SPEND: Final = "read_spend"
 SOUL_UPDATE: Final = "soul_update"
+# Of an agent that tends its skills, by the names the sources give them (R101).
+SKILL_SAVE: Final = "skill_save"
+SKILL_LIST: Final = "skill_list"
+SKILL_VIEW: Final = "skill_view"
+SKILL_PATCH: Final = "skill_patch"
+SKILL_DELETE: Final = "skill_delete"
 # What leads to tools that a prompt does not carry.
 ROUTING: Final = frozenset({LIST_RESOURCES, USE_RESOURCE, CALL_TOOL})
 # What an assistant has besides its own in a talk: it reads, and keeps nothing that another member would be shown.
@@ -81,6 +87,11 @@ HOUSE: Mapping[str, Effect] = MappingProxyType(
         UPDATE_MY_MEMORY: Effect.WRITES,
         READ_CONTACT_MEMORY: Effect.READS,
         UPDATE_CONTACT_MEMORY: Effect.WRITES,
+        SKILL_SAVE: Effect.WRITES,
+        SKILL_LIST: Effect.READS,
+        SKILL_VIEW: Effect.READS,
+        SKILL_PATCH: Effect.WRITES,
+        SKILL_DELETE: Effect.WRITES,
     }
 )
 # Parts of the names that operators give to their own tools.

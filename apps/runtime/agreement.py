@@ -23,6 +23,10 @@ ACTS: Final[Mapping[str, Act]] = {
     "delegate": Act.CONVERSATION_DELEGATE,
     "propose_schedule": Act.SCHEDULE_DRAFT,
     "soul_update": Act.MEMBER_OVERLAY_WRITE,
+    # On a draft of its own; on an approved skill each of the three proposes.
+    "skill_save": Act.SKILL_PROPOSE,
+    "skill_patch": Act.SKILL_AMEND,
+    "skill_delete": Act.SKILL_DISCARD,
 }
 # What a tool does besides, by the text that it is told to change.
 ALSO: Final[Mapping[str, Act]] = {"update_my_memory": Act.MEMORY_AMEND}
@@ -30,6 +34,12 @@ CALLED: Final[Mapping[str, Mapping[str, str]]] = {
     "propose_persona_patch": {"text": "proposed_patch"},
     "update_my_memory": {"operations": "body"},
     "update_contact_memory": {"operations": "notes"},
+    "skill_patch": {"replace": "body"},
+}
+# Parameters that say which row and how it was read, and are no fields of it.
+ABOUT: Final[Mapping[str, frozenset[str]]] = {
+    "skill_save": frozenset({"skill_id", "version"}),
+    "skill_patch": frozenset({"skill_id", "version", "find"}),
 }
 # Fields that hold a row, which the tool finds by its name.
 NAMED: Final[Mapping[str, frozenset[str]]] = {"propose_schedule": frozenset({"skill"})}
@@ -58,7 +68,7 @@ def _departures(tool: HouseTool, act: Act) -> Iterator[str]:
         yield f"the tool {tool.name} is {act.value}, which the policy gives no agent."
     properties = schema_of(act)["properties"]
     called = CALLED.get(tool.name, {})
-    settled = POLICY[act].settled | NAMED.get(tool.name, frozenset())
+    settled = POLICY[act].settled | NAMED.get(tool.name, frozenset()) | ABOUT.get(tool.name, frozenset())
     for name in tool.parameters:
         if name not in settled and properties.get(called.get(name, name), {}).get("type") != "string":
             yield f"the tool {tool.name} asks for {name}, which {act.value} takes no text for."

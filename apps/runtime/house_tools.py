@@ -38,6 +38,7 @@ from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.planning import PLANNING
 from apps.runtime.rendering import RENDERING
 from apps.runtime.steps import whole_number
+from apps.runtime.tending import TENDING
 from apps.runtime.tooling import Context, HouseTool, Offer, clean
 from apps.skills.actions import draft_skill
 from apps.skills.fetching import approved_skill
@@ -238,6 +239,7 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
     *RENDERING,
     *ASSISTING,
     *EDITING,
+    *TENDING,
 )
 
 

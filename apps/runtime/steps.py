@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from apps.conversations.rules import ToolCall
 from apps.llm.backend import Json, JsonObject, StopReason, ToolUse
 from apps.prompt.framing import canonical, canonical_json
-from apps.prompt.tool_names import GET_SKILL
+from apps.prompt.tool_names import GET_SKILL, SKILL_VIEW
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,12 @@ def whole_number(value: object) -> int:
 
 
 def skills_read(calls: Iterable[ToolCall]) -> Iterator[int]:
-    """The skills whose runbooks these calls gave, once for each call."""
-    return (whole_number(call.arguments["skill_id"]) for call in calls if call.name == GET_SKILL and not call.is_error)
+    """The skills whose approved runbooks these calls gave, once for each call; a look at a draft is no use of it."""
+    return (whole_number(call.arguments["skill_id"]) for call in calls if not call.is_error and _gave_approved(call))
+
+
+def _gave_approved(call: ToolCall) -> bool:
+    return call.name == GET_SKILL or (call.name == SKILL_VIEW and json.loads(call.result)["status"] == "approved")
 
 
 def results_of(calls: tuple[ToolCall, ...]) -> JsonObject:

@@ -30,6 +30,7 @@ class Offer:
     is_asked: bool = False
     shows_figures: bool = False
     edits_memory: bool = False
+    tends_skills: bool = False
     # What the member may with whom a talk is; None where a customer writes.
     member_rights: frozenset[Act] | None = None
 
@@ -46,13 +47,14 @@ class Offer:
         may_ask = knows_agents and loop_of(conversation.hops + 1, 0, 0) is None
         shows = agent.shows_figures and conversation.channel not in WORDS_ALONE
         return cls(
-            conversation.off_the_record,
-            agent.plans_schedules,
-            may_ask,
-            conversation.is_asked,
-            shows,
-            agent.edits_memory,
-            member_rights,
+            off_the_record=conversation.off_the_record,
+            plans_schedules=agent.plans_schedules,
+            may_ask_agents=may_ask,
+            is_asked=conversation.is_asked,
+            shows_figures=shows,
+            edits_memory=agent.edits_memory,
+            tends_skills=agent.tends_skills,
+            member_rights=member_rights,
         )
 
 
@@ -108,6 +110,7 @@ class HouseTool:
         """The tool in the Messages API's form."""
         kinds = {
             "skill_id": "integer",
+            "version": "integer",
             "conversation_id": "integer",
             "arguments": "object",
             **dict.fromkeys(LISTS, "array"),

@@ -78,16 +78,17 @@ def amend_skill(
     values: Mapping[str, str],
     read_at: int | None = None,
     reason: str = "",
+    evidence: Mapping[str, Any] | None = None,
     taint: Taint | None = None,
 ) -> Skill:
     """Edit a draft; whose words went into it, they stay. What is approved is revised or proposed instead (Z-3)."""
     _refuse_another_author(skill, actor, Act.SKILL_AMEND)
     with acting(actor):
-        with governed(Act.SKILL_AMEND, skill, actor=actor, read_at=read_at, reason=reason) as row:
+        with governed(Act.SKILL_AMEND, skill, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
             _refuse_unless_draft(row)
             take_values(row, Act.SKILL_AMEND, values)
             row.taint = Taint.joined(row.taint, taint or row.taint)
-        submit_draft(skill, actor=actor)
+        submit_draft(skill, actor=actor, evidence=evidence)
     return skill
 
 

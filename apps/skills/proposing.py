@@ -74,6 +74,12 @@ def submission_of(skill: Skill, actor: Actor) -> Proposal | None:
     return _submissions(skill, actor).open().first()
 
 
+def revision_of(skill: Skill, actor: Actor) -> Proposal | None:
+    """The open proposal of an approved skill's next version that this actor would revise."""
+    mine = Proposal.objects.visible_to(actor).about(skill).filter(kind=Proposal.Kind.SKILL_REVISION)
+    return mine.open().first()
+
+
 def reject_draft(skill: Skill, *, actor: Actor, reason: str, reason_code: str, read_at: int | None = None) -> Proposal:
     """Say no to a draft as the inbox does: by the proposal it waits in, whose author is told why and may write another."""
     with acting(actor):

@@ -186,6 +186,11 @@ class Agent(Governed):
         default=False,
         help_text="On: it reads and changes its memory, its blocks and what is noted of the customer by single lines.",
     )
+    tends_skills = models.BooleanField(
+        "may tend its skills",
+        default=False,
+        help_text="On: it may view, patch and delete drafts of its own. Changes of approved ones wait for a person.",
+    )
     turn_budget_micro_usd = models.PositiveBigIntegerField(
         "budget of a turn, in millionths of a US dollar",
         null=True,

@@ -155,6 +155,7 @@ class Console:
             plans_schedules="on",
             shows_figures="on",
             edits_memory="on",
+            tends_skills="on",
         ),
         Act.INVOKABLE_ALLOW: lambda scene, callee: (
             reverse("admin:tenants_invokableagent_add"),

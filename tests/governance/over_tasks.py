@@ -17,6 +17,8 @@ from apps.llm.standin.running import running_standin
 from apps.review.tasks import expire_proposal
 from apps.runtime.agreement import ACTS
 from apps.runtime.tasks import take_turn
+from apps.runtime.tending import TENDING
+from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, tool
 from tests.factories import make_event
 from tests.governance.scenes import Scene
@@ -58,6 +60,7 @@ RUN: Mapping[Act, Callable[[Scene, Any], None]] = {
     Act.SKILL_DRAFT: lambda scene, _: extract_skill.run(scene.world.tenant.pk, learn(scene).pk),
     Act.PROPOSAL_EXPIRE: lambda scene, row: expire_proposal.run(scene.world.tenant.pk, row.pk),
 }
+REWRITTEN: Mapping[str, str] = dict.fromkeys(("title", "description", "category", "body"), "New.")
 ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
     "get_skill": lambda row: {"skill_id": row.pk},
     "update_my_memory": lambda row: {"operations": [{"op": "add", "block": row.label, "text": "Parcels arrive late."}]},
@@ -69,9 +72,18 @@ ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
     "delegate": lambda _: {"agent_key": "billing", "task": "What is owed?"},
     "propose_schedule": lambda skill: {"key": "nightly", "title": "Nightly", "cron": "0 23 * * *", "skill": skill.name},
     "soul_update": lambda _: {"text": "Be brief."},
+    "skill_save": lambda row: {"skill_id": row.pk, "version": row.version, **REWRITTEN},
+    "skill_patch": lambda row: {
+        "skill_id": row.pk,
+        "version": row.version,
+        "find": "## Procedure",
+        "replace": "## How",
+    },
+    "skill_delete": lambda row: {"skill_id": row.pk, "reason": "Written twice."},
     "escalate": lambda _: {"reason": "missing_knowledge", "question": "Do we ship to Malta?"},
 }
 TOOLS = {act: name for name, act in ACTS.items()}
+TENDED = {tool.name for tool in TENDING}
 
 
 class Tasks:
@@ -92,6 +104,8 @@ class Tasks:
                 RUN[scene.act](scene, scene.subject)
             else:
                 name = TOOLS[scene.act]
+                if name in TENDED:
+                    amend_agent(scene.world.agent, actor=scene.world.admin, tends_skills=True)
                 standin.play(tool(name, **ASKED[name](scene.subject)), reply("Done."))
                 take_turn.run(scene.world.tenant.pk, _asked(scene))
         return ""

@@ -91,6 +91,7 @@ class Command(BaseCommand):
             may_ask_agents=bool(given.invokable),
             shows_figures=agent.shows_figures,
             edits_memory=agent.edits_memory,
+            tends_skills=agent.tends_skills,
         )
         tokens = estimate_tokens(tools_part(agent, offer).text + assembled.text)
         floor = cache_rules(model).minimum_prefix_tokens
