@@ -105,7 +105,7 @@ INSTALLED_APPS = [
     "apps.skills",
     "apps.memory",
     "apps.conversations",
-    "apps.desk",
+    *("apps.desk", "apps.lessons"),
     *("apps.switches", "apps.schedules", "apps.tools"),
     "apps.runtime",
     "apps.learning",
@@ -260,6 +260,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": ENV.sweep_interval_seconds,
         "options": {"expires": ENV.sweep_interval_seconds * 2},
     },
+    "sweep lessons": {"task": "apps.learning.tasks.sweep_lessons", "schedule": 60.0, "options": {"expires": 60.0}},
 }
 
 ANTHROPIC_API_KEY = ENV.anthropic_api_key

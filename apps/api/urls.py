@@ -17,6 +17,7 @@ from apps.api.escalations import EscalationView
 from apps.api.extractions import ExtractionView
 from apps.api.identity_cards import IdentityCardView
 from apps.api.invokables import InvokableView
+from apps.api.lessons import CaseView, LessonView
 from apps.api.members import MemberView
 from apps.api.memories import MemoryView
 from apps.api.messages import EventView, MessageView
@@ -74,6 +75,8 @@ router.register("switches", SwitchView, "switch")
 router.register("members", MemberView, "member")
 router.register("spend", SpendView, "spend")
 router.register("extractions", ExtractionView, "extraction")
+router.register("lessons", LessonView, "lesson")
+router.register("lesson-cases", CaseView, "lesson-case")
 router.register("changes", ChangeView, "change")
 router.register("refusals", RefusalView, "refusal")
 

@@ -29,6 +29,7 @@ from apps.console.escalations import EscalationAdmin
 from apps.console.extractions import ExtractionAdmin
 from apps.console.identity_cards import IdentityCardAdmin
 from apps.console.invokables import InvokableAdmin
+from apps.console.lessons import LessonAdmin
 from apps.console.login_links import invitation, login_link
 from apps.console.members import MemberAdmin
 from apps.console.memory import MemoryAdmin
@@ -59,6 +60,7 @@ from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
 from apps.learning.models import Extraction
+from apps.lessons.models import Lesson
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.restoration.models import Checkpoint
@@ -99,6 +101,7 @@ PAGES = {
     Escalation: EscalationAdmin,
     Extraction: ExtractionAdmin,
     InvokableAgent: InvokableAdmin,
+    Lesson: LessonAdmin,
     MemberLimit: LimitAdmin,
     Membership: MemberAdmin,
     MemoryBlock: BlockAdmin,

@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from apps.learning.capture import attempt_capture
 from apps.learning.extraction import attempt
 from apps.tenants.due import due_work
 
@@ -17,3 +18,16 @@ def sweep() -> None:
     """Look at every resolved conversation that has no verdict yet."""
     for tenant_id, conversation_id in due_work("extraction"):
         extract_skill.delay(tenant_id, conversation_id)
+
+
+@shared_task
+def capture_lessons(tenant_id: int, agent_id: int) -> None:
+    """Look at what taught one agent something."""
+    attempt_capture(tenant_id, agent_id)
+
+
+@shared_task
+def sweep_lessons() -> None:
+    """Look at every draft, question, turn and proposal that was settled and that no case names."""
+    for tenant_id, agent_id in due_work("lesson"):
+        capture_lessons.delay(tenant_id, agent_id)

@@ -147,6 +147,9 @@ class Turn(models.Model):
                 name="replied_turn_has_its_reply",
             ),
         ]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "id"], condition=models.Q(status="failed"), name="failed_turn"),
+        ]
 
     def __str__(self) -> str:
         return f"Turn {self.pk} ({self.status})"

@@ -49,6 +49,7 @@ from tests.factories import (
 from tests.hooking import make_told
 from tests.scheduling import make_schedule
 from tests.talking import make_assistant, make_member_overlay
+from tests.teaching import make_lesson
 from tests.thinking import make_endpoint, make_price
 from tests.tooling import make_waiting_call
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
@@ -105,6 +106,7 @@ def fill(backend: Backend) -> Filled:
     make_waiting_draft(world, thread)
     make_escalation(world, thread)
     make_send_rule(world)
+    make_lesson(world)
     make_endpoint(world)
     make_price(world)
     make_told(world)

@@ -138,6 +138,8 @@ CASES = {
         by="agent",
     ),
     "record in a person's name": Case(RECORD.format(role="operator"), RECORD.format(role="agent"), by="agent"),
+    "R151 lesson read": Case("SELECT id FROM lessons_lesson"),
+    "R151 case of a lesson read": Case("SELECT id FROM lessons_lessoncase"),
     "verdict read": Case("SELECT id FROM learning_extraction"),
 }
 

@@ -31,6 +31,7 @@ IDS: Mapping[str, Callable[[Filled], int]] = {
     "event_id": lambda filled: filled.event.pk,
     "skill_id": lambda filled: filled.approved.pk,
     "proposal_id": lambda filled: filled.proposal.pk,
+    "agent_id": lambda filled: filled.world.agent.pk,
     "server_id": lambda filled: server_of(filled.world).pk,
 }
 # Whose rows they are, and when to look.

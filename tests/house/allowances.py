@@ -14,6 +14,7 @@ WRITERS = {
     "apps/conversations/talking.py": "what a member tells their assistant: the same journal, as that member",
     "apps/tenants/sealing.py": "secrets' one writer: sealed text that no record may hold; the row that names one is recorded",
     "apps/learning/journal.py": "the verdicts' one writer: one row per conversation, never changed",
+    "apps/lessons/journal.py": "the one writer of lessons and their cases: counted, never reworded, no change record",
     "apps/skills/store.py": "bytes of files, which are no rows; the skill that names them is the governed write",
     "apps/tenants/people.py": "a person belongs to no tenant; membership is the governed write",
     "apps/tenants/grants.py": "role templates belong to no tenant; the database's owner keeps them equal to the policy",

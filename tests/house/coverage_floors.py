@@ -28,7 +28,10 @@ class Floor:
 NAMED_RULES = (
     *(f"apps/runtime/{name}.py" for name in ("breaking", "budgets", "fairness", "retrying")),
     *(f"apps/learning/{name}.py" for name in ("distilling", "memory_tiers")),
-    *(f"apps/lessons/{name}.py" for name in ("digesting", "edits", "loosening", "loosening_words", "weakening")),
+    *(
+        f"apps/lessons/{name}.py"
+        for name in ("cases", "digesting", "edits", "loosening", "loosening_words", "weakening")
+    ),
 )
 KERNEL = (
     Floor("prompt", ("apps/prompt/*",), 100.0),

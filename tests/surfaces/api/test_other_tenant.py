@@ -26,6 +26,7 @@ from tests.factories import (
 )
 from tests.governance.filled import refuse_once
 from tests.surfaces.api.asking import Asker, agent_of, answer_event, person_of
+from tests.teaching import cases_of, make_lesson
 
 # Walks what other tests already cover.
 pytestmark = pytest.mark.unmeasured
@@ -74,6 +75,11 @@ def make_message(world: World) -> int:
     return reply_id
 
 
+def make_case(world: World) -> int:
+    make_lesson(world)
+    return cases_of(world)[0].pk
+
+
 def make_change(world: World) -> int:
     make_skill(world)
     with acting(world.operator):
@@ -112,6 +118,8 @@ NOUNS = {
     "proposals": Noun(make_proposal, {}, {"to": "rejected", "reason": "Mine."}, "state=open"),
     "spend": Noun(make_spend, query="agent_key=support"),
     "extractions": Noun(make_extraction, query="verdict=trivial"),
+    "lessons": Noun(lambda world: make_lesson(world).pk, query="source=edited_draft"),
+    "lesson-cases": Noun(make_case, query="source=edited_draft"),
     "changes": Noun(make_change, query="act=skill.draft"),
     "refusals": Noun(make_refusal, query="code=not_permitted"),
 }
@@ -156,7 +164,7 @@ def test_row_of_another_tenant_is_in_no_list_and_behind_no_filter(other: World, 
     for path in ([] if noun == "messages" else [f"{noun}/"]) + [f"{noun}/?{query}"]:
         answer = stranger.get(path)
         if answer.status == 403:
-            assert noun in {"extractions", "changes", "refusals", "spend"}
+            assert noun in {"extractions", "lessons", "lesson-cases", "changes", "refusals", "spend"}
             continue
         assert row_id not in [row["id"] for row in answer.body["results"]]
 

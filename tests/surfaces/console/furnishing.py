@@ -30,6 +30,7 @@ from tests.factories import (
 from tests.governance.filled import refuse_once
 from tests.hooking import make_told
 from tests.scheduling import make_schedule
+from tests.teaching import make_lesson
 from tests.thinking import make_endpoint, make_price
 from tests.tooling import make_agent_tool, make_tool_server, make_waiting_call
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
@@ -58,6 +59,7 @@ def furnished(world: World) -> list[Model]:
         make_waiting_draft(world),
         make_escalation(world),
         make_send_rule(world),
+        make_lesson(world),
         make_endpoint(world),
         make_price(world),
         make_agent_tool(world),

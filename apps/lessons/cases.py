@@ -1,0 +1,78 @@
+"""What one settled case tells: where it was, what went wrong, and what a person did in its place; pure."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+SITUATION_CHARACTERS: Final = 500
+SAID_CHARACTERS: Final = 1_500
+# A turn that ended so failed by what the agent did; of the others the model, its account or a worker was the cause.
+AGENTS_OWN: Final = frozenset({"refusal", "steps_spent", "money_spent", "calls_repeated", "empty_reply"})
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The three parts of a lesson, each on one line."""
+
+    situation: str
+    went_wrong: str
+    instead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Untaught:
+    """Nothing to learn, which is counted too."""
+
+    because: str
+
+
+Case: TypeAlias = Told | Untaught
+
+
+def of_edited_draft(asked: str, draft: str, sent: str) -> Case:
+    """A person sent other words than the agent wrote."""
+    if _plain(draft) == _plain(sent):
+        return Untaught("The words are the same but for spaces and capitals.")
+    return Told(asked, draft, sent)
+
+
+def of_discarded_draft(asked: str, draft: str, what_is_wrong: str, why: str) -> Case:
+    """Nothing was sent; the words of the person who said why are what to do instead."""
+    return Told(asked, f"{what_is_wrong}: {draft}", why)
+
+
+def of_escalation(asked: str, question: str, answer: str) -> Case:
+    """The agent did not know, and a person did."""
+    return Told(asked, f"The agent could not settle this by itself: {question}", answer)
+
+
+def of_dead_turn(asked: str, code: str, failure: str) -> Case:
+    """The agent gave no answer; nobody said what would have been one."""
+    if code not in AGENTS_OWN:
+        return Untaught("What failed was the model, its account or a worker, and not the agent.")
+    return Told(asked, f"The agent gave no answer. {failure}")
+
+
+def of_rejection(proposed: str, rationale: str, what_is_wrong: str, why: str) -> Case:
+    """A person said no to what the agent brought. A word that can be counted tells no other agent what to do."""
+    if not why.strip():
+        return Untaught("Nobody said in words why it was rejected.")
+    return Told(f"The agent proposed: {proposed}. {rationale}", f"{what_is_wrong or 'Rejected'}.", why)
+
+
+def masked(case: Case, mask: Callable[[str], str]) -> Case:
+    """What may be kept: masked while it is whole, so that no cut hides what it begins, and then on one short line."""
+    if isinstance(case, Untaught):
+        return case
+    situation, wrong, instead = (_line(mask(text)) for text in (case.situation, case.went_wrong, case.instead))
+    if not situation:
+        return Untaught("Nobody asked anything before it.")
+    return Told(situation[:SITUATION_CHARACTERS], wrong[:SAID_CHARACTERS], instead[:SAID_CHARACTERS])
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _plain(text: str) -> str:
+    return _line(text).casefold()

@@ -1,0 +1,77 @@
+"""The one writer of lessons and their cases: each case counts once, whoever comes with it and how often."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from django.db import connection
+from django.db.models.functions import Now
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.lessons.cases import Case, Told
+from apps.lessons.models import Lesson, LessonCase
+from apps.lessons.rules import FIRST_CONFIDENCE, LessonSource, dedup_key, seen_again
+
+_ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtextextended('lessons of agent ' || %s, 0))"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a case was made of: a draft, an escalation, a turn or a proposal, and when it was settled."""
+
+    source: LessonSource
+    source_id: int
+    agent_id: int
+    conversation_id: int | None
+    at: datetime
+
+
+def one_at_a_time(agent_id: int) -> None:
+    """Until the transaction ends nobody else writes or reads this agent's lessons as a whole."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ONE_AT_A_TIME, [agent_id])
+
+
+def note_case(found: Found, case: Case, *, actor: Actor) -> LessonCase | None:
+    """Write the case down and count it for its lesson, in one commit; None where somebody did before."""
+    with acting(actor):
+        one_at_a_time(found.agent_id)
+        if LessonCase.objects.filter(source=found.source.value, source_id=found.source_id).exists():
+            return None
+        lesson = _counted(found, case, actor) if isinstance(case, Told) else None
+        return LessonCase.objects.create(
+            tenant_id=actor.tenant_id,
+            agent_id=found.agent_id,
+            lesson=lesson,
+            source=found.source.value,
+            source_id=found.source_id,
+            conversation_id=found.conversation_id,
+            nothing_because="" if isinstance(case, Told) else case.because,
+            happened_at=found.at,
+            noted_at=Now(),
+        )
+
+
+def _counted(found: Found, told: Told, actor: Actor) -> Lesson:
+    """The lesson that says this, surer by one case; the first case makes it."""
+    key = dedup_key(told.situation, told.went_wrong, told.instead)
+    known = Lesson.objects.filter(agent_id=found.agent_id, dedup_key=key).first()
+    if known is None:
+        return Lesson.objects.create(
+            tenant_id=actor.tenant_id,
+            agent_id=found.agent_id,
+            situation=told.situation,
+            went_wrong=told.went_wrong,
+            instead=told.instead,
+            source=found.source.value,
+            dedup_key=key,
+            confidence=FIRST_CONFIDENCE[found.source],
+            last_seen_at=found.at,
+            noted_at=Now(),
+        )
+    again = seen_again(known.value, found.source, found.at)
+    known.support_count, known.confidence = again.support_count, again.confidence
+    known.last_seen_at, known.noted_at = again.last_seen_at, Now()
+    known.save(update_fields=["support_count", "confidence", "last_seen_at", "noted_at"])
+    return known
