@@ -215,7 +215,7 @@ def _grants() -> Iterator[DatabaseMutant]:
 
 
 def _crossings() -> Iterator[DatabaseMutant]:
-    for name, arguments in (("resolve_token", "text"), ("memberships_of", "bigint"), ("due_work", "integer")):
+    for name, arguments in (("resolve_token", "text"), ("memberships_of", "bigint"), ("due_work", "integer, text[]")):
         open_to_all = f"GRANT EXECUTE ON FUNCTION {name}({arguments}) TO PUBLIC"
         yield DatabaseMutant("crossing", name, open_to_all, CROSSINGS)
     members = (
