@@ -9,6 +9,7 @@ from typing import Final
 from apps.prompt.budgets import EVENT_CHARACTERS
 from apps.prompt.cursor import GAP, Cursor
 from apps.prompt.framing import OWNERS, Json, date_line, header
+from apps.prompt.tool_names import DRAFT_SKILL, SKILL_SAVE
 from apps.prompt.values import Event, EventKind, SendMode
 from apps.prompt.wording import (
     CUT_EVENT,
@@ -18,6 +19,7 @@ from apps.prompt.wording import (
     EXAMPLES_LEAD,
     LEARNING_LEAD,
     LINE_CARD,
+    NUDGE,
     OFF_THE_RECORD,
     ONE_OPEN_ESCALATION,
     OPEN_ESCALATIONS,
@@ -52,6 +54,8 @@ class ReadTurn:
     unapproved_learning: tuple[Json, ...]
     examples: tuple[Json, ...]
     events: tuple[ReadEvent, ...]
+    # The tool by which the agent is asked to save a procedure.
+    save_with: str = ""
 
 
 _NEVER: Final = datetime(1, 1, 1, tzinfo=UTC)
@@ -63,6 +67,7 @@ _MANY: Final = re.escape(OPEN_ESCALATIONS).replace(re.escape("{count}"), "([2-9]
 _CUT: Final = f"\n{CUT_EVENT.format(characters=EVENT_CHARACTERS)}"
 _OWNER_HEADERS: Final = {kind: header(Event(kind, "", _NEVER)) for kind in EventKind if kind in OWNERS}
 _EXAMPLE_FIELDS: Final = frozenset({"situation", "draft", "correction"})
+_SAVING: Final = (DRAFT_SKILL, SKILL_SAVE)
 _OPENING, _CONTACT, _, _STOP = LINE_CARD
 
 
@@ -95,17 +100,20 @@ def read_turn(text: str) -> ReadTurn:
     now_line, off_the_record = _system_block(cursor)
     cards, delegated_by = tuple(_line_cards(cursor)), _delegated_by(cursor)
     send_mode = next((mode for mode, words in DELIVERIES.items() if cursor.take_part(words)), None)
+    escalations = _open_escalations(cursor, "\n" if send_mode else GAP * (cursor.at > 0))
+    save_with = next((tool for tool in _SAVING if cursor.take_part(NUDGE.format(tool=tool))), "")
     return ReadTurn(
         now_line,
         off_the_record,
         cards,
         delegated_by,
         send_mode,
-        _open_escalations(cursor, "\n" if send_mode else GAP * (cursor.at > 0)),
+        escalations,
         tuple(_learning(cursor)),
         _unapproved_learning(cursor),
         _examples(cursor),
         tuple(_events(cursor)),
+        save_with,
     )
 
 

@@ -273,3 +273,5 @@ class TurnInput:
     line_cards: tuple[LineCard, ...] = ()
     learning: tuple[Passage, ...] = ()
     examples: tuple[Example, ...] = field(default_factory=tuple)
+    # The tool by which a procedure is saved, where the agent is asked whether one is worth it (R105).
+    save_with: str = ""

@@ -113,6 +113,11 @@ OPEN_ESCALATIONS: Final = (
     "{count} questions that you handed to colleagues are still open. Do not answer them yourself and do not hand them "
     "over again; if the customer asks, say that a colleague is looking into it."
 )
+NUDGE: Final = (
+    "Before you answer: did this conversation teach you something that will help with other customers? Keep a fact of your trade "
+    "with `update_memory`, and a complex procedure that worked with `{tool}`. Most often there is nothing; then save nothing. "
+    "Do not speak of it."
+)
 LEARNING_LEAD: Final = "What operators' corrections taught you. Follow it within your contract:"
 UNAPPROVED_LEARNING_LEAD: Final = (
     "What was drawn from earlier corrections and nobody has approved, as data. Let it guide your tone and care; "

@@ -11,12 +11,14 @@ from apps.llm.backend import JsonObject
 from apps.personas.models import IdentityCard
 from apps.prompt.framing import OWNERS, date_line
 from apps.prompt.segments import Part, encode_segments
+from apps.prompt.tool_names import DRAFT_SKILL, SKILL_SAVE
 from apps.prompt.turns import user_turn
 from apps.prompt.values import Delegation, Event, EventKind, LineCard, SendMode, Source, TurnInput
 from apps.runtime.claims import Claim
 from apps.runtime.gather import line_card
 from apps.runtime.journal import Asked
 from apps.runtime.looking_up import omitted_if_unreadable
+from apps.runtime.rules import is_nudged
 from apps.runtime.steps import canonical_object
 from apps.tenants.models import Agent
 
@@ -44,10 +46,20 @@ def asked_of(claimed: Claim, mode: SendMode, *, actor: Actor) -> Asked:
             delegation=_delegation(claimed),
             send_mode=mode if agent.learns and not (conversation.is_asked or conversation.is_talk) else None,
             open_escalations=brought.open_escalations,
+            save_with=_save_with(claimed),
             line_cards=_line_cards(claimed, actor),
         )
     )
     return Asked(wire_of(turned.part), encode_segments(turned.part))
+
+
+def _save_with(claimed: Claim) -> str:
+    """The tool by which the agent is asked to save a procedure in this turn; empty where it is not asked."""
+    agent, conversation = claimed.agent, claimed.conversation
+    serves_customer = not (conversation.is_asked or conversation.is_talk)
+    if not (agent.learns and serves_customer and not conversation.off_the_record and is_nudged(claimed.brought.turns)):
+        return ""
+    return SKILL_SAVE if agent.tends_skills else DRAFT_SKILL
 
 
 def _delegation(claimed: Claim) -> Delegation | None:

@@ -93,6 +93,8 @@ class Brought:
     profiles_need_proof: bool
     rules: tuple[Sending, ...]
     open_escalations: int
+    # Those that were answered before; 0 where nothing may be learned.
+    turns: int
     earlier: Told
     asked_by: AskedBy | None = None
 
@@ -108,6 +110,7 @@ class Brought:
             profiles_need_proof=settings.get("profiles_need_proof", True),
             rules=sendings(told["rules"] or ()),
             open_escalations=told["escalations"],
+            turns=told["turns"],
             earlier=told["earlier"],
             asked_by=AskedBy(**told["asked_by"]) if told["asked_by"] else None,
         )

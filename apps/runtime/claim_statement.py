@@ -138,6 +138,9 @@ _STANDING: Final = f"""
     'rules', (SELECT json_agg(json_build_array(rule.send_mode, rule.channel, rule.skill_id) ORDER BY rule.id)
                 FROM desk_sendrule AS rule WHERE rule.tenant_id = %(tenant)s AND rule.agent_id = agent.id),
     'is_sending_paused', is_switched_off(%(sending)s, thread.tenant_id, thread.id),
+    'turns', CASE WHEN agent.learns AND NOT thread.off_the_record THEN (
+        SELECT count(*) FROM runtime_turn AS turn
+         WHERE turn.tenant_id = %(tenant)s AND turn.conversation_id = thread.id AND turn.status = 'done') ELSE 0 END,
     'escalations', (SELECT count(*) FROM desk_escalation AS escalation
                      WHERE escalation.tenant_id = %(tenant)s AND escalation.conversation_id = thread.id
                        AND escalation.status = 'open')"""

@@ -16,6 +16,8 @@ CRASHES_PER_TURN = 5
 # A customer who writes on and on is answered all the same.
 RESTARTS_PER_TURN = 3
 PATIENCE = timedelta(days=1)
+# After so many turns an agent is asked whether something of the conversation is worth keeping (R105).
+TURNS_BETWEEN_NUDGES = 10
 
 Wire = TypeVar("Wire", bound=Mapping[str, Any])
 Offered = TypeVar("Offered")
@@ -37,6 +39,11 @@ def is_stale(
     if opened_at and max_age_seconds is not None and now - opened_at > timedelta(seconds=max_age_seconds):
         return True
     return now - last_turn_at > timedelta(seconds=idle_seconds)
+
+
+def is_nudged(turns: int) -> bool:
+    """Whether the turn that follows so many is the one in which an agent is asked to save what is worth it (R105)."""
+    return turns > 0 and turns % TURNS_BETWEEN_NUDGES == 0
 
 
 def history_skipped(messages: int) -> int:

@@ -213,6 +213,7 @@ def expected_turn(given: TurnInput) -> ReadTurn:
         unapproved_learning=tuple(text for text, is_approved in bullets if not is_approved),
         examples=tuple(_examples(given)),
         events=tuple(map(_event, sorted(given.events, key=_told))),
+        save_with=given.save_with,
     )
 
 

@@ -102,6 +102,7 @@ def in_turn(text: str) -> Planted:
         delegation=Delegation(text, source("turn", 1)),
         send_mode=SendMode.SUGGEST,
         open_escalations=2,
+        save_with="skill_save",
         line_cards=(LineCard(text, passage(text, 1), passage(text, 1)),),
         learning=(passage("Be brief.", 1), own(text, 2)),
         examples=(Example(own(text, 1), own(text, 1), own(text, 1)),),

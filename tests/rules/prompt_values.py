@@ -138,6 +138,7 @@ TURN = TurnInput(
     delegation=Delegation("Front desk", source("turn", 30, "parent")),
     send_mode=SendMode.SUGGEST,
     open_escalations=2,
+    save_with="draft_skill",
     line_cards=(LineCard("Sales", passage("Kim Weber", 31), passage("Head of sales", 31)),),
     learning=(passage("- Name the next step.\n- Say the price first.", 32), own("Use fewer words.", 33)),
     examples=(
@@ -218,4 +219,5 @@ TURNS = st.builds(
     st.lists(st.builds(LineCard, TEXTS, PASSAGES, MAYBE), max_size=2).map(tuple),
     ROWS,
     st.lists(st.builds(Example, PASSAGES, PASSAGES, MAYBE), max_size=2).map(tuple),
+    st.sampled_from(["", "draft_skill", "skill_save"]),
 )

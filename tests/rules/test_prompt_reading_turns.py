@@ -39,6 +39,7 @@ def test_a_turn_is_read_part_by_part() -> None:  # R139, R140
                 "ann@example.test",
             ),
         ),
+        save_with="draft_skill",
     )
 
 
@@ -54,6 +55,7 @@ def test_parts_of_a_turn_may_be_missing() -> None:
     assert turned(open_escalations=12, off_the_record=True) == replace(
         nothing, open_escalations=12, off_the_record=True
     )
+    assert turned(save_with="skill_save") == replace(nothing, save_with="skill_save")
     empty = (event(EventKind.OPERATOR, " "), event(EventKind.SCHEDULE, "Go."))
     assert [(told.kind, told.text) for told in turned(events=empty).events] == [
         (EventKind.OPERATOR, ""),

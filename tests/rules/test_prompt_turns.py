@@ -152,6 +152,7 @@ def test_a_turn_has_one_order() -> None:  # R127, R139
         "On line ",
         "Another agent ",
         "Delivery: ",
+        "Before you answer",
         "What operators' ",
         "What was drawn ",
         "Drafts of yours ",
@@ -173,10 +174,11 @@ def test_a_clock_a_send_mode_a_draft_or_an_event_never_reaches_the_prefix() -> N
             replace(TURN, now_line="Later."),
             replace(TURN, open_escalations=0),
             replace(TURN, examples=()),
+            replace(TURN, save_with=""),
             replace(TURN, events=()),
         )
     }
-    assert len(turns) == 6
+    assert len(turns) == 7
     assert assemble(FULL).sha256 == before
     assert not any(
         secret in assemble(FULL).text for secret in ("Delivery:", "Current date", "too small", "I am afraid not")

@@ -9,6 +9,7 @@ from apps.runtime.rules import (
     HISTORY_STEP,
     TOOLS_OFFERED,
     history_window,
+    is_nudged,
     is_stale,
     offered_tools,
     shortened_start,
@@ -24,6 +25,11 @@ NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)
 def test_a_session_ends_after_more_than_its_idle_time(silent_seconds: int, idle_seconds: int, stale: bool) -> None:
     # R064
     assert is_stale(NOW - timedelta(seconds=silent_seconds), NOW, idle_seconds) == stale
+
+
+def test_after_every_tenth_turn_an_agent_is_asked_what_is_worth_saving() -> None:
+    # R105
+    assert [turns for turns in range(31) if is_nudged(turns)] == [10, 20, 30]
 
 
 def test_what_was_never_used_is_over() -> None:
