@@ -67,6 +67,18 @@ class RoleSQL(Operation):
         return f"Run SQL: {self.sql.strip().splitlines()[0][:60]}"
 
 
+class DueWork(RoleSQL):
+    """What a kind of work gives when `due_work` asks: (tenant id, row id, since when) of each row that waits, in any tenant."""
+
+    def __init__(self, kind: str, statement: str) -> None:
+        super().__init__(
+            "SET LOCAL ROLE @crossing@;\n"
+            f"CREATE OR REPLACE FUNCTION due_of_{kind}() RETURNS TABLE (tenant_id bigint, row_id bigint, since timestamptz)"
+            f" LANGUAGE sql STABLE SET search_path = public, pg_temp AS $${statement}$$;\n"
+            f"REVOKE ALL ON FUNCTION due_of_{kind}() FROM PUBLIC;\nRESET ROLE"
+        )
+
+
 @dataclass(frozen=True)
 class Wall:
     """What each database role may do with a tenant's table, and which of the tenant's rows an agent reaches.

@@ -1,19 +1,12 @@
-"""A look of its own for each kind of work, and one that asks them. A new kind adds `due_of_<kind>` and leaves the rest as it is."""
+"""A look of its own for each kind of work, and one that asks them. A new kind adds a `DueWork` and leaves the rest as it is."""
 
 from typing import ClassVar
 
 from django.db import migrations
 
-from apps.governance.database import RoleSQL
+from apps.governance.database import DueWork, RoleSQL
 
-# What each kind of work gives: which row waits in which tenant, and since when. The kind `turn` is asked of `due_of_turn`.
-GIVES = (
-    "RETURNS TABLE (tenant_id bigint, row_id bigint, since timestamptz)"
-    " LANGUAGE sql STABLE SET search_path = public, pg_temp AS"
-)
-
-OF_TURNS = f"""
-CREATE FUNCTION due_of_turn() {GIVES} $$
+OF_TURNS = """
     SELECT found.tenant_id, found.row_id, min(found.since) FROM (
         SELECT event.tenant_id, event.conversation_id AS row_id, event.due_at AS since
             FROM conversations_inboundevent AS event
@@ -31,10 +24,8 @@ CREATE FUNCTION due_of_turn() {GIVES} $$
     ) AS found
     GROUP BY found.tenant_id, found.row_id
     HAVING NOT is_switched_off(ARRAY['pause-agent'], found.tenant_id, found.row_id)
-$$
 """
-OF_EXTRACTION = f"""
-CREATE FUNCTION due_of_extraction() {GIVES} $$
+OF_EXTRACTION = """
     SELECT thread.tenant_id, thread.id, thread.resolved_at FROM conversations_conversation AS thread
         WHERE thread.status = 'resolved' AND thread.origin = 'live' AND NOT EXISTS (
             SELECT 1 FROM learning_extraction AS extraction WHERE extraction.conversation_id = thread.id)
@@ -42,36 +33,28 @@ CREATE FUNCTION due_of_extraction() {GIVES} $$
         AND NOT EXISTS (SELECT 1 FROM learning_extractionclaim AS held WHERE held.tenant_id = thread.tenant_id
             AND held.conversation_id = thread.id AND greatest(held.lease_until, held.next_look_at) > statement_timestamp())
         AND NOT is_switched_off(ARRAY['freeze-learning'], thread.tenant_id, thread.id)
-$$
 """
 # No switch stops time.
-OF_EXPIRY = f"""
-CREATE FUNCTION due_of_expiry() {GIVES} $$
+OF_EXPIRY = """
     SELECT proposal.tenant_id, proposal.id, proposal.expires_at FROM governance_proposal AS proposal
         WHERE proposal.state = 'open' AND proposal.expires_at <= now()
-$$
 """
 # A paused agent begins nothing by itself; what it misses meanwhile, its schedule says what becomes of.
-OF_SCHEDULES = f"""
-CREATE FUNCTION due_of_schedule() {GIVES} $$
+OF_SCHEDULES = """
     SELECT clock.tenant_id, clock.schedule_id, clock.next_run_at FROM schedules_scheduleclock AS clock
         JOIN schedules_schedule AS plan ON plan.tenant_id = clock.tenant_id AND plan.id = clock.schedule_id
         WHERE plan.status = 'approved' AND clock.next_run_at <= statement_timestamp() AND NOT EXISTS (
             SELECT 1 FROM switches_switch AS switch WHERE switch.tenant_id = plan.tenant_id AND switch.status = 'on'
                 AND switch.kind = 'pause-agent' AND (switch.agent_id IS NULL OR switch.agent_id = plan.agent_id)
                 AND switch.channel IN ('', plan.channel))
-$$
 """
-OF_LISTINGS = f"""
-CREATE FUNCTION due_of_listing() {GIVES} $$
+OF_LISTINGS = """
     SELECT server.tenant_id, server.id, coalesce(listing.due_at, '-infinity') FROM tools_toolserver AS server
         LEFT JOIN tools_toollisting AS listing ON listing.tenant_id = server.tenant_id AND listing.server_id = server.id
         WHERE server.is_active AND coalesce(listing.due_at, '-infinity') <= statement_timestamp()
-$$
 """
 # What was said first is told first; a webhook that only fails is left alone for a while.
-OF_DELIVERIES = f"""
-CREATE FUNCTION due_of_delivery() {GIVES} $$
+OF_DELIVERIES = """
     SELECT delivery.tenant_id, delivery.id, delivery.next_try_at FROM webhooks_delivery AS delivery
         JOIN webhooks_webhook AS webhook ON webhook.tenant_id = delivery.tenant_id AND webhook.id = delivery.webhook_id
         LEFT JOIN webhooks_webhookhealth AS health
@@ -81,19 +64,15 @@ CREATE FUNCTION due_of_delivery() {GIVES} $$
             SELECT 1 FROM webhooks_delivery AS before WHERE before.tenant_id = delivery.tenant_id
                 AND before.webhook_id = delivery.webhook_id AND before.conversation_id = delivery.conversation_id
                 AND before.status = 'waiting' AND before.id < delivery.id)
-$$
 """
 # What was said off the record goes when the conversation has ended, or nobody wrote for a quarter of an hour; see there.
-OF_FORGETTING = f"""
-CREATE FUNCTION due_of_forget() {GIVES} $$
+OF_FORGETTING = """
     SELECT thread.tenant_id, thread.id, said.since FROM conversations_conversation AS thread
         CROSS JOIN LATERAL forgetting_due(thread.tenant_id, thread.id) AS said WHERE thread.off_the_record
-$$
 """
 
 # What was learned is written down whether or not anybody may learn from it now.
-OF_LESSONS = f"""
-CREATE FUNCTION due_of_lesson() {GIVES} $$
+OF_LESSONS = """
     SELECT told.tenant_id, told.agent_id, min(told.at) FROM (
         SELECT CASE draft.status WHEN 'discarded' THEN 'discarded_draft' ELSE 'edited_draft' END AS source, draft.id,
                draft.tenant_id, draft.agent_id, draft.conversation_id, draft.decided_at AS at
@@ -117,10 +96,10 @@ CREATE FUNCTION due_of_lesson() {GIVES} $$
         AND NOT EXISTS (SELECT 1 FROM lessons_lessoncase AS known WHERE known.tenant_id = told.tenant_id
             AND known.source = told.source AND known.source_id = told.id)
         GROUP BY told.tenant_id, told.agent_id
-$$
 """
 # A kind that nobody asks for costs nothing, and one without a function is an error.
 DUE_WORK = """
+SET LOCAL ROLE @crossing@;
 CREATE OR REPLACE FUNCTION due_work(batch integer, kinds text[]) RETURNS TABLE (kind text, tenant_id bigint, row_id bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     DECLARE
@@ -136,23 +115,23 @@ CREATE OR REPLACE FUNCTION due_work(batch integer, kinds text[]) RETURNS TABLE (
                 USING batch, asked;
         END LOOP;
     END
-$$
+$$;
+RESET ROLE
 """
-KINDS = (OF_TURNS, OF_EXTRACTION, OF_EXPIRY, OF_SCHEDULES, OF_LISTINGS, OF_DELIVERIES, OF_FORGETTING, OF_LESSONS)
-
-
-def as_crossing(statement: str) -> RoleSQL:
-    """Made by the role that sees across tenants, and called by it alone."""
-    return RoleSQL(f"SET LOCAL ROLE @crossing@;\n{statement};\nRESET ROLE")
+KINDS = {
+    "turn": OF_TURNS,
+    "extraction": OF_EXTRACTION,
+    "expiry": OF_EXPIRY,
+    "schedule": OF_SCHEDULES,
+    "listing": OF_LISTINGS,
+    "delivery": OF_DELIVERIES,
+    "forget": OF_FORGETTING,
+    "lesson": OF_LESSONS,
+}
 
 
 class Migration(migrations.Migration):
     """Functions anew."""
 
     dependencies: ClassVar = [("learning", "0019_lessons_come_due")]
-    operations: ClassVar = [
-        *(as_crossing(statement) for statement in (*KINDS, DUE_WORK)),
-        as_crossing("REVOKE ALL ON FUNCTION due_of_turn(), due_of_extraction(), due_of_expiry() FROM PUBLIC"),
-        as_crossing("REVOKE ALL ON FUNCTION due_of_schedule(), due_of_listing(), due_of_delivery() FROM PUBLIC"),
-        as_crossing("REVOKE ALL ON FUNCTION due_of_forget(), due_of_lesson() FROM PUBLIC"),
-    ]
+    operations: ClassVar = [*(DueWork(kind, body) for kind, body in KINDS.items()), RoleSQL(DUE_WORK)]
