@@ -20,6 +20,7 @@ from apps.api.invokables import InvokableView
 from apps.api.lessons import CaseView, LessonView
 from apps.api.members import MemberView
 from apps.api.memories import MemoryView
+from apps.api.memory_lines import MemoryLineView
 from apps.api.messages import EventView, MessageView
 from apps.api.overlays import OverlayView
 from apps.api.personas import PersonaView
@@ -74,6 +75,7 @@ router.register("proposals", ProposalView, "proposal")
 router.register("switches", SwitchView, "switch")
 router.register("members", MemberView, "member")
 router.register("spend", SpendView, "spend")
+router.register("memory-lines", MemoryLineView, "memory-line")
 router.register("extractions", ExtractionView, "extraction")
 router.register("lessons", LessonView, "lesson")
 router.register("lesson-cases", CaseView, "lesson-case")

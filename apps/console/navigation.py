@@ -70,6 +70,7 @@ GROUPS = (
             Place("Schedules", "schedule", "schedules_schedule_changelist"),
             Place("Memory", "psychology", "memory_agentmemory_changelist"),
             Place("Memory blocks", "view_agenda", "memory_memoryblock_changelist"),
+            Place("Lines of memory", "format_list_bulleted", "memory_memoryline_changelist"),
             Place("Customers", "group", "memory_customerprofile_changelist"),
         ),
     ),

@@ -33,6 +33,7 @@ from apps.console.lessons import LessonAdmin
 from apps.console.login_links import invitation, login_link
 from apps.console.members import MemberAdmin
 from apps.console.memory import MemoryAdmin
+from apps.console.memory_lines import MemoryLineAdmin
 from apps.console.overlays import OverlayAdmin
 from apps.console.passwords import PasswordPage
 from apps.console.past_prompts import prompt_page
@@ -61,7 +62,7 @@ from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
 from apps.learning.models import Extraction
 from apps.lessons.models import Lesson
-from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.restoration.models import Checkpoint
 from apps.runtime.models import Session, Spend
@@ -105,6 +106,7 @@ PAGES = {
     MemberLimit: LimitAdmin,
     Membership: MemberAdmin,
     MemoryBlock: BlockAdmin,
+    MemoryLine: MemoryLineAdmin,
     ModelPrice: PriceAdmin,
     IdentityCard: IdentityCardAdmin,
     Persona: PersonaAdmin,

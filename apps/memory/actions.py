@@ -12,6 +12,7 @@ from apps.governance.errors import Conflicting, NotPermitted
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.memory.holding import Share, hold_back, propose_profile, review_of, share_of
+from apps.memory.ledger import keep_lines
 from apps.memory.models import AGENT, AgentMemory, CustomerProfile, MemoryBlock
 from apps.prompt.derived import Heard
 from apps.prompt.holding import MemoryReview
@@ -49,16 +50,19 @@ def amend_memory(
     """
     with acting(actor):
         with governed(Act.MEMORY_AMEND, memory, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
-            share = share_of(row, body, actor=actor, heard=heard)
+            before, share = row.body, share_of(row, body, actor=actor, heard=heard)
             _take(row, share, actor, words_of)
+        keep_lines(memory, before, actor=actor, said=share.said, words_of=words_of, evidence=evidence)
         hold_back(memory, share, actor=actor, evidence=evidence)
     return memory
 
 
 def approve_memory(memory: AgentMemory, *, actor: Actor, read_at: int) -> AgentMemory:
     """Vouch for what an agent wrote, as it stands. The next session of every customer carries it as prose (Z-22)."""
-    with governed(Act.MEMORY_APPROVE, memory, actor=actor, read_at=read_at) as row:
-        _vouch(row, actor)
+    with acting(actor):
+        with governed(Act.MEMORY_APPROVE, memory, actor=actor, read_at=read_at) as row:
+            _vouch(row, actor)
+        keep_lines(memory, memory.body, actor=actor)
     return memory
 
 
@@ -80,17 +84,21 @@ def write_block(
 
     `words_of` says whose body it is where somebody else's is brought back.
     """
-    with governed(Act.BLOCK_WRITE, block, actor=actor, read_at=read_at) as row:
-        before = {"body": row.body}
-        take_values(row, Act.BLOCK_WRITE, values)
-        _sign(row, actor, before, Taint.OPERATOR, words_of)
+    with acting(actor):
+        with governed(Act.BLOCK_WRITE, block, actor=actor, read_at=read_at) as row:
+            before = row.body
+            take_values(row, Act.BLOCK_WRITE, values)
+            _sign(row, actor, {"body": before}, Taint.OPERATOR, words_of)
+        keep_lines(block, before, actor=actor, words_of=words_of)
     return block
 
 
 def approve_block(block: MemoryBlock, *, actor: Actor, read_at: int) -> MemoryBlock:
     """Vouch for what an agent wrote into a block, as it stands. While it is pinned, prompts carry it as prose (Z-22)."""
-    with governed(Act.BLOCK_APPROVE, block, actor=actor, read_at=read_at) as row:
-        _vouch(row, actor)
+    with acting(actor):
+        with governed(Act.BLOCK_APPROVE, block, actor=actor, read_at=read_at) as row:
+            _vouch(row, actor)
+        keep_lines(block, block.body, actor=actor)
     return block
 
 
@@ -112,8 +120,9 @@ def amend_block(
         with governed(Act.BLOCK_AMEND, block, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
             if row.read_only and not actor.is_person:
                 raise NotPermitted(f"The block “{row.label}” is read-only. Ask an operator to change it.")
-            share = share_of(row, body, actor=actor, heard=heard)
+            before, share = row.body, share_of(row, body, actor=actor, heard=heard)
             _take(row, share, actor)
+        keep_lines(block, before, actor=actor, said=share.said, evidence=evidence)
         hold_back(block, share, actor=actor, evidence=evidence)
     return block
 

@@ -13,6 +13,7 @@ from apps.governance.policy import Act
 from apps.governance.proposals import ProposedChange
 from apps.governance.text import content_sha256
 from apps.governance.tiers import Touch, tier_of
+from apps.memory.ledger import Remembered, foreign_lines
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.prompt.derived import Heard
 from apps.prompt.holding import HeldLine, MemoryReview, answer, parted, repeated
@@ -21,7 +22,6 @@ from apps.tenants.models import TenantSettings
 from apps.tenants.terms import review_terms
 
 Kind = Proposal.Kind
-Remembered = AgentMemory | MemoryBlock
 
 # The proposals whose lines a customer may try to bring in once more.
 PROPOSALS_HEARD = 50
@@ -39,19 +39,20 @@ class Share:
     lines: tuple[HeldLine, ...] = ()
     drops: tuple[str, ...] = ()
     whole: str | None = None
+    said: tuple[HeldLine, ...] = ()
 
 
 def share_of(row: Remembered, wanted: str, *, actor: Actor, heard: Heard | None) -> Share:
     """What of a new body the tenant lets an agent write by itself; people write what they like."""
     if actor.role is not Role.AGENT:
         return Share(wanted, Taint.OPERATOR if actor.is_person else Taint.AGENT)
-    heard = with_refused(row, required(heard), actor)
+    heard = with_refused(row, required(heard), actor, wanted)
     review = review_of(actor)
     if review is MemoryReview.ALL:
         return Share(row.body, Taint.AGENT, whole=wanted if known(wanted) != known(row.body) else None)
     said = repeated(row.body, wanted, heard)
     if review is MemoryReview.OFF:
-        return Share(wanted, _taint(row, wanted, said))
+        return Share(wanted, _taint(row, wanted, said), said=said)
     parts = parted(row.body, wanted, row.approved_body, heard)
     return Share(parts.text, _taint(row, parts.text, ()), parts.held, parts.drops)
 
@@ -103,11 +104,13 @@ def review_of(actor: Actor) -> MemoryReview:
     return MemoryReview(TenantSettings.objects.visible_to(actor).get().memory_review)
 
 
-def with_refused(row: Remembered | CustomerProfile, heard: Heard, actor: Actor) -> Heard:
-    """What waits or was turned down is somebody's words, however long ago they said it."""
+def with_refused(row: Remembered | CustomerProfile, heard: Heard, actor: Actor, wanted: str = "") -> Heard:
+    """What waits or was turned down is somebody's words, however long ago they said it; so is what once stood as theirs."""
     earlier = Proposal.objects.visible_to(actor).about(row).exclude(state=Proposal.State.APPLIED)
     contents = list(earlier.filter(kind__in=_LINES.values()).values_list("content", flat=True)[: PROPOSALS_HEARD + 1])
     lines = [line for content in contents for line in content.get("lines", [])]
+    if not isinstance(row, CustomerProfile):
+        lines += foreign_lines(row, wanted, actor)
     return Heard(
         (*heard.customers, *lines), heard.tools, heard.names, heard.is_whole and len(contents) <= PROPOSALS_HEARD
     )

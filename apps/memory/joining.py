@@ -10,6 +10,7 @@ from apps.governance.door import governed
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.memory.holding import propose_lines, propose_profile
+from apps.memory.ledger import keep_lines
 from apps.memory.models import STANDING, AgentMemory, CustomerProfile, MemoryBlock
 from apps.prompt.holding import joined_lines
 from apps.prompt.lines import known
@@ -18,16 +19,22 @@ from apps.prompt.lines import known
 def join_memory(memory: AgentMemory, *, actor: Actor, proposal: Proposal, reason: str = "") -> AgentMemory:
     """Let the lines of a proposal join what an agent remembers. They are approved; what stood there stays what it was."""
     evidence = proposal.authorship
-    with governed(Act.MEMORY_AMEND, memory, actor=actor, evidence=evidence, reason=reason) as row:
-        _join(row, actor, proposal.words)
+    with acting(actor):
+        with governed(Act.MEMORY_AMEND, memory, actor=actor, evidence=evidence, reason=reason) as row:
+            before = row.body
+            _join(row, actor, proposal.words)
+        keep_lines(memory, before, actor=actor, evidence=evidence)
     return memory
 
 
 def join_block(block: MemoryBlock, *, actor: Actor, proposal: Proposal, reason: str = "") -> MemoryBlock:
     """Let the lines of a proposal join a block. They are approved; what stood there stays what it was."""
     evidence = proposal.authorship
-    with governed(Act.BLOCK_AMEND, block, actor=actor, evidence=evidence, reason=reason) as row:
-        _join(row, actor, proposal.words)
+    with acting(actor):
+        with governed(Act.BLOCK_AMEND, block, actor=actor, evidence=evidence, reason=reason) as row:
+            before = row.body
+            _join(row, actor, proposal.words)
+        keep_lines(block, before, actor=actor, evidence=evidence)
     return block
 
 
@@ -42,7 +49,9 @@ def withhold_memory(
     """Take lines out of what an agent remembers and hold them apart; a person may release them, and then let them join."""
     with acting(actor):
         with governed(Act.MEMORY_AMEND, memory, actor=actor, evidence=evidence, reason=reason) as row:
+            before = row.body
             _take_out(row, lines)
+        keep_lines(memory, before, actor=actor)
         proposal = propose_lines(memory, lines, actor=actor, evidence=evidence)
         return quarantine_proposal(proposal, actor=actor, reason=reason)
 
@@ -58,7 +67,9 @@ def withhold_block(
     """The same for a block."""
     with acting(actor):
         with governed(Act.BLOCK_AMEND, block, actor=actor, evidence=evidence, reason=reason) as row:
+            before = row.body
             _take_out(row, lines)
+        keep_lines(block, before, actor=actor)
         proposal = propose_lines(block, lines, actor=actor, evidence=evidence)
         return quarantine_proposal(proposal, actor=actor, reason=reason)
 
@@ -83,15 +94,21 @@ def withhold_profile(
 
 def put_back_memory(memory: AgentMemory, *, actor: Actor, replaced: Mapping[str, Any], reason: str) -> AgentMemory:
     """Let stand again what a proposal replaced, with whoever answered for it then: an undo vouches for nothing."""
-    with governed(Act.MEMORY_AMEND, memory, actor=actor, reason=reason) as row:
-        _put_back(row, replaced)
+    with acting(actor):
+        with governed(Act.MEMORY_AMEND, memory, actor=actor, reason=reason) as row:
+            before = row.body
+            _put_back(row, replaced)
+        keep_lines(memory, before, actor=actor)
     return memory
 
 
 def put_back_block(block: MemoryBlock, *, actor: Actor, replaced: Mapping[str, Any], reason: str) -> MemoryBlock:
     """The same for a block."""
-    with governed(Act.BLOCK_AMEND, block, actor=actor, reason=reason) as row:
-        _put_back(row, replaced)
+    with acting(actor):
+        with governed(Act.BLOCK_AMEND, block, actor=actor, reason=reason) as row:
+            before = row.body
+            _put_back(row, replaced)
+        keep_lines(block, before, actor=actor)
     return block
 
 

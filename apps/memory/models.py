@@ -9,6 +9,7 @@ from django.db.models.functions import Lower
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed, Taint
 from apps.governance.text import plain_text
+from apps.memory.line_models import MemoryLine
 from apps.memory.rules import (
     BLOCK_CHARACTERS,
     BODY_CHARACTERS,
@@ -18,6 +19,8 @@ from apps.memory.rules import (
     LABEL_RULE,
     PROFILE_CHARACTERS,
 )
+
+__all__ = ["AGENT", "STANDING", "AgentMemory", "CustomerProfile", "MemoryBlock", "MemoryLine"]
 
 AGENT = "agent"
 # What stands in a memory or a block, and who answers for it.

@@ -12,7 +12,8 @@ from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisibl
 from apps.governance.models import Taint
 from apps.llm.backend import Json, JsonObject
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_memory, create_profile
-from apps.memory.holding import Remembered, review_of, told
+from apps.memory.holding import review_of, told
+from apps.memory.ledger import Remembered
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.memory.rules import BLOCK_CHARACTERS, BODY_CHARACTERS, PROFILE_CHARACTERS, label_key
 from apps.prompt.derived import Heard

@@ -43,6 +43,7 @@ JOURNAL = {
     "governance.refusal",
     "learning.extraction",
     "learning.extractionclaim",
+    "memory.memoryline",
     "runtime.modelcall",
     "runtime.session",
     "runtime.sessionpart",

@@ -117,6 +117,7 @@ CASES = {
         "UPDATE memory_memoryblock SET body = 'changed', taint = 'agent', updated_by = 'agent' WHERE NOT read_only",
         by="agent",
     ),
+    "R080 line signed as a person's": Case("UPDATE memory_memoryline SET taint = 'operator'"),
     "R159 read-only block freed": Case("UPDATE memory_memoryblock SET read_only = false"),
     "Z-1 block pinned": Case("UPDATE memory_memoryblock SET pinned = true"),
     "block made": Case(
@@ -152,6 +153,7 @@ OF_ONE_AGENT = (
     "skills_skilluse",
     "memory_agentmemory",
     "memory_memoryblock",
+    "memory_memoryline",
     "tenants_invokableagent",
     "governance_proposal",
     "conversations_conversation",

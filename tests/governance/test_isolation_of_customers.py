@@ -24,6 +24,7 @@ OF_THE_AGENT = {
     "governance_changetext": "an agent reads back the id of a text and nothing else",
     "governance_proposal": "a proposal is about the agent's own texts",
     "memory_agentmemory": "shared by all customers of the agent; what customers left in it is quoted until a person approves it",
+    "memory_memoryline": "the lines of what all customers of the agent share, and whose words each is",
     "skills_skill": "a draft is the agent's; a person approves it before any customer is served by it",
     "skills_skilluse": "how often a skill was used, by whom it does not say",
 }

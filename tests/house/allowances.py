@@ -15,6 +15,7 @@ WRITERS = {
     "apps/tenants/sealing.py": "secrets' one writer: sealed text that no record may hold; the row that names one is recorded",
     "apps/learning/journal.py": "the verdicts' one writer: one row per conversation, never changed",
     "apps/lessons/journal.py": "the one writer of lessons and their cases: counted, never reworded, no change record",
+    "apps/memory/ledger.py": "the lines' one writer: whose words each is, beside the text that the governed act writes",
     "apps/skills/store.py": "bytes of files, which are no rows; the skill that names them is the governed write",
     "apps/tenants/people.py": "a person belongs to no tenant; membership is the governed write",
     "apps/tenants/grants.py": "role templates belong to no tenant; the database's owner keeps them equal to the policy",

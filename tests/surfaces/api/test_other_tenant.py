@@ -9,6 +9,7 @@ import pytest
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Refusal
 from apps.learning.models import Extraction
+from apps.memory.models import MemoryLine
 from apps.runtime.models import Spend
 from apps.tenants.actions import create_agent
 from tests.factories import (
@@ -55,6 +56,12 @@ def make_extraction(world: World) -> int:
             tenant_id=world.tenant.pk, agent=world.agent, conversation=conversation, verdict="trivial", reason="None."
         )
     return row.pk
+
+
+def make_line(world: World) -> int:
+    memory = make_memory(world)
+    with acting(world.operator):
+        return MemoryLine.objects.get(memory=memory).pk
 
 
 def make_session(world: World) -> int:
@@ -117,6 +124,7 @@ NOUNS = {
     "sessions": Noun(make_session, query="agent_key=support"),
     "proposals": Noun(make_proposal, {}, {"to": "rejected", "reason": "Mine."}, "state=open"),
     "spend": Noun(make_spend, query="agent_key=support"),
+    "memory-lines": Noun(make_line, query="status=standing"),
     "extractions": Noun(make_extraction, query="verdict=trivial"),
     "lessons": Noun(lambda world: make_lesson(world).pk, query="source=edited_draft"),
     "lesson-cases": Noun(make_case, query="source=edited_draft"),
@@ -164,7 +172,7 @@ def test_row_of_another_tenant_is_in_no_list_and_behind_no_filter(other: World, 
     for path in ([] if noun == "messages" else [f"{noun}/"]) + [f"{noun}/?{query}"]:
         answer = stranger.get(path)
         if answer.status == 403:
-            assert noun in {"extractions", "lessons", "lesson-cases", "changes", "refusals", "spend"}
+            assert noun in {"memory-lines", "extractions", "lessons", "lesson-cases", "changes", "refusals", "spend"}
             continue
         assert row_id not in [row["id"] for row in answer.body["results"]]
 

@@ -13,7 +13,7 @@ from tests.surfaces.api.asking import Asker, person_of
 from tests.surfaces.api.test_other_tenant import NOUNS
 
 # Journals have no versions.
-VERSIONED = sorted(set(NOUNS) - {"messages", "sessions", "extractions", "changes", "refusals", "spend"})
+VERSIONED = sorted(set(NOUNS) - {"messages", "sessions", "memory-lines", "extractions", "changes", "refusals", "spend"})
 
 
 def styled(world: World, *styles: str) -> Persona:

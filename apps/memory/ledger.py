@@ -1,0 +1,123 @@
+"""The ledger beside memory and blocks: whose words each line is, in the commit of the act that wrote the text (Z-25).
+
+A line keeps its origin wherever it is put: what an agent writes that stood anywhere among its lines as somebody else's words
+is theirs again, however long ago it was taken out. A person who writes or approves a text answers for its lines.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.models import Taint
+from apps.memory.line_models import MemoryLine
+from apps.memory.models import AGENT, AgentMemory, MemoryBlock
+from apps.prompt.holding import HeldLine
+from apps.prompt.line_ledger import line_sha256, moved
+from apps.prompt.lines import bare, known
+
+Status = MemoryLine.Status
+Remembered = AgentMemory | MemoryBlock
+FOREIGN: Final = (Taint.TOOL_DERIVED, Taint.CUSTOMER_DERIVED, Taint.IMPORTED)
+
+
+def keep_lines(
+    row: Remembered,
+    before: str,
+    *,
+    actor: Actor,
+    said: Iterable[HeldLine] = (),
+    words_of: Taint | None = None,
+    evidence: Mapping[str, Any] | None = None,
+) -> None:
+    """Bring the ledger of a text up to what stands there now. `said` are lines that repeat somebody, `before` the text before."""
+    with acting(actor):
+        told, standing = moved(before, row.body), {line.sha256: line for line in standing_lines(row)}
+        whose = _whose(row, told.came, actor, {bare(held.text): held.whose.value for held in said}, words_of)
+        source = (evidence or {}).get("conversation_id")
+        new = [_line(row, text, whose[text], actor, source) for text in told.came if line_sha256(text) not in standing]
+        made = {line.sha256: line for line in MemoryLine.objects.bulk_create(new)}
+        gone = [standing.pop(sha256) for sha256 in map(line_sha256, told.went) if sha256 in standing]
+        _end(gone, {line_sha256(old): made.get(line_sha256(new)) for old, new in told.replaced}, row.version)
+        _answer_for(row, standing.values(), actor, words_of)
+
+
+def foreign_lines(row: Remembered, wanted: str, actor: Actor) -> list[str]:
+    """Of a text's lines those that stood among the agent's as somebody else's words, in whatever place."""
+    hashes = [line_sha256(line) for line in known(wanted) - known(row.body)]
+    found = MemoryLine.objects.filter(tenant_id=actor.tenant_id, agent_id=row.agent_id, sha256__in=hashes)
+    return list(found.filter(taint__in=FOREIGN).values_list("text", flat=True).distinct().order_by("text"))
+
+
+def standing_lines(row: Remembered) -> QuerySet[MemoryLine]:
+    """The ledger of what stands in a text, oldest first."""
+    mine = MemoryLine.objects.filter(tenant_id=row.tenant_id, **_text(row))
+    return mine.filter(status=Status.STANDING).order_by("id")
+
+
+def _text(row: Remembered) -> dict[str, int]:
+    return {"memory_id": row.pk} if isinstance(row, AgentMemory) else {"block_id": row.pk}
+
+
+def _whose(
+    row: Remembered, came: Iterable[str], actor: Actor, said: Mapping[str, str], words_of: Taint | None
+) -> dict[str, Taint]:
+    """Whose words new lines are: a person's, where one answers for them; else what is known of them from before."""
+    by_hash = {line_sha256(line): line for line in came}
+    earlier: dict[str, list[Taint]] = {line: [] for line in by_hash.values()}
+    lines = MemoryLine.objects.filter(tenant_id=row.tenant_id, agent_id=row.agent_id, sha256__in=list(by_hash))
+    for sha256, taint in lines.filter(taint__in=FOREIGN).values_list("sha256", "taint"):
+        earlier[by_hash[sha256]].append(Taint(taint))
+    passed = known(row.approved_body) if actor.is_person and words_of in {None, Taint.OPERATOR} else frozenset()
+    own = words_of or Taint.AGENT
+    return {
+        line: Taint.OPERATOR if line in passed else Taint.joined(own, *known_as, said.get(line, own))
+        for line, known_as in earlier.items()
+    }
+
+
+def _line(row: Remembered, text: str, taint: Taint, actor: Actor, source: int | None) -> MemoryLine:
+    return MemoryLine(
+        tenant_id=row.tenant_id,
+        agent_id=row.agent_id,
+        **_text(row),
+        sha256=line_sha256(text),
+        text=text,
+        author=actor.label if taint == Taint.OPERATOR else AGENT,
+        taint=taint,
+        source_conversation=source,
+        first_version=row.version,
+        last_version=row.version,
+    )
+
+
+def _end(gone: Iterable[MemoryLine], followed_by: Mapping[str, MemoryLine | None], version: int) -> None:
+    ended = list(gone)
+    for line in ended:
+        line.superseded_by = followed_by.get(line.sha256)
+        line.status = Status.SUPERSEDED if line.superseded_by else Status.REMOVED
+        line.ended_at, line.last_version = timezone.now(), version
+    MemoryLine.objects.bulk_update(ended, ["status", "ended_at", "last_version", "superseded_by"])
+
+
+def _answer_for(row: Remembered, stays: Iterable[MemoryLine], actor: Actor, words_of: Taint | None) -> None:
+    """Lines that a person answers for from now on, or that a person brings back as somebody else's."""
+    if not actor.is_person:
+        return
+    passed = known(row.approved_body)
+    changed = []
+    for line in stays:
+        owner = Taint.OPERATOR if line.text in passed else Taint(words_of or _whose_now(line, row))
+        if owner != line.taint:
+            line.taint, line.last_version = owner, row.version
+            line.author = actor.label if owner == Taint.OPERATOR else AGENT
+            changed.append(line)
+    MemoryLine.objects.bulk_update(changed, ["taint", "author", "last_version"])
+
+
+def _whose_now(line: MemoryLine, row: Remembered) -> str:
+    """An approval that was taken back leaves a line to whoever the whole text is of."""
+    return row.taint if line.taint == Taint.OPERATOR else line.taint

@@ -1,0 +1,69 @@
+"""What stands in a memory or a block line by line: whose words each line is, since when, and what became of it."""
+
+from typing import ClassVar
+
+from django.db import models
+
+from apps.governance.models import Taint
+
+
+class MemoryLine(models.Model):
+    """One line for as long as it stood. The text is the truth; this says where each line of it comes from."""
+
+    class Status(models.TextChoices):
+        """What became of the line."""
+
+        STANDING = "standing", "Stands"
+        SUPERSEDED = "superseded", "Another line came in its place"
+        REMOVED = "removed", "Taken out"
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    memory = models.ForeignKey("memory.AgentMemory", null=True, on_delete=models.PROTECT, related_name="ledger")
+    block = models.ForeignKey("memory.MemoryBlock", null=True, on_delete=models.PROTECT, related_name="ledger")
+    sha256 = models.CharField(max_length=64)
+    text = models.TextField()
+    author = models.CharField(max_length=200)
+    taint = models.CharField(max_length=20, choices=Taint.choices)
+    # As the record of the change names it: by its id alone.
+    source_conversation = models.BigIntegerField(null=True)
+    first_version = models.PositiveIntegerField(help_text="The version of the text with which the line came.")
+    last_version = models.PositiveIntegerField(help_text="The version that changed anything of it last.")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.STANDING)
+    superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
+    began_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "memory", "sha256"],
+                condition=models.Q(status="standing"),
+                name="line_of_memory_stands_once",
+            ),
+            models.UniqueConstraint(
+                fields=["tenant", "block", "sha256"],
+                condition=models.Q(status="standing"),
+                name="line_of_block_stands_once",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(memory__isnull=False, block__isnull=True)
+                | models.Q(memory__isnull=True, block__isnull=False),
+                name="line_is_of_one_text",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status="standing", ended_at__isnull=True)
+                | (~models.Q(status="standing") & models.Q(ended_at__isnull=False)),
+                name="line_that_went_says_when",
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["tenant", "agent", "sha256"], name="line_by_its_words")]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+    @property
+    def where(self) -> str:
+        """The text it is of, by name."""
+        return self.block.label if self.block is not None else "Memory"

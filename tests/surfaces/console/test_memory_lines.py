@@ -1,0 +1,43 @@
+"""Lines of memory in the console: the list, a line's page, and an empty list."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from apps.governance.acting import acting
+from apps.memory.actions import amend_memory
+from apps.memory.models import MemoryLine
+from apps.prompt.derived import NOTHING_HEARD
+from tests.factories import World, make_block, make_conversation, make_memory
+from tests.surfaces.console.browsing import page_of, text_of
+
+pytestmark = pytest.mark.django_db
+LIST = "admin:memory_memoryline_changelist"
+
+
+def test_a_line_says_whose_words_it_is_where_it_came_from_and_what_came_in_its_place(
+    world: World, operator: Client
+) -> None:
+    # R080
+    memory, conversation = make_memory(world, "Lunch is at noon."), make_conversation(world)
+    make_block(world, "Hours", body="Open from nine.")
+    evidence = {"conversation_id": conversation.pk}
+    amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body="Lunch is at one.", evidence=evidence)
+    page = text_of(operator.get(reverse(LIST)))
+    for said in ("Lunch is at noon.", "Lunch is at one.", "Open from nine.", "Hours", "Another line came in its place"):
+        assert said in page
+    with acting(world.operator):
+        old, new = MemoryLine.objects.filter(memory=memory).order_by("id")
+    page = text_of(operator.get(page_of(old)))
+    assert "Lunch is at one." in page
+    assert page_of(new) in page
+    page = text_of(operator.get(page_of(new)))
+    assert page_of(conversation) in page
+    assert page_of(memory) in page
+    assert "The agent's words, as far" in page
+    narrowed = text_of(operator.get(reverse(LIST), {"status__exact": "superseded"}))
+    assert ("Lunch is at noon." in narrowed, "Open from nine." in narrowed) == (True, False)
+
+
+def test_a_list_without_lines_says_what_will_stand_there(world: World, operator: Client) -> None:
+    assert "No line yet. Whatever agents and people write" in text_of(operator.get(reverse(LIST)))
