@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from apps.llm.reaching import networks
+from config.beat import sweeps
 from config.env import ROOT, Environment
 from config.unfold import UNFOLD  # noqa: F401  # unfold reads it from the settings
 
@@ -250,18 +251,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "interval_start": 0.0,
     "interval_step": 0.0,
 }
-# Sweeps find whatever a lost message should have woken. Turns are not among them: the engine itself asks what is due.
-CELERY_BEAT_SCHEDULE = {
-    "sweep stored files": {"task": "apps.skills.tasks.sweep", "schedule": 86_400.0, "options": {"expires": 3600.0}},
-    "sweep expired proposals": {"task": "apps.review.tasks.sweep", "schedule": 3600.0, "options": {"expires": 3600.0}},
-    "sweep listings": {"task": "apps.runtime.tasks.sweep_listings", "schedule": 60.0, "options": {"expires": 60.0}},
-    "sweep resolved conversations": {
-        "task": "apps.learning.tasks.sweep",
-        "schedule": ENV.sweep_interval_seconds,
-        "options": {"expires": ENV.sweep_interval_seconds * 2},
-    },
-    "sweep lessons": {"task": "apps.learning.tasks.sweep_lessons", "schedule": 60.0, "options": {"expires": 60.0}},
-}
+CELERY_BEAT_SCHEDULE = sweeps(ENV.sweep_interval_seconds)
 
 ANTHROPIC_API_KEY = ENV.anthropic_api_key
 ANTHROPIC_BASE_URL = ENV.anthropic_base_url

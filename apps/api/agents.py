@@ -42,6 +42,7 @@ class AgentRow(Shown[Agent]):
             "shows_figures",
             "edits_memory",
             "tends_skills",
+            "reflects",
             "turn_budget_micro_usd",
             *STAMPS,
         )

@@ -28,6 +28,7 @@ from apps.api.prices import PriceView
 from apps.api.profiles import ProfileView
 from apps.api.prompts import PromptView
 from apps.api.proposals import ProposalView
+from apps.api.reflections import ReflectionView
 from apps.api.restoring import RestoreView
 from apps.api.schedules import ScheduleView
 from apps.api.send_rules import SendRuleView
@@ -77,6 +78,7 @@ router.register("members", MemberView, "member")
 router.register("spend", SpendView, "spend")
 router.register("memory-lines", MemoryLineView, "memory-line")
 router.register("extractions", ExtractionView, "extraction")
+router.register("reflections", ReflectionView, "reflection")
 router.register("lessons", LessonView, "lesson")
 router.register("lesson-cases", CaseView, "lesson-case")
 router.register("changes", ChangeView, "change")

@@ -120,6 +120,7 @@ class AgentAdmin(GovernedAdmin):
         "shows_figures",
         "edits_memory",
         "tends_skills",
+        "reflects",
         "turn_budget_micro_usd",
     )
     change_form_template = "console/agent.html"

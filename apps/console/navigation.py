@@ -49,6 +49,7 @@ GROUPS = (
         (
             Place("Conversations", "forum", "conversations_conversation_changelist"),
             Place("Extractions", "school", "learning_extraction_changelist"),
+            Place("Reflections", "nights_stay", "learning_reflection_changelist"),
             Place("Lessons", "lightbulb", "lessons_lesson_changelist"),
             Place("Sessions", "data_object", "runtime_session_changelist"),
             Place("Spend", "payments", "runtime_spend_changelist"),

@@ -40,6 +40,7 @@ from apps.console.past_prompts import prompt_page
 from apps.console.personas import PersonaAdmin
 from apps.console.profiles import ProfileAdmin
 from apps.console.proposals import ProposalAdmin
+from apps.console.reflections import ReflectionAdmin
 from apps.console.refused_attempts import AuditCheckAdmin, RefusalAdmin
 from apps.console.requests import actor_of, people_of
 from apps.console.restoring import restore_page
@@ -60,7 +61,7 @@ from apps.console.webhooks import WebhookAdmin
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
-from apps.learning.models import Extraction
+from apps.learning.models import Extraction, Reflection
 from apps.lessons.models import Lesson
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
@@ -101,6 +102,7 @@ PAGES = {
     Endpoint: EndpointAdmin,
     Escalation: EscalationAdmin,
     Extraction: ExtractionAdmin,
+    Reflection: ReflectionAdmin,
     InvokableAgent: InvokableAdmin,
     Lesson: LessonAdmin,
     MemberLimit: LimitAdmin,

@@ -78,7 +78,8 @@ def _drafting(skill: Skill) -> ChangeRecord | None:
 def _sources(skill: Skill, record: ChangeRecord | None, request: HttpRequest) -> Iterator[Source]:
     extractions: QuerySet[Extraction] = skill.extractions.select_related("conversation__agent")
     by_conversation = {extraction.conversation_id: extraction for extraction in extractions[:SOURCES_SHOWN]}
-    named = {record.evidence.get("conversation_id")} if record else set()
+    told = record.evidence if record else {}
+    named = {told.get("conversation_id"), *told.get("conversation_ids", ())[:SOURCES_SHOWN]}
     ids = {*by_conversation, *named} - {None}
     for conversation in Conversation.objects.visible_to(actor_of(request)).filter(pk__in=ids).select_related("agent"):
         yield Source(conversation, by_conversation.get(conversation.pk), transcript(conversation))

@@ -46,7 +46,7 @@ _AGENT_RUNS = (
     *("title", "model", "contract", "learns", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
     *("flavour", "context_tier", "skill_index", "tells_time", "send_mode", "burst_seconds", "while_thinking"),
     *("endpoint", "fallback_model", "turn_budget_micro_usd", "plans_schedules", "shows_figures", "edits_memory"),
-    "tends_skills",
+    *("tends_skills", "reflects"),
 )
 _PRICES = (
     *("input_micro_usd", "output_micro_usd"),

@@ -205,21 +205,22 @@ def _request(conversation: Conversation, lines: Sequence[Line]) -> Request:
         model=conversation.agent.model or settings.DEFAULT_MODEL,
         max_tokens=MAX_TOKENS,
         system=(SystemBlock(EXTRACT_SKILL),),
-        messages=({"role": "user", "content": transcript_message(_shown(lines)[-TRANSCRIPT_LINES:])},),
+        messages=({"role": "user", "content": transcript_message(shown(lines)[-TRANSCRIPT_LINES:])},),
         timeout_seconds=CALL_SECONDS,
         effort="low",
         output_schema=json.loads(canonical_json(extraction_schema)),
     )
 
 
-def _shown(lines: Sequence[Line]) -> "list[TranscriptLine]":
-    shown = []
+def shown(lines: Sequence[Line]) -> list[TranscriptLine]:
+    """What was said and done in the form in which a model is shown it."""
+    told = []
     for line in lines:
         if line.text:
-            shown.append(TranscriptLine(role=line.sender, text=line.text))
+            told.append(TranscriptLine(role=line.sender, text=line.text))
         for call in line.tool_calls:
-            shown.append(
+            told.append(
                 TranscriptLine(role="agent", tool_name=call.name, arguments=json.loads(json.dumps(call.arguments)))
             )
-            shown.append(TranscriptLine(role="tool", text=call.result, tool_name=call.name, is_error=call.is_error))
-    return shown
+            told.append(TranscriptLine(role="tool", text=call.result, tool_name=call.name, is_error=call.is_error))
+    return told

@@ -67,3 +67,47 @@ class ExtractionClaim(models.Model):
 
     def __str__(self) -> str:
         return f"Conversation {self.conversation_id}, {self.failures} failures"
+
+
+class Reflection(models.Model):
+    """What an agent's day taught, one row per agent and day: claimed, put off where the model fails, and settled once (R119)."""
+
+    class Verdict(models.TextChoices):
+        """Nothing to learn is a normal, counted outcome."""
+
+        WAITING = "waiting", "Not settled yet"
+        DRAFTED = "drafted", "Drafted skills"
+        QUIET = "quiet", "No conversation to learn from"
+        NOTHING = "nothing", "The model found nothing to learn"
+        KNOWN = "known", "The agent has such skills"
+        MALFORMED = "malformed", "The model's answer was unusable"
+        REFUSED = "refused", "The drafts broke a rule"
+        FAILED = "failed", "The model failed over it"
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    day = models.DateField(help_text="By the tenant's clock, from eleven in the evening before.")
+    verdict = models.CharField(max_length=12, choices=Verdict.choices, default=Verdict.WAITING)
+    reason = models.TextField(blank=True)
+    conversations = models.JSONField(default=list, blank=True, help_text="The ids of those that were read.")
+    skills = models.JSONField(default=list, blank=True, help_text="The ids of the drafts it made.")
+    model = models.CharField(max_length=80, blank=True)
+    stand_in = models.BooleanField(default=False)
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    at = models.DateTimeField(auto_now_add=True)
+    lease_until = models.DateTimeField()
+    next_look_at = models.DateTimeField()
+    failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it.")
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "agent", "day"], name="agent_reflects_once_on_a_day"),
+            models.CheckConstraint(
+                condition=models.Q(verdict="waiting") | ~models.Q(reason=""), name="settled_reflection_says_why"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_verdict_display()} ({self.day})"

@@ -1,10 +1,13 @@
 """What is worth learning from, and what a draft must look like; pure."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
 from functools import reduce
 from operator import or_
+from typing import Any
+from zoneinfo import ZoneInfo
 
 from apps.conversations.rules import Line
 from apps.texts.known import Known, codes_in
@@ -16,6 +19,12 @@ MIN_MESSAGES = 4
 FIRST_WAIT_SECONDS = 60.0
 LONGEST_WAIT_SECONDS = 3600.0
 MOST_FAILURES = 30
+# When an agent reflects on its day, by the tenant's clock (R119).
+REFLECTS_AT = timedelta(hours=23)
+# What one reflection reads and writes at most, and how many conversations have to show the same.
+CONVERSATIONS_READ = 20
+LINES_READ = 60
+SHOWN_BY = 2
 SECTIONS = ("When to Use", "Procedure", "Pitfalls", "Verification")
 
 
@@ -84,6 +93,45 @@ def known_of(lines: Sequence[Line], end_user_key: str) -> Known:
     said = codes_in((*(line.text for line in lines), *arguments, *(call.result for call in calls)))
     told = (known_from(value) for call in calls for value in (call.arguments, _read(call.result)))
     return reduce(or_, told, Known(values=said) | known_from({"user_id": end_user_key}))
+
+
+def day_to_reflect_on(now: datetime, zone: ZoneInfo) -> date:
+    """The latest day that is over for reflection: from eleven in the evening on it is today (R119)."""
+    here = now.astimezone(zone).replace(tzinfo=None)
+    return (here - REFLECTS_AT).date()
+
+
+def bounds_of(day: date, zone: ZoneInfo) -> tuple[datetime, datetime]:
+    """From eleven in the evening to the same hour of the day itself, so that nothing lies between two days."""
+    ends = datetime.combine(day, time(), zone) + REFLECTS_AT
+    begins = datetime.combine(day - timedelta(days=1), time(), zone) + REFLECTS_AT
+    return begins.astimezone(UTC), ends.astimezone(UTC)
+
+
+def masked(lines: Iterable[Line], firewall: Firewall) -> list[Line]:
+    """What was said and done, without what identifies somebody."""
+
+    def hidden(value: Any) -> Any:  # Any: JSON
+        match value:
+            case str():
+                return firewall.mask(value).text
+            case Mapping():
+                return {name: hidden(item) for name, item in value.items()}
+            case list() | tuple():
+                return [hidden(item) for item in value]
+            case _:
+                return value
+
+    return [
+        replace(
+            line,
+            text=hidden(line.text),
+            tool_calls=tuple(
+                replace(call, arguments=hidden(call.arguments), result=hidden(call.result)) for call in line.tool_calls
+            ),
+        )
+        for line in lines
+    ]
 
 
 def _read(result: str) -> object:

@@ -4,6 +4,7 @@ from celery import shared_task
 
 from apps.learning.capture import attempt_capture
 from apps.learning.extraction import attempt
+from apps.learning.reflection import attempt_reflection
 from apps.tenants.due import due_work
 
 
@@ -31,3 +32,16 @@ def sweep_lessons() -> None:
     """Look at every draft, question, turn and proposal that was settled and that no case names."""
     for tenant_id, agent_id in due_work("lesson"):
         capture_lessons.delay(tenant_id, agent_id)
+
+
+@shared_task
+def reflect_on_day(tenant_id: int, agent_id: int) -> None:
+    """Look at the latest day of one agent."""
+    attempt_reflection(tenant_id, agent_id)
+
+
+@shared_task
+def sweep_days() -> None:
+    """Look at the day of every agent that reflects, once it is eleven in the evening there (R119)."""
+    for tenant_id, agent_id in due_work("reflection"):
+        reflect_on_day.delay(tenant_id, agent_id)

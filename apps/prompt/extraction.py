@@ -11,7 +11,7 @@ from apps.prompt.sanitizer import sanitize
 from apps.prompt.visible import UNSTORABLE
 
 _TEXTS: Final = ("name", "title", "description", "body")
-_SKILL: Final[Json] = {
+SKILL_SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
     "properties": {name: {"type": "string"} for name in _TEXTS},
     "required": list(_TEXTS),
@@ -20,7 +20,7 @@ _SKILL: Final[Json] = {
 
 extraction_schema: Final[Mapping[str, Json]] = {
     "type": "object",
-    "properties": {"skill": {"anyOf": [{"type": "null"}, _SKILL]}},
+    "properties": {"skill": {"anyOf": [{"type": "null"}, SKILL_SCHEMA]}},
     "required": ["skill"],
     "additionalProperties": False,
 }
@@ -64,10 +64,10 @@ Extracted: TypeAlias = ExtractedSkill | Nothing | Malformed
 
 def transcript_message(lines: Sequence[TranscriptLine]) -> str:
     """The conversation as data, one JSON object on each line, in one fence."""
-    return f"# Transcript\n\n{fence_lines([_rendered(line) for line in lines])}"
+    return f"# Transcript\n\n{fence_lines([rendered_line(line) for line in lines])}"
 
 
-def _rendered(line: TranscriptLine) -> Mapping[str, Json]:
+def rendered_line(line: TranscriptLine) -> Mapping[str, Json]:
     rendered: dict[str, Json] = {"role": line.role}
     if line.text:
         rendered["text"] = _clean(line.text)
@@ -96,13 +96,13 @@ def parse_extraction(text: str) -> Extracted:
     """The answer as a value; code fences and prose around the object are passed over, and nothing is ever raised."""
     if len(text) > EXTRACTION_REPLY_CHARACTERS:
         return Malformed("The answer is longer than an extraction can be.")
-    for candidate in _objects(text):
+    for candidate in objects_in(text):
         if "skill" in candidate:
-            return _verdict(candidate["skill"])
+            return verdict_on(candidate["skill"])
     return Malformed("The answer holds no JSON object with a skill in it.")
 
 
-def _objects(text: str) -> Iterator[Mapping[str, object]]:
+def objects_in(text: str) -> Iterator[Mapping[str, object]]:
     """Every JSON object that opens in the text and is not part of an earlier one."""
     at = text.find("{")
     while at >= 0:
@@ -120,7 +120,7 @@ def _object_at(text: str, at: int) -> tuple[Mapping[str, object], int]:
     return found, end
 
 
-def _verdict(skill: object) -> Extracted:
+def verdict_on(skill: object) -> Extracted:
     match skill:
         case None:
             return Nothing()

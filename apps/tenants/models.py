@@ -191,6 +191,11 @@ class Agent(Governed):
         default=False,
         help_text="On: it may view, patch and delete drafts of its own. Changes of approved ones wait for a person.",
     )
+    reflects = models.BooleanField(
+        "reflects on its day",
+        default=False,
+        help_text="On: at 23:00 by the tenant's clock the day's conversations are read together. What they teach waits as drafts.",
+    )
     turn_budget_micro_usd = models.PositiveBigIntegerField(
         "budget of a turn, in millionths of a US dollar",
         null=True,

@@ -47,6 +47,7 @@ from tests.factories import (
     make_world,
 )
 from tests.hooking import make_told
+from tests.reflecting import make_reflection
 from tests.scheduling import make_schedule
 from tests.talking import make_assistant, make_member_overlay
 from tests.teaching import make_lesson
@@ -107,6 +108,7 @@ def fill(backend: Backend) -> Filled:
     make_escalation(world, thread)
     make_send_rule(world)
     make_lesson(world)
+    make_reflection(world, backend)
     make_endpoint(world)
     make_price(world)
     make_told(world)

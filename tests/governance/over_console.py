@@ -156,6 +156,7 @@ class Console:
             shows_figures="on",
             edits_memory="on",
             tends_skills="on",
+            reflects="on",
         ),
         Act.INVOKABLE_ALLOW: lambda scene, callee: (
             reverse("admin:tenants_invokableagent_add"),

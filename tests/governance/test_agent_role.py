@@ -139,6 +139,7 @@ CASES = {
         by="agent",
     ),
     "record in a person's name": Case(RECORD.format(role="operator"), RECORD.format(role="agent"), by="agent"),
+    "R119 reflection read": Case("SELECT id FROM learning_reflection"),
     "R151 lesson read": Case("SELECT id FROM lessons_lesson"),
     "R151 case of a lesson read": Case("SELECT id FROM lessons_lessoncase"),
     "verdict read": Case("SELECT id FROM learning_extraction"),

@@ -12,6 +12,7 @@ import pytest
 
 from apps.prompt.assembly import assemble
 from apps.prompt.extraction import TranscriptLine, transcript_message
+from apps.prompt.reflection import day_message
 from apps.prompt.turns import last_step, user_turn
 from apps.prompt.values import (
     TIERS,
@@ -23,7 +24,7 @@ from apps.prompt.values import (
     SlotOrder,
     TurnInput,
 )
-from apps.prompt.wording import DEFAULT_PROMPT, EXTRACT_SKILL
+from apps.prompt.wording import DEFAULT_PROMPT, EXTRACT_SKILL, REFLECT_ON_DAY
 from tests.rules.prompt_values import BARE, FULL, TURN
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompt"
@@ -52,6 +53,7 @@ RENDERED = {
     **{f"{name}.txt": assemble(prompt).text for name, prompt in PROMPTS.items()},
     **{f"{name}.txt": user_turn(turn).text for name, turn in TURNS.items()},
     "last_step.txt": last_step(),
+    "reflection.txt": f"{REFLECT_ON_DAY}\n\n=====\n\n{day_message([TRANSCRIPT, TRANSCRIPT[:1]])}",
     "extraction.txt": f"{EXTRACT_SKILL}\n\n=====\n\n{transcript_message(TRANSCRIPT)}",
 }
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from apps.llm.standin.conversation import Conversation
 from apps.llm.standin.decisions import Decision, Say
 from apps.llm.standin.extractor import extract
+from apps.llm.standin.reflector import reflect
 from apps.llm.standin.requests import InvalidRequest, text_of
 from apps.llm.standin.support import answer
 
@@ -12,13 +13,18 @@ if TYPE_CHECKING:
     from apps.llm.standin.requests import Asked
 
 EXTRACTION_HEADING = "# Skill extraction"
+REFLECTION_HEADING = "# Daily reflection"
 
 
 def decide(asked: Asked) -> Decision:
     """The same bytes always lead to the same decision."""
     if not asked.tools and asked.system_text.lstrip().startswith(EXTRACTION_HEADING):
         return Say(extract("\n".join(text_of(block) for block in asked.messages[-1].blocks)))
+    if not asked.tools and asked.system_text.lstrip().startswith(REFLECTION_HEADING):
+        return Say(reflect("\n".join(text_of(block) for block in asked.messages[-1].blocks)))
     if asked.output_schema is not None:
-        sentence = "The stand-in model writes structured output for skill extraction only. Script this reply."
+        sentence = (
+            "The stand-in model writes structured output for skill extraction and reflection only. Script this reply."
+        )
         raise InvalidRequest(sentence)
     return answer(Conversation(asked))

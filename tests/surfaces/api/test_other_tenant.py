@@ -27,6 +27,7 @@ from tests.factories import (
 )
 from tests.governance.filled import refuse_once
 from tests.surfaces.api.asking import Asker, agent_of, answer_event, person_of
+from tests.surfaces.console.furnishing import make_reflection
 from tests.teaching import cases_of, make_lesson
 
 # Walks what other tests already cover.
@@ -126,6 +127,7 @@ NOUNS = {
     "spend": Noun(make_spend, query="agent_key=support"),
     "memory-lines": Noun(make_line, query="status=standing"),
     "extractions": Noun(make_extraction, query="verdict=trivial"),
+    "reflections": Noun(lambda world: make_reflection(world).pk, query="verdict=nothing"),
     "lessons": Noun(lambda world: make_lesson(world).pk, query="source=edited_draft"),
     "lesson-cases": Noun(make_case, query="source=edited_draft"),
     "changes": Noun(make_change, query="act=skill.draft"),
@@ -142,6 +144,19 @@ def stranger(request: pytest.FixtureRequest, world: World) -> Asker:
 def is_hidden(status: int) -> bool:
     """Absent, or not for agents, or no such method; never done and never a different kind of no."""
     return status in {403, 404, 405}
+
+
+# Read by people alone.
+JOURNALS_OF_PEOPLE = {
+    "memory-lines",
+    "extractions",
+    "reflections",
+    "lessons",
+    "lesson-cases",
+    "changes",
+    "refusals",
+    "spend",
+}
 
 
 @pytest.mark.parametrize("noun", NOUNS)
@@ -172,7 +187,7 @@ def test_row_of_another_tenant_is_in_no_list_and_behind_no_filter(other: World, 
     for path in ([] if noun == "messages" else [f"{noun}/"]) + [f"{noun}/?{query}"]:
         answer = stranger.get(path)
         if answer.status == 403:
-            assert noun in {"memory-lines", "extractions", "lessons", "lesson-cases", "changes", "refusals", "spend"}
+            assert noun in JOURNALS_OF_PEOPLE
             continue
         assert row_id not in [row["id"] for row in answer.body["results"]]
 

@@ -10,10 +10,10 @@ from apps.personas.models import Persona
 from tests.factories import World, make_conversation, make_persona, make_world
 from tests.governance.test_history import erase
 from tests.surfaces.api.asking import Asker, person_of
-from tests.surfaces.api.test_other_tenant import NOUNS
+from tests.surfaces.api.test_other_tenant import JOURNALS_OF_PEOPLE, NOUNS
 
 # Journals have no versions.
-VERSIONED = sorted(set(NOUNS) - {"messages", "sessions", "memory-lines", "extractions", "changes", "refusals", "spend"})
+VERSIONED = sorted(set(NOUNS) - {"messages", "sessions", *JOURNALS_OF_PEOPLE})
 
 
 def styled(world: World, *styles: str) -> Persona:

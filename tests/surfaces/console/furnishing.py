@@ -1,12 +1,14 @@
 """A tenant with one row of everything, the journal's rows written as the worker writes them."""
 
+from datetime import date
+
 from django.db.models import Model
 from django.utils import timezone
 
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.models import AuditCheck, Refusal
-from apps.learning.models import Extraction
+from apps.learning.models import Extraction, Reflection
 from apps.personas.actions import propose_patch
 from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn
 from apps.skills.models import Skill
@@ -60,6 +62,7 @@ def furnished(world: World) -> list[Model]:
         make_escalation(world),
         make_send_rule(world),
         make_lesson(world),
+        make_reflection(world),
         make_endpoint(world),
         make_price(world),
         make_agent_tool(world),
@@ -131,6 +134,20 @@ def make_turn(world: World, conversation: Conversation) -> Turn:
         )
 
         return Turn.objects.select_related("session").get(pk=turn.pk)
+
+
+def make_reflection(world: World) -> Reflection:
+    """A day that taught nothing."""
+    with acting(world.system):
+        return Reflection.objects.create(
+            tenant=world.tenant,
+            agent=world.agent,
+            day=date(2026, 5, 9),
+            verdict=Reflection.Verdict.NOTHING,
+            reason="The model saw no pattern in 4 conversations.",
+            lease_until=timezone.now(),
+            next_look_at=timezone.now(),
+        )
 
 
 def make_extraction(world: World, conversation: Conversation, skill: Skill) -> Extraction:

@@ -1,0 +1,55 @@
+"""Reflections: what each agent's day taught (R119). For people."""
+
+from django.db.models import QuerySet
+from rest_framework import serializers
+
+from apps.api.filters import AgentFilters, ChoiceFilter
+from apps.api.rows import Shown, agent_key
+from apps.api.views import Rows
+from apps.learning.models import Reflection
+
+
+class ReflectionRow(Shown[Reflection]):
+    """One day of an agent, with what came of it and why."""
+
+    agent_key = agent_key()
+    conversation_ids = serializers.ListField(source="conversations", child=serializers.IntegerField(), read_only=True)
+    skill_ids = serializers.ListField(source="skills", child=serializers.IntegerField(), read_only=True)
+
+    class Meta:
+        model = Reflection
+        fields = (
+            "id",
+            "agent_key",
+            "day",
+            "verdict",
+            "reason",
+            "conversation_ids",
+            "skill_ids",
+            "failures",
+            "model",
+            "stand_in",
+            "input_tokens",
+            "output_tokens",
+            "at",
+        )
+        read_only_fields = fields
+
+
+class ReflectionFilters(AgentFilters):
+    """By agent and verdict."""
+
+    verdict = ChoiceFilter(choices=Reflection.Verdict.choices)
+
+
+class ReflectionView(Rows[Reflection]):
+    """Reflections of the tenant."""
+
+    queryset = Reflection.objects.none()
+    serializer_class = ReflectionRow
+    filterset_class = ReflectionFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[Reflection]:
+        """All of them, for a reviewer."""
+        return Reflection.objects.filter(tenant_id=self.actor.tenant_id).select_related("agent")

@@ -1,0 +1,46 @@
+"""Reflections: what each agent's day taught, nothing included."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from apps.console.governed_admin import GovernedAdmin
+from apps.console.panels import Panels
+from apps.console.requests import actor_of
+from apps.conversations.models import Conversation
+from apps.learning.models import Reflection
+from apps.skills.models import Skill
+
+
+def reflection_panels(reflection: Any, request: HttpRequest) -> dict[str, Any]:
+    """The conversations that were read, and the drafts that are there still."""
+    actor = actor_of(request)
+    read = Conversation.objects.visible_to(actor).filter(pk__in=reflection.conversations)
+    return {
+        "read": read.select_related("agent").order_by("id"),
+        "drafts": Skill.objects.visible_to(actor).filter(pk__in=reflection.skills).order_by("id"),
+    }
+
+
+class ReflectionAdmin(GovernedAdmin):
+    """Read-only: one row per agent and day."""
+
+    list_display = ("day", "verdict", "agent", "short_reason", "source")
+    list_display_links = ("day", "verdict")
+    list_filter = ("verdict", "agent", "stand_in")
+    list_select_related = ("agent",)
+    search_fields = ("reason",)
+    search_help_text = "Search reason"
+    empty = "No reflection yet. Let an agent reflect on its day, on the agent's page; at 23:00 it is read here what the day taught."
+    fields = ()
+    change_form_template = "console/reflection.html"
+    panels = Panels(reflection_panels)
+
+    @admin.display(description="Why")
+    def short_reason(self, reflection: Reflection) -> str:
+        return reflection.reason[:160]
+
+    @admin.display(description="Judged by")
+    def source(self, reflection: Reflection) -> str:
+        return f"{reflection.model or 'no model'}{' (stand-in)' if reflection.stand_in else ''}"

@@ -1,0 +1,231 @@
+"""The daily reflection: gate, masking, one model call without tools, vetting, a few drafts at most; one row per day (R119).
+
+What one conversation teaches, extraction has looked at. A reflection looks for what only several of them show.
+"""
+
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from functools import reduce
+from operator import or_
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from apps.conversations.models import Conversation
+from apps.conversations.rules import Line
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import Frozen, GovernanceError
+from apps.governance.models import Taint
+from apps.learning.days import Held, Outcome, TakenOver, claim_day, put_off, settle
+from apps.learning.extraction import learning_backend, shown, transcript
+from apps.learning.likening import called_in, closest, compare_one_at_a_time
+from apps.learning.models import Reflection
+from apps.learning.rules import (
+    CONVERSATIONS_READ,
+    LINES_READ,
+    MOST_FAILURES,
+    SHOWN_BY,
+    Refused,
+    Vetted,
+    bounds_of,
+    day_to_reflect_on,
+    gate,
+    known_of,
+    masked,
+    vet,
+)
+from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
+from apps.prompt.extraction import Malformed
+from apps.prompt.framing import canonical_json
+from apps.prompt.reflection import SkillOfDay, day_message, parse_reflection, reflection_schema
+from apps.prompt.wording import REFLECT_ON_DAY
+from apps.skills.actions import draft_skill
+from apps.switches.models import Switch
+from apps.tenants.identity import system_actor
+from apps.tenants.models import Agent, TenantSettings
+from apps.texts.known import Known
+from apps.texts.private import Firewall
+
+logger = logging.getLogger(__name__)
+
+Verdict = Reflection.Verdict
+MAX_TOKENS: Final = 3072
+CALL_SECONDS: Final = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One conversation as it is read: its lines, and what in them is somebody's."""
+
+    conversation_id: int
+    lines: list[Line]
+    known: Known
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What an agent's day gives to read."""
+
+    agent: Agent
+    resolved: int
+    read: tuple[Read, ...]
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(each.conversation_id for each in self.read)
+
+    @property
+    def known(self) -> Known:
+        return reduce(or_, (each.known for each in self.read), Known())
+
+
+def reflect(agent_id: int, *, actor: Actor, backend: Backend, now: datetime) -> Reflection | None:
+    """Look at an agent's latest day once. None: it does not reflect, learning is frozen, or another worker looks at it.
+
+    A failing model raises, and the day is put off.
+    """
+    with acting(actor):
+        agent = Agent.objects.visible_to(actor).filter(pk=agent_id, learns=True, reflects=True).first()
+        if agent is None or _is_frozen(agent, actor):
+            return None
+        zone = ZoneInfo(TenantSettings.objects.visible_to(actor).get().timezone)
+    day = day_to_reflect_on(now, zone)
+    held = claim_day(agent.pk, day, actor=actor)
+    if held is None:
+        return None
+    with acting(actor):
+        gathered = _gathered(agent, day, zone, actor)
+    return _settled(held, gathered, actor, backend)
+
+
+def attempt_reflection(tenant_id: int, agent_id: int) -> None:
+    """Reflect under the tenant that came with the id; a failing model is asked again later."""
+    try:
+        reflect(agent_id, actor=system_actor(tenant_id, "reflector"), backend=learning_backend(), now=timezone.now())
+    except BackendError as error:
+        logger.warning("reflection postponed", extra={"agent_id": agent_id, "code": error.code})
+
+
+def _is_frozen(agent: Agent, actor: Actor) -> bool:
+    on = Switch.objects.visible_to(actor).on().of_kinds(Switch.Kind.FREEZE_LEARNING)
+    return on.reaching(agent.pk, "").exists()
+
+
+def _gathered(agent: Agent, day: date, zone: ZoneInfo, actor: Actor) -> Day:
+    begins, ends = bounds_of(day, zone)
+    rows = Conversation.objects.visible_to(actor).filter(
+        agent=agent,
+        status=Conversation.Status.RESOLVED,
+        origin=Conversation.Origin.LIVE,
+        off_the_record=False,
+        member_user_id=None,
+        resolved_at__gte=begins,
+        resolved_at__lt=ends,
+    )
+    latest = rows.order_by("-resolved_at", "-pk")[:CONVERSATIONS_READ]
+    return Day(agent, rows.count(), tuple(_worth_reading(latest)))
+
+
+def _worth_reading(rows: Iterable[Conversation]) -> Iterator[Read]:
+    """Those that the gate of extraction lets through, the earliest first."""
+    for row in reversed(list(rows)):
+        lines = transcript(row)
+        if not isinstance(gate(lines, row.outcome, off_the_record=row.off_the_record), Refused):
+            yield Read(row.pk, lines[-LINES_READ:], known_of(lines, row.end_user_key))
+
+
+def _settled(held: Held, day: Day, actor: Actor, backend: Backend) -> Reflection | None:
+    try:
+        found = _decide(day, backend)
+    except BackendError as error:
+        if error.who_acts is not WhoActs.DEVELOPER and held.failures + 1 < MOST_FAILURES:
+            put_off(held, error, actor=actor)
+            raise
+        found = Outcome(Verdict.FAILED, f"The model failed over it, last with {error.code}. {error}", day.ids)
+    try:
+        if isinstance(found, Outcome):
+            return settle(held, found, actor=actor)
+        return _draft(held, day, *found, actor=actor)
+    except TakenOver:
+        return None
+    except Frozen:
+        # Thrown while the model read; the day keeps its turn for when learning goes on.
+        put_off(held, None, actor=actor)
+        return None
+    except GovernanceError as refusal:
+        reply = None if isinstance(found, Outcome) else found[1]
+        return settle(held, Outcome(Verdict.REFUSED, str(refusal), day.ids, reply), actor=actor)
+
+
+def _decide(day: Day, backend: Backend) -> Outcome | tuple[tuple[SkillOfDay, ...], Reply]:
+    if len(day.read) < SHOWN_BY:
+        said = f"{day.resolved} conversations ended, {len(day.read)} of them may teach something; two are needed."
+        return Outcome(Verdict.QUIET, said, day.ids)
+    reply = backend.complete(_request(day))
+    found = parse_reflection(reply.text)
+    if isinstance(found, Malformed):
+        return Outcome(Verdict.MALFORMED, found.reason, day.ids, reply)
+    if not found:
+        return Outcome(Verdict.NOTHING, f"The model saw no pattern in {len(day.read)} conversations.", day.ids, reply)
+    return found, reply
+
+
+def _request(day: Day) -> Request:
+    conversations = [shown(masked(each.lines, Firewall.against(each.known))) for each in day.read]
+    return Request(
+        model=day.agent.model or settings.DEFAULT_MODEL,
+        max_tokens=MAX_TOKENS,
+        system=(SystemBlock(REFLECT_ON_DAY),),
+        messages=({"role": "user", "content": day_message(conversations)},),
+        timeout_seconds=CALL_SECONDS,
+        effort="low",
+        output_schema=json.loads(canonical_json(reflection_schema)),
+    )
+
+
+def _draft(held: Held, day: Day, found: tuple[SkillOfDay, ...], reply: Reply, *, actor: Actor) -> Reflection:
+    """Drafts and verdict stand or fall together."""
+    made: list[int] = []
+    reasons: list[str] = []
+    is_known = False
+    with transaction.atomic(), acting(actor):
+        compare_one_at_a_time(day.agent.pk)
+        for each in found:
+            vetted, said = _vetted(each, day)
+            if vetted is not None:
+                skill_id, said = _placed(vetted, each, day, actor)
+                made += [skill_id] if skill_id else []
+                is_known = is_known or not skill_id
+            reasons.append(said)
+        verdict = Verdict.DRAFTED if made else Verdict.KNOWN if is_known else Verdict.REFUSED
+        outcome = Outcome(verdict, " ".join(reasons), day.ids, reply, tuple(made))
+        return settle(held, outcome, actor=actor)
+
+
+def _vetted(found: SkillOfDay, day: Day) -> tuple[Vetted | None, str]:
+    cited = [number for number in found.conversations if number <= len(day.read)]
+    if len(cited) < SHOWN_BY:
+        return None, f"{found.skill.name[:64]} names {len(cited)} conversations that show it; two are needed."
+    vetted = vet(found.skill.name, found.skill.title, found.skill.description, found.skill.body, known=day.known)
+    return (None, vetted.reason) if isinstance(vetted, Refused) else (vetted, "")
+
+
+def _placed(draft: Vetted, found: SkillOfDay, day: Day, actor: Actor) -> tuple[int | None, str]:
+    cited = [day.read[number - 1] for number in found.conversations if number <= len(day.read)]
+    called = frozenset[str]().union(*(called_in(each.lines) for each in cited))
+    alike = closest(draft, called, day.agent.pk, actor=actor)
+    if alike and alike[1].is_sure:
+        return None, f"The agent has {alike[0].name}. {alike[1].reason}"
+    evidence = {"conversation_ids": [each.conversation_id for each in cited]}
+    skill = draft_skill(
+        day.agent.pk, actor=actor, values=asdict(draft), evidence=evidence, taint=Taint.CUSTOMER_DERIVED
+    )
+    perhaps = f" Perhaps {alike[0].name} says the same. {alike[1].reason}" if alike else ""
+    return skill.pk, f"Drafted {draft.name} from {len(cited)} conversations.{perhaps}"

@@ -1,0 +1,86 @@
+"""Which day an agent reflects on, what it is shown of it, and what is made of the answer (R119)."""
+
+import json
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from apps.conversations.rules import Line, ToolCall
+from apps.learning.rules import bounds_of, day_to_reflect_on, masked
+from apps.llm.standin.reflector import reflect
+from apps.prompt.budgets import EXTRACTION_REPLY_CHARACTERS
+from apps.prompt.extraction import ExtractedSkill, Malformed, TranscriptLine
+from apps.prompt.reflection import SKILLS_OF_A_DAY, SkillOfDay, day_message, parse_reflection, reflection_schema
+from apps.texts.known import Known
+from apps.texts.private import Firewall
+
+BERLIN = ZoneInfo("Europe/Berlin")
+SKILL = {"name": "greet", "title": "Greet", "description": "How to greet.", "body": "## When to Use"}
+
+
+def test_from_eleven_in_the_evening_on_the_day_is_over() -> None:
+    # R119
+    before, after = datetime(2026, 5, 9, 20, 59, tzinfo=UTC), datetime(2026, 5, 9, 21, tzinfo=UTC)
+    assert day_to_reflect_on(before, BERLIN) == date(2026, 5, 8)
+    assert day_to_reflect_on(after, BERLIN) == date(2026, 5, 9)
+
+
+@pytest.mark.parametrize("day", [date(2026, 3, 29), date(2026, 10, 25), date(2026, 5, 9)])
+def test_between_two_days_lies_nothing_even_where_clocks_are_set(day: date) -> None:
+    _, ends = bounds_of(day, BERLIN)
+    begins, _ = bounds_of(date.fromordinal(day.toordinal() + 1), BERLIN)
+    assert ends == begins
+    assert ends.astimezone(BERLIN).hour == 23
+    assert day_to_reflect_on(ends, BERLIN) == day
+
+
+def test_what_is_read_is_masked_in_words_arguments_and_answers() -> None:
+    # R115
+    call = ToolCall("1", "find", {"name": "Mia Li", "deep": ["Mia Li", {"a": "Mia Li"}], "n": 1}, "Mia Li, found.")
+    [line] = masked([Line("customer", "I am Mia Li.", (call,))], Firewall.against(Known(names=frozenset({"Mia Li"}))))
+    assert "Mia" not in repr(line)
+    assert line.tool_calls[0].arguments["n"] == 1
+
+
+def test_each_conversation_stands_under_its_number_in_a_fence_of_its_own() -> None:
+    told = day_message([[TranscriptLine("customer", "Hi.")], [TranscriptLine("agent", "Hello.")]])
+    assert told.startswith("# Conversation 1\n\n<data")
+    assert "\n\n# Conversation 2\n\n<data" in told
+
+
+def answer(*skills: object) -> str:
+    return json.dumps({"skills": list(skills)})
+
+
+def test_the_answer_is_read_as_far_as_it_is_one() -> None:
+    whole = SKILL | {"conversations": [2, 1, 2, 0, "3"]}
+    read = SkillOfDay(ExtractedSkill(**SKILL), (1, 2))
+    assert parse_reflection(answer(whole)) == (read,)
+    assert parse_reflection(f"Here: {answer(whole, 'x', SKILL, None, SKILL | {'conversations': 1})}") == (read,)
+    assert parse_reflection(answer()) == ()
+    assert parse_reflection(answer(*[whole] * 9)) == (read,) * SKILLS_OF_A_DAY
+    assert parse_reflection(answer(whole | {"name": ""})) == ()
+
+
+@pytest.mark.parametrize("text", ["No.", "{}", '{"skills": null}', "x" * (3 * EXTRACTION_REPLY_CHARACTERS + 1)])
+def test_an_answer_of_another_shape_teaches_nothing(text: str) -> None:
+    assert isinstance(parse_reflection(text), Malformed)
+
+
+def test_the_schema_asks_for_what_the_parser_reads() -> None:
+    asked = json.loads(json.dumps(reflection_schema))["properties"]["skills"]["items"]
+    assert set(asked["required"]) == set(asked["properties"]) == {*SKILL, "conversations"}
+
+
+def test_the_stand_in_finds_what_two_conversations_show() -> None:
+    refund = [
+        TranscriptLine("customer", "I want a refund for my order."),
+        TranscriptLine("agent", tool_name="find_order", arguments={"order_id": "x"}),
+        TranscriptLine("agent", tool_name="refund_order", arguments={"order_id": "x"}),
+        TranscriptLine("customer", "Thank you."),
+    ]
+    other = [TranscriptLine("customer", "Hello.")]
+    [found] = json.loads(reflect(day_message([refund, other, refund])))["skills"]
+    assert found["conversations"] == [1, 3]
+    assert json.loads(reflect(day_message([refund, other]))) == {"skills": []}
