@@ -4,17 +4,20 @@ from typing import ClassVar
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text, YesNo
 from apps.api.filters import AgentFilters, CharFilter
+from apps.api.memory_lines import DatedLine, dated
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.api.views import LINES_WAIT
 from apps.governance.policy import Act
 from apps.memory.actions import amend_block, create_block, write_block
+from apps.memory.dating import date_block
 from apps.memory.holding import told
 from apps.memory.models import MemoryBlock
 from apps.runtime.hearing import heard_by
@@ -81,6 +84,7 @@ class BlockView(Versioned[MemoryBlock]):
             Act.BLOCK_WRITE,
             Act.BLOCK_AMEND,
         ),
+        "date-line": (Act.BLOCK_DATE,),
     }
     queryset = MemoryBlock.objects.none()
     serializer_class = BlockRow
@@ -111,6 +115,16 @@ class BlockView(Versioned[MemoryBlock]):
         amend_block(block, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
         notice = told(block, body, self.actor)
         return self.answer(block.pk, sent.ignored, notice=notice, waits=self.waiting_about(block, notice))
+
+    @extend_schema(request=DatedLine, responses=BlockRow)
+    @action(detail=True, methods=["post"], url_path="date-line")
+    def date_line(self, request: Request, pk: str) -> Response:
+        """Say until when a line holds, and when to look at it again."""
+        del pk
+        block = self.get_object()
+        sent = DatedLine.read(request, self.actor)
+        date_block(block, actor=self.actor, **dated(sent))
+        return self.answer(block.pk, sent.ignored)
 
     @extend_schema(request=BlockChange, responses=BlockRow)
     def update(self, request: Request, pk: str) -> Response:

@@ -4,17 +4,20 @@ from typing import ClassVar
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters
+from apps.api.memory_lines import DatedLine, dated
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.api.views import LINES_WAIT
 from apps.governance.policy import Act
 from apps.memory.actions import amend_memory, create_memory
+from apps.memory.dating import date_memory
 from apps.memory.holding import told
 from apps.memory.models import AgentMemory
 from apps.runtime.hearing import heard_by
@@ -61,6 +64,7 @@ class MemoryView(Versioned[AgentMemory]):
     acts: ClassVar = {
         "create": (Act.MEMORY_AMEND,),
         "partial_update": (Act.MEMORY_AMEND,),
+        "date-line": (Act.MEMORY_DATE,),
     }
     queryset = AgentMemory.objects.none()
     serializer_class = MemoryRow
@@ -90,6 +94,16 @@ class MemoryView(Versioned[AgentMemory]):
         amend_memory(memory, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
         notice = told(memory, body, self.actor)
         return self.answer(memory.pk, sent.ignored, notice=notice, waits=self.waiting_about(memory, notice))
+
+    @extend_schema(request=DatedLine, responses=MemoryRow)
+    @action(detail=True, methods=["post"], url_path="date-line")
+    def date_line(self, request: Request, pk: str) -> Response:
+        """Say until when a line holds, and when to look at it again."""
+        del pk
+        memory = self.get_object()
+        sent = DatedLine.read(request, self.actor)
+        date_memory(memory, actor=self.actor, **dated(sent))
+        return self.answer(memory.pk, sent.ignored)
 
     @extend_schema(request=MemoryChange, responses=MemoryRow)
     def update(self, request: Request, pk: str) -> Response:

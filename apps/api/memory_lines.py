@@ -1,13 +1,17 @@
 """Lines of memory and blocks: whose words each is, and what became of it (R080, R087). For people."""
 
+from typing import Any
+
 from django.db.models import QuerySet
 from rest_framework import serializers
 
-from apps.api.filters import AgentFilters, ChoiceFilter, IdFilter
+from apps.api.bodies import Body, Number, Sent, Text
+from apps.api.filters import AgentFilters, ChoiceFilter, DateFilter, IdFilter
 from apps.api.rows import Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.models import Taint
 from apps.memory.models import MemoryLine
+from apps.prompt.line_dates import LineDates
 
 
 class MemoryLineRow(Shown[MemoryLine]):
@@ -34,11 +38,30 @@ class MemoryLineRow(Shown[MemoryLine]):
             "first_version",
             "last_version",
             "status",
+            "valid_until",
+            "review_after",
             "superseded_by_id",
             "began_at",
             "ended_at",
         )
         read_only_fields = fields
+
+
+class DatedLine(Body):
+    """A line as it stands, until when it holds, and from when on people look at it again; left out, neither."""
+
+    about = frozenset[str]()
+
+    line = Text()
+    valid_until = serializers.DateTimeField(required=False, allow_null=True)
+    review_after = serializers.DateTimeField(required=False, allow_null=True)
+    version = Number(required=False, help_text="The version of the text that was read.")
+
+
+def dated(sent: Sent) -> dict[str, Any]:
+    """What an act on a line's dates takes of a body."""
+    dates = LineDates(sent.values.get("valid_until"), sent.values.get("review_after"))
+    return {"line": sent.values["line"], "dates": dates, "read_at": sent.read_at}
 
 
 class MemoryLineFilters(AgentFilters):
@@ -48,6 +71,7 @@ class MemoryLineFilters(AgentFilters):
     block_id = IdFilter()
     status = ChoiceFilter(choices=MemoryLine.Status.choices)
     taint = ChoiceFilter(choices=Taint.choices)
+    review_by = DateFilter(field_name="review_after", lookup_expr="date__lte", help_text="To be looked at by this day.")
 
 
 class MemoryLineView(Rows[MemoryLine]):

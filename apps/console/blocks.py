@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.http import HttpRequest
 
+from apps.console.dated_lines import dating_button
 from apps.console.deeds import Amendment, Button, Creation, Values
 from apps.console.flags import flags
 from apps.console.governed_admin import GovernedAdmin
@@ -16,6 +17,7 @@ from apps.console.whose import review_now, words_panel
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.memory.actions import approve_block, create_block, write_block
+from apps.memory.dating import date_block
 from apps.memory.models import MemoryBlock
 from apps.prompt.budgets import SECTION_CHARACTERS
 
@@ -78,6 +80,7 @@ class BlockAdmin(GovernedAdmin):
             when=_is_unapproved,
             folded=False,
         ),
+        dating_button(Act.BLOCK_DATE, date_block),
     )
     panels = Panels(block_panels)
 

@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
+from apps.console.dated_lines import dating_button
 from apps.console.deeds import Amendment, Button, Creation, Values
 from apps.console.flags import flags
 from apps.console.governed_admin import GovernedAdmin
@@ -16,6 +17,7 @@ from apps.console.whose import review_now, words_panel
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.memory.actions import amend_memory, approve_memory, create_memory
+from apps.memory.dating import date_memory
 from apps.memory.models import AgentMemory
 from apps.prompt.budgets import SECTION_CHARACTERS
 
@@ -75,6 +77,7 @@ class MemoryAdmin(GovernedAdmin):
             when=_is_unapproved,
             folded=False,
         ),
+        dating_button(Act.MEMORY_DATE, date_memory),
     )
     panels = Panels(memory_panels)
 

@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
+from apps.console.dated_lines import DueFilter
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.history import url_of_subject
 from apps.console.panels import Panels
@@ -33,9 +34,9 @@ def line_panels(line: MemoryLine, request: HttpRequest) -> dict[str, Any]:
 class MemoryLineAdmin(GovernedAdmin):
     """Read-only: the ledger beside memory and blocks."""
 
-    list_display = ("beginning", "agent", "stands_in", "status", "whose_words", "author_name", "since")
+    list_display = ("beginning", "agent", "stands_in", "status", "whose_words", "author_name", "since", "until")
     list_display_links = ("beginning",)
-    list_filter = ("status", "taint", "agent")
+    list_filter = ("status", DueFilter, "taint", "agent")
     list_select_related = ("agent", "block")
     search_fields = ("text", "agent__key")
     search_help_text = "Search line or agent"
@@ -55,6 +56,10 @@ class MemoryLineAdmin(GovernedAdmin):
     @admin.display(description="Written or approved by", ordering="author")
     def author_name(self, line: Any) -> str:
         return str(line.people[line.author])
+
+    @admin.display(description="Until", ordering="valid_until")
+    def until(self, line: MemoryLine) -> str:
+        return moment(line.valid_until) if line.valid_until else ""
 
     @admin.display(description="Since", ordering="began_at")
     def since(self, line: MemoryLine) -> str:

@@ -61,6 +61,7 @@ _SKILL_TEXT = ("name", "title", "description", "category", "body")
 _SIGNED = ("updated_by", "taint")
 _OF_MEMBER = ("waiting_text", "taint")
 _LINES = ("approved_body",)
+_WRITTEN = (*_SIGNED, "line_dates")
 _QUARANTINED = ("quarantined_at", "quarantined_by")
 _APPROVED = ("approved_sha256", "approved_by", "approved_at")
 _ADMISSION = ("profiles_need_proof", "messages_per_minute", "messages_per_day")
@@ -118,11 +119,15 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.SKILL_ATTACH: Rule(PEOPLE | _AGENT, ("attachments",), stamps=("taint",), signs=_APPROVED),
         Act.SKILL_DETACH: Rule(PEOPLE | _AGENT, ("attachments",), signs=_APPROVED),
         Act.SKILL_ARRANGE: Rule(PEOPLE | _AGENT, ("attachments",), signs=_APPROVED),
-        Act.MEMORY_AMEND: Rule(_ALL, ("agent", "body"), settled=_OWNER, does=Does.WRITES, stamps=_SIGNED, signs=_LINES),
+        Act.MEMORY_AMEND: Rule(
+            _ALL, ("agent", "body"), settled=_OWNER, does=Does.WRITES, stamps=_WRITTEN, signs=_LINES
+        ),
         Act.MEMORY_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED, signs=_LINES),
+        Act.MEMORY_DATE: Rule(PEOPLE, stamps=("line_dates",)),
+        Act.BLOCK_DATE: Rule(PEOPLE, stamps=("line_dates",)),
         Act.MEMORY_PROPOSE: Rule(PEOPLE, (), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1),
-        Act.BLOCK_WRITE: Rule(PEOPLE, _BLOCK, settled=_OWNER, does=Does.WRITES, stamps=_SIGNED, signs=_LINES),
-        Act.BLOCK_AMEND: Rule(PEOPLE | _AGENT, ("body",), stamps=_SIGNED, signs=_LINES),
+        Act.BLOCK_WRITE: Rule(PEOPLE, _BLOCK, settled=_OWNER, does=Does.WRITES, stamps=_WRITTEN, signs=_LINES),
+        Act.BLOCK_AMEND: Rule(PEOPLE | _AGENT, ("body",), stamps=_WRITTEN, signs=_LINES),
         Act.BLOCK_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED, signs=_LINES),
         Act.BLOCK_PROPOSE: Rule(PEOPLE, (), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1),
         Act.PROFILE_AMEND: Rule(

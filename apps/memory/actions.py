@@ -1,6 +1,7 @@
 """Acts on memory and profiles: agents write what the tenant lets them; whoever acts signs (R023, R079, R080, R087)."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -11,6 +12,7 @@ from apps.governance.door import governed, refuse_foreign, take_values
 from apps.governance.errors import Conflicting, NotPermitted
 from apps.governance.models import Taint
 from apps.governance.policy import Act
+from apps.memory.dating import keep_dates
 from apps.memory.holding import Share, hold_back, propose_profile, review_of, share_of
 from apps.memory.ledger import keep_lines
 from apps.memory.models import AGENT, AgentMemory, CustomerProfile, MemoryBlock
@@ -25,10 +27,11 @@ def create_memory(
     body: str,
     heard: Heard | None = None,
     evidence: Mapping[str, Any] | None = None,
+    until: Mapping[str, datetime] | None = None,
 ) -> AgentMemory:
     """Start an agent's memory. Its next session carries it."""
     memory = AgentMemory(tenant_id=actor.tenant_id, agent_id=agent_id)
-    return amend_memory(memory, actor=actor, body=body, heard=heard, evidence=evidence)
+    return amend_memory(memory, actor=actor, body=body, heard=heard, evidence=evidence, until=until)
 
 
 def amend_memory(
@@ -41,17 +44,20 @@ def amend_memory(
     evidence: Mapping[str, Any] | None = None,
     reason: str = "",
     words_of: Taint | None = None,
+    until: Mapping[str, datetime] | None = None,
 ) -> AgentMemory:
     """Replace an agent's memory by a new full body; running sessions keep what they started with (R079).
 
     Only whoever changes the body signs for it; the same body sent again changes nothing, not even the author. An agent says
     what it `heard`, and what of its words the tenant wants reviewed goes before a person instead (Z-19); a
-    person who brings back words of somebody else says so in `words_of` and does not vouch for them.
+    person who brings back words of somebody else says so in `words_of` and does not vouch for them. `until` says of new lines
+    when they hold no more; of those that wait for a person it is forgotten.
     """
     with acting(actor):
         with governed(Act.MEMORY_AMEND, memory, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
             before, share = row.body, share_of(row, body, actor=actor, heard=heard)
             _take(row, share, actor, words_of)
+            keep_dates(row, before, until)
         keep_lines(memory, before, actor=actor, said=share.said, words_of=words_of, evidence=evidence)
         hold_back(memory, share, actor=actor, evidence=evidence)
     return memory
@@ -89,6 +95,7 @@ def write_block(
             before = row.body
             take_values(row, Act.BLOCK_WRITE, values)
             _sign(row, actor, {"body": before}, Taint.OPERATOR, words_of)
+            keep_dates(row, before)
         keep_lines(block, before, actor=actor, words_of=words_of)
     return block
 
@@ -111,6 +118,7 @@ def amend_block(
     read_at: int | None = None,
     evidence: Mapping[str, Any] | None = None,
     reason: str = "",
+    until: Mapping[str, datetime] | None = None,
 ) -> MemoryBlock:
     """Replace a block's body; the same body sent again keeps its author. What is read-only stays as people wrote it.
 
@@ -122,6 +130,7 @@ def amend_block(
                 raise NotPermitted(f"The block “{row.label}” is read-only. Ask an operator to change it.")
             before, share = row.body, share_of(row, body, actor=actor, heard=heard)
             _take(row, share, actor)
+            keep_dates(row, before, until)
         keep_lines(block, before, actor=actor, said=share.said, evidence=evidence)
         hold_back(block, share, actor=actor, evidence=evidence)
     return block

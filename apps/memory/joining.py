@@ -9,6 +9,7 @@ from apps.governance.actors import Actor
 from apps.governance.door import governed
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
+from apps.memory.dating import keep_dates
 from apps.memory.holding import propose_lines, propose_profile
 from apps.memory.ledger import keep_lines
 from apps.memory.models import STANDING, AgentMemory, CustomerProfile, MemoryBlock
@@ -23,6 +24,7 @@ def join_memory(memory: AgentMemory, *, actor: Actor, proposal: Proposal, reason
         with governed(Act.MEMORY_AMEND, memory, actor=actor, evidence=evidence, reason=reason) as row:
             before = row.body
             _join(row, actor, proposal.words)
+            keep_dates(row, before)
         keep_lines(memory, before, actor=actor, evidence=evidence)
     return memory
 
@@ -34,6 +36,7 @@ def join_block(block: MemoryBlock, *, actor: Actor, proposal: Proposal, reason: 
         with governed(Act.BLOCK_AMEND, block, actor=actor, evidence=evidence, reason=reason) as row:
             before = row.body
             _join(row, actor, proposal.words)
+            keep_dates(row, before)
         keep_lines(block, before, actor=actor, evidence=evidence)
     return block
 
@@ -51,6 +54,7 @@ def withhold_memory(
         with governed(Act.MEMORY_AMEND, memory, actor=actor, evidence=evidence, reason=reason) as row:
             before = row.body
             _take_out(row, lines)
+            keep_dates(row, before)
         keep_lines(memory, before, actor=actor)
         proposal = propose_lines(memory, lines, actor=actor, evidence=evidence)
         return quarantine_proposal(proposal, actor=actor, reason=reason)
@@ -69,6 +73,7 @@ def withhold_block(
         with governed(Act.BLOCK_AMEND, block, actor=actor, evidence=evidence, reason=reason) as row:
             before = row.body
             _take_out(row, lines)
+            keep_dates(row, before)
         keep_lines(block, before, actor=actor)
         proposal = propose_lines(block, lines, actor=actor, evidence=evidence)
         return quarantine_proposal(proposal, actor=actor, reason=reason)
@@ -98,6 +103,7 @@ def put_back_memory(memory: AgentMemory, *, actor: Actor, replaced: Mapping[str,
         with governed(Act.MEMORY_AMEND, memory, actor=actor, reason=reason) as row:
             before = row.body
             _put_back(row, replaced)
+            keep_dates(row, before)
         keep_lines(memory, before, actor=actor)
     return memory
 
@@ -108,6 +114,7 @@ def put_back_block(block: MemoryBlock, *, actor: Actor, replaced: Mapping[str, A
         with governed(Act.BLOCK_AMEND, block, actor=actor, reason=reason) as row:
             before = row.body
             _put_back(row, replaced)
+            keep_dates(row, before)
         keep_lines(block, before, actor=actor)
     return block
 

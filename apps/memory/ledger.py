@@ -16,6 +16,7 @@ from apps.governance.models import Taint
 from apps.memory.line_models import MemoryLine
 from apps.memory.models import AGENT, AgentMemory, MemoryBlock
 from apps.prompt.holding import HeldLine
+from apps.prompt.line_dates import LineDates
 from apps.prompt.line_ledger import line_sha256, moved
 from apps.prompt.lines import bare, known
 
@@ -43,6 +44,7 @@ def keep_lines(
         gone = [standing.pop(sha256) for sha256 in map(line_sha256, told.went) if sha256 in standing]
         _end(gone, {line_sha256(old): made.get(line_sha256(new)) for old, new in told.replaced}, row.version)
         _answer_for(row, standing.values(), actor, words_of)
+        _date(row, [*standing.values(), *made.values()])
 
 
 def foreign_lines(row: Remembered, wanted: str, actor: Actor) -> list[str]:
@@ -116,6 +118,17 @@ def _answer_for(row: Remembered, stays: Iterable[MemoryLine], actor: Actor, word
             line.author = actor.label if owner == Taint.OPERATOR else AGENT
             changed.append(line)
     MemoryLine.objects.bulk_update(changed, ["taint", "author", "last_version"])
+
+
+def _date(row: Remembered, stays: Iterable[MemoryLine]) -> None:
+    changed = []
+    for line in stays:
+        dates = LineDates.of(row.line_dates.get(line.sha256, {}))
+        if (line.valid_until, line.review_after) != (dates.valid_until, dates.review_after):
+            line.valid_until, line.review_after = dates.valid_until, dates.review_after
+            line.last_version = row.version
+            changed.append(line)
+    MemoryLine.objects.bulk_update(changed, ["valid_until", "review_after", "last_version"])
 
 
 def _whose_now(line: MemoryLine, row: Remembered) -> str:

@@ -30,6 +30,8 @@ class MemoryLine(models.Model):
     first_version = models.PositiveIntegerField(help_text="The version of the text with which the line came.")
     last_version = models.PositiveIntegerField(help_text="The version that changed anything of it last.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.STANDING)
+    valid_until = models.DateTimeField(null=True, help_text="No session that opens then or later carries it.")
+    review_after = models.DateTimeField(null=True, help_text="People look at it from then on.")
     superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
     began_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)

@@ -37,6 +37,7 @@ class AgentMemory(Governed):
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     body = _prose(BODY_CHARACTERS, "Markdown. An update replaces the whole body.")
     approved_body = models.TextField(blank=True, editable=False, help_text="The lines a person wrote or approved.")
+    line_dates = models.JSONField(blank=True, default=dict, editable=False)
     updated_by = models.CharField(max_length=200, default=AGENT, editable=False)
 
     noun = "memory"
@@ -72,6 +73,7 @@ class MemoryBlock(Governed):
     )
     body = _prose(BLOCK_CHARACTERS, "Markdown. An update replaces the whole body.")
     approved_body = models.TextField(blank=True, editable=False, help_text="The lines a person wrote or approved.")
+    line_dates = models.JSONField(blank=True, default=dict, editable=False)
     read_only = models.BooleanField(default=False, help_text="On: the agent reads it and cannot change it.")
     pinned = models.BooleanField(
         default=False,

@@ -23,18 +23,23 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change. `place` names the text it is of; `line` is the line that stands there, `text` the one that shall."""
+    """One change. `place` names the text it is of; `line` is the line that stands there, `text` the one that shall.
+
+    `until` is when it holds no more, as somebody wrote it.
+    """
 
     op: Op
     place: str
     line: str = ""
     text: str = ""
+    until: str = ""
 
     @classmethod
     def of(cls, told: Mapping[str, object], place: str) -> Self:
         """A change as a tool's arguments have it; `place` is the key under which they name the text."""
         line, text = (str(told.get(name, "")) for name in ("line", "text"))
-        return cls(Op(str(told["op"])), str(told.get(place, "")).strip(), line.rstrip("\r\n"), text.rstrip("\r\n"))
+        op, named, until = Op(str(told["op"])), str(told.get(place, "")).strip(), str(told.get("valid_until", ""))
+        return cls(op, named, line.rstrip("\r\n"), text.rstrip("\r\n"), until.strip())
 
 
 @dataclass(frozen=True, slots=True)

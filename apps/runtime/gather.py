@@ -7,6 +7,7 @@ from functools import reduce
 from operator import or_
 
 from django.db.models import Q
+from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -16,6 +17,7 @@ from apps.governance.policy import Act
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import CARD_TEXTS, SECTIONS, IdentityCard
 from apps.prompt import values
+from apps.prompt.line_dates import holding
 from apps.prompt.values import Disclosure, Flavour, Passage, SkillIndex, SlotOrder, Source
 from apps.runtime.looking_up import omitted_if_unreadable
 from apps.runtime.rows import Rows, rows_now, rows_then, settings_now
@@ -36,7 +38,8 @@ def gather(
     if not agent.learns:
         with acting(system):
             return bare(agent, settings_now(system))
-    told = _told(rows_now(agent, end_user_key, actor=actor, system=system), system)
+    rows, now = rows_now(agent, end_user_key, actor=actor, system=system), timezone.now()
+    told = _told(rows, system, now)
     # Off the record nothing can be written down, so nobody is told to (R178).
     return replace(told, skills_guidance=not off_the_record)
 
@@ -44,7 +47,7 @@ def gather(
 def gather_at(agent: Agent, end_user_key: str, moment: datetime, *, system: Actor) -> values.PromptInput:
     """The same for a session that had opened at a moment of the past."""
     rows = rows_then(agent, end_user_key, moment, system=system)
-    return _told(rows, system, moment) if rows.agent.learns else bare(rows.agent, rows.settings)
+    return _told(rows, system, moment, moment) if rows.agent.learns else bare(rows.agent, rows.settings)
 
 
 def bare(agent: Agent, settings: tuple[TenantSettings, ...]) -> values.PromptInput:
@@ -53,11 +56,11 @@ def bare(agent: Agent, settings: tuple[TenantSettings, ...]) -> values.PromptInp
     return values.PromptInput(agent_key=None, flavour=Flavour(agent.flavour), disclosure=disclosure)
 
 
-def _told(rows: Rows, system: Actor, moment: datetime | None = None) -> values.PromptInput:
+def _told(rows: Rows, system: Actor, now: datetime, moment: datetime | None = None) -> values.PromptInput:
     with acting(system):
         known: Stamps = omitted_if_unreadable("owners", lambda: stamps(rows.stamped(), system.tenant_id, moment), {})
         wrote: Writers = omitted_if_unreadable("owners", lambda: _who_wrote(rows, system.tenant_id, moment), {})
-    return prompt_input(rows, known, wrote)
+    return prompt_input(rows, known, wrote, now)
 
 
 def _who_wrote(rows: Rows, tenant_id: int, moment: datetime | None) -> Writers:
@@ -77,8 +80,8 @@ def _who_wrote(rows: Rows, tenant_id: int, moment: datetime | None) -> Writers:
     }
 
 
-def prompt_input(rows: Rows, known: Stamps, wrote: Writers) -> values.PromptInput:
-    """Each row as the value the prompt knows it by."""
+def prompt_input(rows: Rows, known: Stamps, wrote: Writers, now: datetime) -> values.PromptInput:
+    """Each row as the value the prompt knows it by, for a session that opens now."""
     agent = rows.agent
     settings = next(iter(rows.settings), TenantSettings())
     return values.PromptInput(
@@ -97,7 +100,7 @@ def prompt_input(rows: Rows, known: Stamps, wrote: Writers) -> values.PromptInpu
         agent_rules=_rules(rows, known, of_agent=True),
         skills=_skills(rows, wrote),
         invokable=_invokable(rows, known),
-        memory=_memory(rows, known, wrote),
+        memory=_memory(rows, known, wrote, now),
         profile=next((_profile(row, known) for row in rows.profiles), None),
         skills_guidance=True,
     )
@@ -167,22 +170,24 @@ def _invokable(rows: Rows, known: Stamps) -> tuple[values.Invokable, ...]:
     )
 
 
-def _memory(rows: Rows, known: Stamps, wrote: Writers) -> values.Memory | None:
-    body = tuple(_remembered(row, row.version, wrote.get((row._meta.label_lower, row.pk), "")) for row in rows.memories)
-    blocks = tuple(_block(row, known) for row in rows.blocks)
+def _memory(rows: Rows, known: Stamps, wrote: Writers, now: datetime) -> values.Memory | None:
+    body = tuple(
+        _remembered(row, row.version, wrote.get((row._meta.label_lower, row.pk), ""), now) for row in rows.memories
+    )
+    blocks = tuple(_block(row, known, now) for row in rows.blocks)
     return values.Memory(body=body, blocks=blocks) if body or blocks else None
 
 
-def _block(row: MemoryBlock, known: Stamps) -> values.Block:
+def _block(row: MemoryBlock, known: Stamps, now: datetime) -> values.Block:
     body, label = _source(row, "body", known), _source(row, "label", known)
-    return values.Block(row.label, _remembered(row, body.version, body.author), label_source=label)
+    return values.Block(row.label, _remembered(row, body.version, body.author, now), label_source=label)
 
 
-def _remembered(row: AgentMemory | MemoryBlock, version: int, author: str) -> Passage:
-    """What a person wrote or let through stands as prose, an agent's own words as data (Z-22)."""
+def _remembered(row: AgentMemory | MemoryBlock, version: int, author: str, now: datetime) -> Passage:
+    """What a person wrote or let through stands as prose, an agent's own words as data (Z-22); what holds no more is left out."""
     approver = row.updated_by if row.is_approved else ""
     source = Source(row._meta.label_lower, row.pk, version, "body", author or row.updated_by, approver, row.taint)
-    return Passage(row.body, source)
+    return Passage(holding(row.body, row.line_dates, now), source)
 
 
 def _profile(row: CustomerProfile, known: Stamps) -> values.Profile:

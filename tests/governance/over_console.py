@@ -128,6 +128,8 @@ class Console:
         Act.SKILL_RELEASE: decision("release", reason="Read."),
         Act.MEMORY_AMEND: edit("body", body="New."),
         Act.MEMORY_APPROVE: decision("approve"),
+        Act.MEMORY_DATE: decision("date", line="Most customers are in the EU.", last_day="2030-01-01"),
+        Act.BLOCK_DATE: decision("date", line="We ship to the EU only.", last_day="2030-01-01"),
         Act.BLOCK_APPROVE: decision("approve"),
         Act.BLOCK_WRITE: edit("label", "body", body="New."),
         Act.PROFILE_AMEND: edit("preferences", "notes", notes="New."),

@@ -27,6 +27,10 @@ def on_proposal(verb: str, **body: object) -> Callable[[Scene, Any], Request]:
     return lambda _, row: ("POST", f"proposals/{row.pk}/{verb}", body)
 
 
+# When a line ends.
+DAY = "2030-01-01T00:00:00Z"
+
+
 class Rest:
     """`/api/v1/`: agents by their token, people by their session. Platform staff have no way in here."""
 
@@ -134,6 +138,16 @@ class Rest:
             "PATCH",
             f"skills/{row.pk}/attachments",
             {"names": ["terms.txt", "prices.csv"]},
+        ),
+        Act.MEMORY_DATE: lambda _, row: (
+            "POST",
+            f"memories/{row.pk}/date-line",
+            {"line": row.body, "valid_until": DAY},
+        ),
+        Act.BLOCK_DATE: lambda _, row: (
+            "POST",
+            f"memory-blocks/{row.pk}/date-line",
+            {"line": row.body, "valid_until": DAY},
         ),
         Act.MEMORY_AMEND: lambda _, row: ("PATCH", f"memories/{row.pk}", {"body": "New."}),
         Act.BLOCK_WRITE: lambda _, row: ("PATCH", f"memory-blocks/{row.pk}", {"label": "Facts"}),

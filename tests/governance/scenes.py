@@ -193,15 +193,12 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SKILL_ATTACH: make_skill,
     Act.SKILL_DETACH: make_skill_with_file,
     Act.SKILL_ARRANGE: _skill_with_two_files,
-    Act.MEMORY_AMEND: make_memory,
-    Act.MEMORY_APPROVE: make_memory,
-    Act.MEMORY_PROPOSE: make_memory,
-    Act.BLOCK_WRITE: make_block,
+    **dict.fromkeys((Act.MEMORY_AMEND, Act.MEMORY_APPROVE, Act.MEMORY_PROPOSE, Act.MEMORY_DATE), make_memory),
+    **dict.fromkeys((Act.BLOCK_WRITE, Act.BLOCK_PROPOSE, Act.BLOCK_DATE), make_block),
     Act.BLOCK_AMEND: lambda world: (amend_agent(world.agent, actor=world.admin, edits_memory=True), make_block(world))[
         1
     ],
     Act.BLOCK_APPROVE: _block_of_agent,
-    Act.BLOCK_PROPOSE: make_block,
     Act.PROFILE_AMEND: make_profile,
     Act.PROFILE_PROPOSE: make_profile,
     Act.SKILL_QUARANTINE: make_skill,

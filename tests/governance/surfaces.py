@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Protocol
 
 from django.utils import timezone
@@ -38,6 +38,7 @@ from apps.governance.policy import Act
 from apps.governance.proposals import Base, Verdict
 from apps.governance.tiers import Tier
 from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
+from apps.memory.dating import date_block, date_memory
 from apps.memory.holding import Share, hold_back, propose_profile
 from apps.personas.actions import (
     activate_persona,
@@ -54,6 +55,7 @@ from apps.personas.actions import (
     write_overlay,
 )
 from apps.prompt.derived import NOTHING_HEARD
+from apps.prompt.line_dates import LineDates
 from apps.restoration.actions import make_checkpoint
 from apps.skills.actions import (
     amend_skill,
@@ -106,6 +108,7 @@ from tests.talking import TALKING
 from tests.thinking import THINKING
 from tests.tooling import TOOLING
 
+DATES = LineDates(datetime(2030, 1, 1, tzinfo=UTC))
 WHOLE = Share("", Taint.AGENT, whole="New.")
 RUNBOOK = {"title": "Greet", "description": "How to greet.", "body": "## Procedure\nSay hello."}
 LINES = [Line("customer", "Hello"), Line("agent", "Hello!")]
@@ -177,6 +180,8 @@ class Actions:
         Act.SKILL_ARRANGE: lambda _, row, actor: arrange_files(row, actor=actor, names=["terms.txt", "prices.csv"]),
         Act.MEMORY_AMEND: lambda _, row, actor: amend_memory(row, actor=actor, body="New.", heard=NOTHING_HEARD),
         Act.MEMORY_APPROVE: lambda _, row, actor: approve_memory(row, actor=actor, read_at=row.version),
+        Act.MEMORY_DATE: lambda _, row, actor: date_memory(row, actor=actor, line=row.body, dates=DATES),
+        Act.BLOCK_DATE: lambda _, row, actor: date_block(row, actor=actor, line=row.body, dates=DATES),
         Act.MEMORY_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
         Act.BLOCK_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
         Act.PROFILE_PROPOSE: lambda _, row, actor: propose_profile(row, {"notes": "New."}, actor=actor, evidence=None),

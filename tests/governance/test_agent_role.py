@@ -122,8 +122,8 @@ CASES = {
     "Z-1 block pinned": Case("UPDATE memory_memoryblock SET pinned = true"),
     "block made": Case(
         "INSERT INTO memory_memoryblock (tenant_id, agent_id, label, body, approved_body, read_only, pinned, updated_by,"
-        " version, taint, created_at, updated_at) VALUES ({tenant}, {agent}, 'Mine', 'x', '', false, true,"
-        " 'agent', 1, 'agent', now(), now())"
+        " line_dates, version, taint, created_at, updated_at) VALUES ({tenant}, {agent}, 'Mine', 'x', '', false, true,"
+        " 'agent', '{{}}', 1, 'agent', now(), now())"
     ),
     "R057 another agent's hint": Case("UPDATE tenants_invokableagent SET role_hint = 'changed'"),
     "R057 another agent allowed": Case(

@@ -168,8 +168,8 @@ def test_an_id_of_another_tenant_breaks_the_same_key_as_one_that_is_nowhere() ->
     theirs = make_neighbour(other)
     adopt = (
         "INSERT INTO memory_agentmemory (tenant_id, agent_id, body, approved_body, updated_by, version, taint,"
-        " created_at, updated_at)"
-        " VALUES (%s, %s, '', '', 'x', 1, 'operator', now(), now()); SET CONSTRAINTS ALL IMMEDIATE"
+        " created_at, updated_at, line_dates)"
+        " VALUES (%s, %s, '', '', 'x', 1, 'operator', now(), now(), '{}'); SET CONSTRAINTS ALL IMMEDIATE"
     )
     broken = [attempt(world.operator, adopt, [world.tenant.pk, agent_id]) for agent_id in (theirs.pk, 10**9)]
     assert [(outcome.sqlstate, outcome.constraint) for outcome in broken] == [

@@ -179,9 +179,9 @@ def test_a_reference_to_another_tenants_agent_is_refused(filled: Filled, other: 
     # R006: a plain foreign key would look past row security and find it.
     adopt = (
         "INSERT INTO memory_agentmemory (tenant_id, agent_id, body, approved_body, updated_by, version, taint,"
-        " created_at, updated_at)"
+        " created_at, updated_at, line_dates)"
     )
-    values = " VALUES (%s, %s, '', '', 'x', 1, 'operator', now(), now()); SET CONSTRAINTS ALL IMMEDIATE"
+    values = " VALUES (%s, %s, '', '', 'x', 1, 'operator', now(), now(), '{}'); SET CONSTRAINTS ALL IMMEDIATE"
     refused = attempt(filled.world.operator, adopt + values, [filled.world.tenant.pk, other.agent.pk])
     assert refused.sqlstate == "23503"
     assert not attempt(other.operator, adopt + values, [other.tenant.pk, other.agent.pk]).sqlstate

@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from apps.conversations.actions import (
     abandon_conversation,
@@ -18,6 +21,7 @@ from apps.governance.actors import Actor, Role
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
+from apps.memory.dating import date_block, date_memory
 from apps.memory.holding import Share, hold_back, propose_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.actions import (
@@ -39,6 +43,7 @@ from apps.personas.actions import (
 )
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.prompt.derived import NOTHING_HEARD, Heard
+from apps.prompt.line_dates import LineDates
 from apps.skills.actions import (
     amend_skill,
     approve_skill,
@@ -95,6 +100,15 @@ def _approved(model: Any, act: Callable[..., object]) -> Deed:
         row = chosen.row(model)
         chosen.is_stale = chosen.stale
         return act(row, actor=chosen.actor, read_at=row.version + 7 * chosen.stale)
+
+    return deed
+
+
+def _dated(model: Any, act: Callable[..., object]) -> Deed:
+    def deed(chosen: Chosen) -> object:
+        row = chosen.row(model)
+        line, dates = row.body.partition("\n")[0], LineDates(timezone.now() + timedelta(days=chosen.pick))
+        return act(row, actor=chosen.actor, line=line, dates=dates, read_at=chosen.read_at(row))
 
     return deed
 
@@ -239,6 +253,8 @@ WORDS: Mapping[Act, Deed] = {
         chosen.row(AgentMemory), _whole(chosen), actor=chosen.actor, evidence=None
     ),
     Act.MEMORY_APPROVE: _approved(AgentMemory, approve_memory),
+    Act.MEMORY_DATE: _dated(AgentMemory, date_memory),
+    Act.BLOCK_DATE: _dated(MemoryBlock, date_block),
     Act.BLOCK_WRITE: _block_write,
     Act.BLOCK_AMEND: _remember(MemoryBlock, amend_block),
     Act.BLOCK_PROPOSE: lambda chosen: hold_back(

@@ -1,0 +1,79 @@
+"""Until when a line of memory holds, and when to look at it again: one form on the pages of memory and blocks."""
+
+# ruff: noqa: ARG002  # Django calls filters by its own signatures.
+
+from collections.abc import Callable
+from datetime import datetime, time
+from typing import Any
+
+from django import forms
+from django.contrib.admin import SimpleListFilter
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from apps.console.deeds import Button, Values
+from apps.console.forms import Decision, Prose
+from apps.governance.actors import Actor
+from apps.governance.policy import Act
+from apps.memory.ledger import Remembered
+from apps.memory.models import MemoryLine
+from apps.prompt.line_dates import LineDates, last_moment
+from apps.tenants.moments import zone_of
+
+_STANDING = MemoryLine.Status.STANDING
+
+
+def _day(label: str, help_text: str) -> forms.DateField:
+    return forms.DateField(
+        required=False, label=label, help_text=help_text, widget=UnfoldAdminTextInputWidget(attrs={"type": "date"})
+    )
+
+
+class DatedLine(Decision):
+    """A line as it stands, and its dates."""
+
+    line = Prose(label="The line", help_text="Exactly as it stands.", widget=UnfoldAdminTextInputWidget)
+    last_day = _day(
+        "Last day", "The last day on which it holds; later sessions do not carry it. Empty: it holds for good."
+    )
+    review_day = _day("Look at it again on", "From that day on it is listed under Lines of memory, To look at.")
+
+
+def dating_button(act: Act, call: Callable[..., Remembered]) -> Button:
+    """The button that gives a line of a memory or a block its dates."""
+
+    def date(row: Any, actor: Actor, said: Values) -> Remembered:
+        zone, last, review = zone_of(actor), said["last_day"], said["review_day"]
+        dates = LineDates(
+            last_moment(last.isoformat(), zone) if last else None,
+            datetime.combine(review, time(), zone) if review else None,
+        )
+        return call(row, actor=actor, line=said["line"], dates=dates, read_at=said["read_at"])
+
+    return Button(
+        "date",
+        "Say until when a line holds",
+        act,
+        date,
+        done="Saved. Sessions already open keep what they started with.",
+        form=DatedLine,
+    )
+
+
+class DueFilter(SimpleListFilter):
+    """What a person wanted to look at again, and what holds no more."""
+
+    title = "dates"
+    parameter_name = "due"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """What is due, and what is over."""
+        return [("look", "To look at"), ("over", "Holds no more")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The standing lines whose date has come."""
+        dates = {"look": "review_after__lte", "over": "valid_until__lte"}
+        name = dates.get(self.value() or "")
+        return queryset.filter(status=_STANDING, **{name: timezone.now()}) if name else queryset

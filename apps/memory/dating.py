@@ -1,0 +1,49 @@
+"""Until when lines of memory hold, and when people look at them again: what people decide of any line, agents of their own."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.door import governed
+from apps.governance.errors import Invalid
+from apps.governance.policy import Act
+from apps.memory.ledger import Remembered, keep_lines
+from apps.memory.models import AgentMemory, MemoryBlock
+from apps.prompt.line_dates import LineDates, kept
+from apps.prompt.lines import bare, known
+
+
+def date_memory(
+    memory: AgentMemory, *, actor: Actor, line: str, dates: LineDates, read_at: int | None = None
+) -> AgentMemory:
+    """Say until when a line holds and when to look at it again; without either it holds for good. Open sessions keep it."""
+    with acting(actor):
+        with governed(Act.MEMORY_DATE, memory, actor=actor, read_at=read_at) as row:
+            _date(row, line, dates)
+        keep_lines(memory, memory.body, actor=actor)
+    return memory
+
+
+def date_block(
+    block: MemoryBlock, *, actor: Actor, line: str, dates: LineDates, read_at: int | None = None
+) -> MemoryBlock:
+    """The same for a line of a block."""
+    with acting(actor):
+        with governed(Act.BLOCK_DATE, block, actor=actor, read_at=read_at) as row:
+            _date(row, line, dates)
+        keep_lines(block, block.body, actor=actor)
+    return block
+
+
+def keep_dates(row: Remembered, before: str, until: Mapping[str, datetime] | None = None) -> None:
+    """Let the dates follow the text that was just written; an agent dates lines that it brought itself, and no person's."""
+    own = known(row.body) - known(before) - known(row.approved_body)
+    new = {bare(line): LineDates(valid_until=end) for line, end in (until or {}).items() if bare(line) in own}
+    row.line_dates = kept(row.body, row.line_dates, new)
+
+
+def _date(row: Remembered, line: str, dates: LineDates) -> None:
+    if bare(line) not in known(row.body):
+        raise Invalid("No line there reads so. Give the line exactly as it stands.", {"line": ["No line reads so."]})
+    row.line_dates = kept(row.body, row.line_dates, {bare(line): dates})

@@ -1,0 +1,66 @@
+"""Until when single lines of a remembered text hold, and when people want to look at them again."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import Any, Final, Self
+
+from apps.prompt.line_ledger import line_sha256
+from apps.prompt.lines import bare, known, lines_of
+
+UNTIL: Final = "valid_until"
+REVIEW: Final = "review_after"
+
+
+@dataclass(frozen=True, slots=True)
+class LineDates:
+    """A line is no part of sessions that open at `valid_until` or later; from `review_after` on people are asked to look."""
+
+    valid_until: datetime | None = None
+    review_after: datetime | None = None
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Self:  # Any: JSON
+        """As a row keeps them."""
+        until, review = (datetime.fromisoformat(told[name]) if told.get(name) else None for name in (UNTIL, REVIEW))
+        return cls(until, review)
+
+    @property
+    def wire(self) -> dict[str, str]:
+        """For the row: those there are."""
+        known_dates = {UNTIL: self.valid_until, REVIEW: self.review_after}
+        return {name: moment.isoformat() for name, moment in known_dates.items() if moment is not None}
+
+
+def is_expired(line: str, dates: Mapping[str, Any], now: datetime) -> bool:
+    """Whether the line holds no more; `dates` are those of its text, by the lines' names."""
+    until = LineDates.of(dates.get(line_sha256(line), {})).valid_until
+    return until is not None and until <= now
+
+
+def holding(text: str, dates: Mapping[str, Any], now: datetime) -> str:
+    """The text without what holds no more. The other lines keep their numbers."""
+    if not dates:
+        return text
+    return "\n".join("" if bare(line) and is_expired(line, dates, now) else line for line in lines_of(text))
+
+
+def kept(text: str, dates: Mapping[str, Any], new: Mapping[str, LineDates]) -> dict[str, Any]:
+    """The dates of a text's lines: those that were set, and `new` ones by their lines; what is gone takes its own along."""
+    names = {line_sha256(line) for line in known(text)}
+    together = {**dates, **{line_sha256(line): found.wire for line, found in new.items()}}
+    return {name: told for name, told in together.items() if name in names and told}
+
+
+def last_moment(said: str, zone: tzinfo) -> datetime:
+    """The end of a day such as 2026-12-31 in this zone, or the moment that is named; ValueError for anything else."""
+    if len(said) <= len("2026-12-31"):
+        return datetime.combine(date.fromisoformat(said) + timedelta(days=1), time(), zone)
+    moment = datetime.fromisoformat(said)
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+
+
+def told_dates(lines: Iterable[str], dates: Mapping[str, Any]) -> list[tuple[str, datetime]]:
+    """The lines that hold for a while only, each with its end."""
+    found = ((line, LineDates.of(dates.get(line_sha256(line), {})).valid_until) for line in lines if bare(line))
+    return [(bare(line), until) for line, until in found if until is not None]
