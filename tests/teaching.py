@@ -1,14 +1,34 @@
-"""Lawful data of what agents learn from: replies that were edited or discarded, answers, failures, and lessons of them."""
+"""Lawful data of what agents learn: edited replies, lessons of them, versions, and how each way in decides on those."""
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any
 
 from apps.conversations.models import InboundEvent
+from apps.desk.actions import answer_escalation
 from apps.desk.models import Draft
 from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.policy import Act
 from apps.learning.capture import capture
-from apps.lessons.models import Lesson, LessonCase
+from apps.lessons.actions import (
+    activate_version,
+    apply_version,
+    propose_version,
+    prune_version,
+    reject_version,
+    restore_version,
+    retire_version,
+)
+from apps.lessons.models import LearningVersion, Lesson, LessonCase
 from apps.runtime.sending import send_out
+from apps.tenants.actions import amend_settings
+from apps.tenants.models import TenantSettings
 from tests.factories import World, make_event
-from tests.waiting import make_waiting_draft
+from tests.surfaces.console.browsing import decision_of
+from tests.waiting import make_escalation, make_waiting_draft
 
+_numbers = count(1)
 ASKED = "Where is my order?"
 DRAFTED = "It is on its way."
 SENT = "Your parcel is on its way. Track it in your account."
@@ -35,6 +55,14 @@ def make_lesson(world: World, cases: int = 1) -> Lesson:
     return lessons_of(world)[0]
 
 
+def make_answered(world: World) -> Lesson:
+    """What one answered question taught, which is sure enough for a digest."""
+    row = make_escalation(world, make_event(world, ASKED).conversation)
+    answer_escalation(row, actor=world.operator, answer=SENT)
+    capture(world.agent.pk, actor=world.system)
+    return lessons_of(world)[0]
+
+
 def lessons_of(world: World) -> list[Lesson]:
     with acting(world.operator):
         return list(Lesson.objects.filter(agent=world.agent))
@@ -43,3 +71,78 @@ def lessons_of(world: World) -> list[Lesson]:
 def cases_of(world: World) -> list[LessonCase]:
     with acting(world.operator):
         return list(LessonCase.objects.filter(agent=world.agent).order_by("id"))
+
+
+def versions_of(world: World) -> list[LearningVersion]:
+    """Oldest first."""
+    with acting(world.operator):
+        return list(LearningVersion.objects.visible_to(world.operator).of_agent(world.agent.pk).order_by("number"))
+
+
+def propose(agent_id: int, actor: Actor, body: str = "") -> LearningVersion:
+    """A version that waits, as a digest leaves it."""
+    body = body or f"- Name the order number. ({next(_numbers)})"
+    said = {"body": body, "change_summary": "Asks for the number.", "lesson_ids": [], "pinned_ids": ()}
+    return propose_version(agent_id, actor=actor, **said)  # type: ignore[arg-type]  # values of several types
+
+
+def make_version(world: World, status: str = "pending", body: str = "") -> LearningVersion:
+    """A version in the state asked for, reached by the acts that lead there."""
+    version = propose(world.agent.pk, world.system, body)
+    if status == "rejected":
+        return reject_version(version, actor=world.operator)
+    if status in {"active", "retired"}:
+        activate_version(version, actor=world.operator)
+    return retire_version(version, actor=world.operator) if status == "retired" else version
+
+
+def let_apply(world: World) -> World:
+    """Nobody looks at what the digest writes."""
+    with acting(world.admin):
+        settings = TenantSettings.objects.visible_to(world.admin).get()
+    amend_settings(settings, actor=world.admin, learning_apply_mode="auto")
+    return world
+
+
+TEACHING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+    Act.LEARNING_VERSION_PROPOSE: lambda world: world.agent,
+    Act.LEARNING_VERSION_APPLY: lambda world: make_version(let_apply(world)),
+    Act.LEARNING_VERSION_ACTIVATE: make_version,
+    Act.LEARNING_VERSION_REJECT: make_version,
+    Act.LEARNING_VERSION_RETIRE: lambda world: make_version(world, "active"),
+    Act.LEARNING_VERSION_RESTORE: lambda world: make_version(world, "retired"),
+    Act.LEARNING_VERSION_PRUNE: lambda world: make_version(world, "retired"),
+}
+# Each with the scene, the row and, for actions, the actor.
+TEACHING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+    Act.LEARNING_VERSION_PROPOSE: lambda _, agent, actor: propose(agent.pk, actor),
+    Act.LEARNING_VERSION_APPLY: lambda _, row, actor: apply_version(row, actor=actor),
+    Act.LEARNING_VERSION_ACTIVATE: lambda _, row, actor: activate_version(row, actor=actor),
+    Act.LEARNING_VERSION_REJECT: lambda _, row, actor: reject_version(row, actor=actor),
+    Act.LEARNING_VERSION_RETIRE: lambda _, row, actor: retire_version(row, actor=actor),
+    Act.LEARNING_VERSION_RESTORE: lambda _, row, actor: restore_version(row, actor=actor),
+    Act.LEARNING_VERSION_PRUNE: lambda _, row, actor: prune_version(row, actor=actor),
+}
+BY_PEOPLE = {
+    Act.LEARNING_VERSION_ACTIVATE: "activate",
+    Act.LEARNING_VERSION_REJECT: "reject",
+    Act.LEARNING_VERSION_RETIRE: "retire",
+    Act.LEARNING_VERSION_RESTORE: "restore",
+}
+BY_DIGESTS: Mapping[Act, str] = {
+    Act.LEARNING_VERSION_PROPOSE: "a digest makes a version; nobody asks for one",
+    Act.LEARNING_VERSION_APPLY: "a digest applies what it made, where the settings say so",
+    Act.LEARNING_VERSION_PRUNE: "the oldest go when a new one comes",
+}
+
+
+def _posting(verb: str) -> Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]:
+    return lambda _, row: ("POST", f"learning-versions/{row.pk}/{verb}", {})
+
+
+def _pressing(button: str) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
+    return lambda _, row: (decision_of(row, button), {})
+
+
+TEACHING_REQUESTS = {act: _posting(verb) for act, verb in BY_PEOPLE.items()}
+TEACHING_FORMS = {act: _pressing(verb) for act, verb in BY_PEOPLE.items()}

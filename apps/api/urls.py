@@ -17,6 +17,7 @@ from apps.api.escalations import EscalationView
 from apps.api.extractions import ExtractionView
 from apps.api.identity_cards import IdentityCardView
 from apps.api.invokables import InvokableView
+from apps.api.learning_versions import RunView, VersionView
 from apps.api.lessons import CaseView, LessonView
 from apps.api.members import MemberView
 from apps.api.memories import MemoryView
@@ -79,6 +80,8 @@ router.register("spend", SpendView, "spend")
 router.register("memory-lines", MemoryLineView, "memory-line")
 router.register("extractions", ExtractionView, "extraction")
 router.register("reflections", ReflectionView, "reflection")
+router.register("learning-versions", VersionView, "learning-version")
+router.register("digest-runs", RunView, "digest-run")
 router.register("lessons", LessonView, "lesson")
 router.register("lesson-cases", CaseView, "lesson-case")
 router.register("changes", ChangeView, "change")

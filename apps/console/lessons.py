@@ -53,6 +53,8 @@ def _cases(lesson: Lesson) -> Iterator[Shown]:
 
 def standing_of(lesson: Lesson) -> str:
     """Where it is on its way, in words."""
+    if lesson.digested_in_id is not None:
+        return "folded into a version"
     if lesson.is_promotable:
         return "passes the gate"
     return "faded: no second case came" if is_faded(lesson.value, timezone.now()) else "waits for a second case"

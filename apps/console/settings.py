@@ -52,7 +52,7 @@ class SettingsAdmin(GovernedAdmin):
     has_one_row = True
     list_display = ("timezone", "ai_disclosure", "slot_order", "memory_review", "updated")
     fields = (
-        *("timezone", "ai_disclosure", "slot_order", "memory_review"),
+        *("timezone", "ai_disclosure", "slot_order", "memory_review", "learning_apply_mode"),
         *("high_risk_reviewers", "proposal_days", "max_open_proposals"),
         "day_budget_micro_usd",
         *("profiles_need_proof", "messages_per_minute", "messages_per_day"),

@@ -29,6 +29,7 @@ from apps.console.escalations import EscalationAdmin
 from apps.console.extractions import ExtractionAdmin
 from apps.console.identity_cards import IdentityCardAdmin
 from apps.console.invokables import InvokableAdmin
+from apps.console.learning_versions import DigestRunAdmin, LearningVersionAdmin
 from apps.console.lessons import LessonAdmin
 from apps.console.login_links import invitation, login_link
 from apps.console.members import MemberAdmin
@@ -61,8 +62,8 @@ from apps.console.webhooks import WebhookAdmin
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
-from apps.learning.models import Extraction, Reflection
-from apps.lessons.models import Lesson
+from apps.learning.models import DigestRun, Extraction, Reflection
+from apps.lessons.models import LearningVersion, Lesson
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.restoration.models import Checkpoint
@@ -104,6 +105,8 @@ PAGES = {
     Extraction: ExtractionAdmin,
     Reflection: ReflectionAdmin,
     InvokableAgent: InvokableAdmin,
+    DigestRun: DigestRunAdmin,
+    LearningVersion: LearningVersionAdmin,
     Lesson: LessonAdmin,
     MemberLimit: LimitAdmin,
     Membership: MemberAdmin,

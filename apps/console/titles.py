@@ -11,6 +11,7 @@ from django.utils.formats import date_format
 from apps.console.people import label_of, label_of_agent
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import Proposal
+from apps.lessons.models import LearningVersion
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.schedules.models import Schedule
@@ -47,6 +48,7 @@ BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
     Schedule: lambda row: f"Schedule {row} of agent {row.agent}",
     AgentTool: lambda row: f"Agent {row.agent} may call {row}",
     ToolApproval: lambda row: f"{row.called}, asked for by agent {row.agent}",
+    LearningVersion: lambda row: f"{row} of what agent {row.agent} learned",
     SendRule: lambda row: f"{row} for agent {row.agent}",
 }
 

@@ -1,5 +1,6 @@
-"""The one writer of verdicts: one row per conversation, whoever comes second reads the first one's."""
+"""The one writer of verdicts: one row per conversation, whoever comes second reads the first one's; and of runs of the digest."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import IntegrityError
@@ -7,7 +8,8 @@ from django.db import IntegrityError
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.learning.models import Extraction
+from apps.learning.models import DigestRun, Extraction
+from apps.lessons.models import LearningVersion
 from apps.llm.backend import Reply
 from apps.skills.models import Skill
 
@@ -48,6 +50,34 @@ def write_verdict(conversation: Conversation, finding: Finding, *, actor: Actor,
             reason=finding.reason,
             skill=skill,
             tools=list(finding.tools),
+            model=reply.model if reply else "",
+            stand_in=reply.stand_in if reply else False,
+            input_tokens=reply.usage.prompt_tokens if reply else 0,
+            output_tokens=reply.usage.output_tokens if reply else 0,
+        )
+
+
+def write_run(
+    agent_id: int,
+    *,
+    actor: Actor,
+    verdict: DigestRun.Verdict,
+    reasons: Sequence[str],
+    lesson_ids: Sequence[int],
+    made_up_ids: Sequence[int],
+    version: LearningVersion | None,
+    reply: Reply | None,
+) -> DigestRun:
+    """Write down what came of one digest."""
+    with acting(actor):
+        return DigestRun.objects.create(
+            tenant_id=actor.tenant_id,
+            agent_id=agent_id,
+            verdict=verdict,
+            reasons=list(reasons),
+            lesson_ids=list(lesson_ids),
+            made_up_ids=list(made_up_ids),
+            learning_version=version,
             model=reply.model if reply else "",
             stand_in=reply.stand_in if reply else False,
             input_tokens=reply.usage.prompt_tokens if reply else 0,

@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from apps.learning.capture import attempt_capture
+from apps.learning.digest import attempt_digest
 from apps.learning.extraction import attempt
 from apps.learning.reflection import attempt_reflection
 from apps.tenants.due import due_work
@@ -28,6 +29,12 @@ def capture_lessons(tenant_id: int, agent_id: int) -> None:
 
 
 @shared_task
+def digest_lessons(tenant_id: int, agent_id: int) -> None:
+    """Make a version of what one agent's lessons show."""
+    attempt_digest(tenant_id, agent_id)
+
+
+@shared_task
 def sweep_lessons() -> None:
     """Look at every draft, question, turn and proposal that was settled and that no case names."""
     for tenant_id, agent_id in due_work("lesson"):
@@ -45,3 +52,10 @@ def sweep_days() -> None:
     """Look at the day of every agent that reflects, once it is eleven in the evening there (R119)."""
     for tenant_id, agent_id in due_work("reflection"):
         reflect_on_day.delay(tenant_id, agent_id)
+
+
+@shared_task
+def sweep_digests() -> None:
+    """Look at every agent with lessons that no digest has read."""
+    for tenant_id, agent_id in due_work("digest"):
+        digest_lessons.delay(tenant_id, agent_id)

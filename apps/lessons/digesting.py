@@ -1,6 +1,5 @@
 """What a digest may answer, and what is made of it: the schema, the reading, and the checks before a version is stored."""
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -8,6 +7,7 @@ from typing import Final, TypeAlias
 from apps.lessons.rules import bullets_of
 from apps.lessons.weakening import Held, Weakening, weakenings
 from apps.prompt.budgets import LEARNING_BULLET_CHARACTERS
+from apps.prompt.extraction import objects_in
 from apps.prompt.framing import Json
 from apps.prompt.visible import UNSTORABLE
 
@@ -67,18 +67,14 @@ Parsed: TypeAlias = Digest | Malformed
 
 
 def parse_digest(text: str) -> Parsed:
-    """The answer as a value; nothing is ever raised."""
+    """The answer as a value; code fences and prose around the object are passed over, and nothing is ever raised."""
     if len(text) > REPLY_CHARACTERS:
         return Malformed("The answer is longer than a digest can be.")
-    try:
-        found = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return Malformed("The answer is no JSON object.")
-    match found:
-        case {"body": str(body), "change_summary": str(summary), "folded_lesson_ids": list(ids)}:
-            return _digest(body, summary, ids)
-        case _:
-            return Malformed("A digest needs a body, a change summary and the ids of the lessons that it folds in.")
+    for found in objects_in(text):
+        match found:
+            case {"body": str(body), "change_summary": str(summary), "folded_lesson_ids": list(ids)}:
+                return _digest(body, summary, ids)
+    return Malformed("The answer holds no JSON object with a body, a change summary and the ids of lessons.")
 
 
 def _digest(body: str, summary: str, ids: list[object]) -> Parsed:

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.lessons.cases import Case, Told
-from apps.lessons.models import Lesson, LessonCase
+from apps.lessons.models import LearningVersion, Lesson, LessonCase
 from apps.lessons.rules import FIRST_CONFIDENCE, LessonSource, dedup_key, seen_again
 
 _ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtextextended('lessons of agent ' || %s, 0))"
@@ -72,6 +72,12 @@ def _counted(found: Found, told: Told, actor: Actor) -> Lesson:
         )
     again = seen_again(known.value, found.source, found.at)
     known.support_count, known.confidence = again.support_count, again.confidence
-    known.last_seen_at, known.noted_at = again.last_seen_at, Now()
-    known.save(update_fields=["support_count", "confidence", "last_seen_at", "noted_at"])
+    known.last_seen_at, known.noted_at, known.digested_in_id = again.last_seen_at, Now(), None
+    known.save(update_fields=["support_count", "confidence", "last_seen_at", "noted_at", "digested_in"])
     return known
+
+
+def mark_digested(version: LearningVersion, *, actor: Actor) -> None:
+    """Note which lessons were folded into a version, in the commit that makes it: only a new case offers them again."""
+    with acting(actor):
+        Lesson.objects.filter(agent_id=version.agent_id, pk__in=version.lesson_ids).update(digested_in=version)

@@ -1,9 +1,15 @@
-"""What agents' work showed to be wrong, and each case of it. Journal tables: one writer, no change record."""
+"""What agents' work showed to be wrong, each case of it, and the versions of what they learned from it.
 
-from typing import ClassVar, Final
+Lessons and cases are journal tables: one writer, no change record. Versions are governed.
+"""
+
+from typing import ClassVar, Final, Self
 
 from django.db import models
+from django_fsm import FSMField, transition
 
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
 from apps.lessons import rules
 
 SOURCES: Final = (
@@ -29,6 +35,10 @@ class Lesson(models.Model):
     confidence = models.FloatField()
     last_seen_at = models.DateTimeField()
     noted_at = models.DateTimeField(help_text="When a case was last written down.")
+    # Versions are pruned; what was folded into one stays digested, so the database does not hold this reference.
+    digested_in = models.ForeignKey(
+        "LearningVersion", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+    )
 
     class Meta:
         ordering: ClassVar = ["-support_count", "-last_seen_at", "-id"]
@@ -54,6 +64,7 @@ class Lesson(models.Model):
             self.support_count,
             self.confidence,
             self.last_seen_at,
+            self.digested_in_id is not None,
         )
 
     @property
@@ -90,3 +101,88 @@ class LessonCase(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_source_display()} ({self.source_id})"
+
+
+class LearningVersionQuerySet(GovernedQuerySet["LearningVersion"]):
+    """Adjectives for learning versions."""
+
+    def of_agent(self, agent_id: int) -> Self:
+        """Those of one agent."""
+        return self.filter(agent=agent_id)
+
+    def active(self) -> Self:
+        """What agents read in new conversations."""
+        return self.filter(status=LearningVersion.Status.ACTIVE)
+
+    def pending(self) -> Self:
+        """Those that wait for a person."""
+        return self.filter(status=LearningVersion.Status.PENDING)
+
+
+class LearningVersion(Governed):
+    """What an agent has learned from corrections, as a list of bullets: never reworded, one active at a time (R144)."""
+
+    class Status(models.TextChoices):
+        """A retired one may be taken up again; what was rejected never is."""
+
+        PENDING = "pending", "Waits for a person"
+        ACTIVE = "active"
+        RETIRED = "retired"
+        REJECTED = "rejected"
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    number = models.PositiveIntegerField(editable=False)
+    # The one before may be pruned, so the database does not hold this reference.
+    previous_version = models.ForeignKey(
+        "self", null=True, editable=False, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+    )
+    body = models.TextField(editable=False)
+    change_summary = models.TextField(editable=False)
+    lesson_ids = models.JSONField(default=list, editable=False, help_text="The lessons it rests on.")
+    status = FSMField(max_length=10, choices=Status.choices, default=Status.PENDING, protected=True)
+    approved_by = models.CharField(max_length=200, blank=True, editable=False)
+    approved_at = models.DateTimeField(null=True, editable=False)
+
+    noun = "learning_version"
+    objects = LearningVersionQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent"],
+                condition=models.Q(status="active"),
+                name="agent_reads_one_learning_version",
+                violation_error_message="Another version of this agent became active meanwhile. Look again.",
+            ),
+            models.UniqueConstraint(fields=["tenant", "agent", "number"], name="learning_versions_are_numbered"),
+            models.CheckConstraint(condition=~models.Q(body=""), name="learning_version_says_something"),
+            models.CheckConstraint(
+                condition=models.Q(approved_by="", approved_at__isnull=True)
+                | ~models.Q(approved_by="") & models.Q(approved_at__isnull=False),
+                name="approved_learning_version_says_when",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Version {self.number}"
+
+    @transition(field=status, source=Status.PENDING, target=Status.ACTIVE)
+    def activate(self) -> None:
+        """A person said yes."""
+
+    @transition(field=status, source=Status.PENDING, target=Status.ACTIVE)
+    def apply(self) -> None:
+        """The tenant's settings said yes to whatever passes the checks."""
+
+    @transition(field=status, source=Status.PENDING, target=Status.REJECTED)
+    def reject(self) -> None:
+        """A person said no."""
+
+    @transition(field=status, source=Status.ACTIVE, target=Status.RETIRED)
+    def retire(self) -> None:
+        """Conversations that begin from now on read another one, or none."""
+
+    @transition(field=status, source=Status.RETIRED, target=Status.ACTIVE)
+    def restore(self) -> None:
+        """A person takes up an earlier one again."""

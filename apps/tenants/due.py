@@ -8,8 +8,9 @@ BATCH = 200
 def due_work(kind: str) -> list[tuple[int, int]]:
     """(tenant id, row id) of what waits: `turn` gives conversations, `extraction` resolved ones, `expiry` proposals, `schedule`
     schedules, `listing` tool servers, `delivery` what webhooks are to be told, `forget`
-    conversations off the record, `reflection` agents whose day
-    is over, `lesson` agents with something settled that no lesson was made of."""
+    conversations off the record, `reflection` agents whose day is over,
+    `lesson` agents with something settled that no lesson was made of, `digest` agents with
+    lessons that no digest has read."""
     return due_works(kind)[kind]
 
 

@@ -78,6 +78,17 @@ class TenantSettings(Governed):
         ],
         help_text="What agents write down of their own accord, and every customer's prompt would carry.",
     )
+    learning_apply_mode = models.CharField(
+        "what agents learn from corrections",
+        max_length=10,
+        default="approval",
+        choices=[
+            ("approval", "Approval: a new version waits for a person"),
+            ("auto", "Auto: a new version is read at once"),
+        ],
+        help_text="With auto a check by words looks at each bullet, and nobody else. Of bullets that meant harm in words that it"
+        " had not met it caught about three in four. The agent reads such bullets as data, not as instructions.",
+    )
     day_budget_micro_usd = models.PositiveBigIntegerField(
         "budget of a day, in millionths of a US dollar",
         null=True,

@@ -1,14 +1,15 @@
 """What agents learned, in a real browser: every page for every eye."""
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page, expect
 
 from apps.governance.acting import acting
 from apps.learning.models import Reflection
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import UNFOLD, flaws, sign_in
 from tests.surfaces.console.browsing import page_of
-from tests.teaching import make_lesson
+from tests.surfaces.console.furnishing import make_run
+from tests.teaching import make_lesson, make_version, versions_of
 
 DAYS = "/admin/learning/reflection/"
 pytestmark = pytest.mark.browser
@@ -23,14 +24,35 @@ def test_the_pages_of_learning_are_accessible(page: Page, console: Console, sche
     page.emulate_media(reduced_motion="reduce")
     sign_in(page, console.full, admin=True)
     found: list[str] = []
-    for name, url in {
+    make_version(console.full, "active", "- Be brief.")
+    version = make_version(console.full, body="- Be brief.\n- Name the order number.\n- Say when the parcel comes.")
+    pages = {
         "lessons": "/admin/lessons/lesson/",
         "lesson": page_of(lesson),
+        "versions": "/admin/lessons/learningversion/",
+        "version": page_of(version),
+        "digests": "/admin/learning/digestrun/",
+        "digest": page_of(make_run(console.full)),
         "day": page_of(day),
         "days": DAYS,
-    }.items():
+    }
+    for name, url in pages.items():
         page.goto(url)
         page.evaluate(UNFOLD)
         page.screenshot(path=SCREENSHOTS / f"learning-{scheme}" / f"{name}.png", full_page=True)
         found += flaws(page, name)
     assert found == []
+
+
+def test_an_operator_activates_a_version_without_javascript(chromium: Browser, console: Console) -> None:
+    # R149
+    version = make_version(console.full)
+    context = chromium.new_context(base_url=console.url, java_script_enabled=False)
+    page = context.new_page()
+    sign_in(page, console.full)
+    page.goto(page_of(version))
+    page.locator("summary", has_text="Activate").click()
+    page.get_by_role("button", name="Activate").click()
+    expect(page.get_by_text("Conversations that begin from now on read it.")).to_be_visible()
+    context.close()
+    assert versions_of(console.full)[-1].status == "active"

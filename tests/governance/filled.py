@@ -15,6 +15,7 @@ from apps.governance.errors import NotPermitted
 from apps.governance.models import Proposal
 from apps.governance.proposals import Verdict
 from apps.governance.tiers import Tier
+from apps.learning.digest import digest
 from apps.learning.extraction import extract
 from apps.llm.backend import Backend, JsonObject, Reply, Request, StopReason, ToolUse, Usage
 from apps.memory.models import AgentMemory, CustomerProfile
@@ -50,7 +51,7 @@ from tests.hooking import make_told
 from tests.reflecting import make_reflection
 from tests.scheduling import make_schedule
 from tests.talking import make_assistant, make_member_overlay
-from tests.teaching import make_lesson
+from tests.teaching import make_answered
 from tests.thinking import make_endpoint, make_price
 from tests.tooling import make_waiting_call
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
@@ -107,8 +108,9 @@ def fill(backend: Backend) -> Filled:
     make_waiting_draft(world, thread)
     make_escalation(world, thread)
     make_send_rule(world)
-    make_lesson(world)
     make_reflection(world, backend)
+    make_answered(world)
+    digest(world.agent.pk, actor=world.system, backend=backend)
     make_endpoint(world)
     make_price(world)
     make_told(world)

@@ -17,6 +17,7 @@ from tests.governance.surfaces import RUNBOOK, SYNCS
 from tests.hooking import HOOKING_FORMS
 from tests.scheduling import SCHEDULING_FORMS
 from tests.surfaces.console.browsing import decision_of, page_of
+from tests.teaching import BY_DIGESTS, TEACHING_FORMS
 from tests.thinking import THINKING_FORMS
 from tests.tooling import TOOLING_FORMS
 
@@ -30,7 +31,7 @@ HOW_IT_RUNS = (
     "turn_budget_micro_usd",
 )
 CHOICES = (
-    *("timezone", "ai_disclosure", "slot_order", "memory_review"),
+    *("timezone", "ai_disclosure", "slot_order", "memory_review", "learning_apply_mode"),
     *("high_risk_reviewers", "proposal_days", "max_open_proposals", "day_budget_micro_usd"),
     *("messages_per_minute", "messages_per_day"),
 )
@@ -60,6 +61,7 @@ class Console:
     roles = (Role.OPERATOR, Role.ADMIN, Role.STAFF)
     not_offered: Mapping[Act, str] = {
         Act.GRANT_SYNC: SYNCS,
+        **BY_DIGESTS,
         Act.DRAFT_MAKE: "a turn makes a draft; nobody asks for one",
         Act.TOOL_APPROVAL_ASK: "a turn asks for the call it may not make by itself",
         Act.TOOL_APPROVAL_SPEND: "a turn uses the yes up as it begins the call",
@@ -102,6 +104,7 @@ class Console:
         **TOOLING_FORMS,
         **SCHEDULING_FORMS,
         **HOOKING_FORMS,
+        **TEACHING_FORMS,
         Act.PERSONA_CREATE: add("personas_persona", identity="You are Ada."),
         Act.PERSONA_AMEND: edit(*SECTIONS, style="Brief."),
         Act.PERSONA_ARCHIVE: decision("archive"),

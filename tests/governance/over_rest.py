@@ -15,6 +15,7 @@ from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
 from tests.hooking import HOOKING_REQUESTS
 from tests.scheduling import SCHEDULING_REQUESTS
+from tests.teaching import BY_DIGESTS, TEACHING_REQUESTS
 from tests.thinking import THINKING_REQUESTS
 from tests.tooling import TOOLING_REQUESTS
 
@@ -61,6 +62,7 @@ class Rest:
         Act.TENANT_ENTER: "platform staff enter by the console alone",
         Act.TENANT_LEAVE: "platform staff enter by the console alone",
         Act.AGENT_CREATE: "agents are made in the console",
+        **BY_DIGESTS,
         Act.SETTINGS_AMEND: "settings are changed in the console",
         Act.SETTINGS_ROTATE_PROOF_KEY: "settings are changed in the console",
         Act.CONVERSATION_PROVE: "a signed message proves its conversation",
@@ -100,6 +102,7 @@ class Rest:
         **TOOLING_REQUESTS,
         **SCHEDULING_REQUESTS,
         **HOOKING_REQUESTS,
+        **TEACHING_REQUESTS,
         Act.PERSONA_CREATE: lambda scene, _: ("POST", "personas", {"agent_key": scene.world.agent.key, "style": "x"}),
         Act.PERSONA_AMEND: lambda _, row: ("PATCH", f"personas/{row.pk}", {"style": "Brief."}),
         Act.PERSONA_ARCHIVE: lambda _, row: ("DELETE", f"personas/{row.pk}", None),

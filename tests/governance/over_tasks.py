@@ -11,7 +11,7 @@ from apps.conversations.models import Conversation
 from apps.conversations.rules import Line, ToolCall
 from apps.governance.actors import Role
 from apps.governance.policy import Act
-from apps.learning.tasks import extract_skill
+from apps.learning.tasks import digest_lessons, extract_skill
 from apps.llm.anthropic.client import AnthropicBackend
 from apps.llm.standin.running import running_standin
 from apps.review.tasks import expire_proposal
@@ -25,6 +25,7 @@ from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK
 from tests.standing_in import StandIn
 from tests.talking import make_talk, tell_assistant
+from tests.teaching import make_lesson
 
 # A conversation worth a skill.
 LESSON = [
@@ -55,9 +56,16 @@ def learn(scene: Scene) -> Conversation:
     return made
 
 
+def _digest(scene: Scene, agent_id: int) -> None:
+    """Let a lesson lie there that two drafts taught."""
+    make_lesson(scene.world, cases=2)
+    digest_lessons.run(scene.world.tenant.pk, agent_id)
+
+
 # By which task the system does an act, and with which words an agent asks for a tool.
 RUN: Mapping[Act, Callable[[Scene, Any], None]] = {
     Act.SKILL_DRAFT: lambda scene, _: extract_skill.run(scene.world.tenant.pk, learn(scene).pk),
+    Act.LEARNING_VERSION_PROPOSE: lambda scene, agent: _digest(scene, agent.pk),
     Act.PROPOSAL_EXPIRE: lambda scene, row: expire_proposal.run(scene.world.tenant.pk, row.pk),
 }
 REWRITTEN: Mapping[str, str] = dict.fromkeys(("title", "description", "category", "body"), "New.")

@@ -54,6 +54,7 @@ from tests.hooking import HOOKING_SUBJECTS
 from tests.reviewing import say_yes
 from tests.scheduling import SCHEDULING_SUBJECTS
 from tests.talking import TALKING_SUBJECTS
+from tests.teaching import TEACHING_SUBJECTS
 from tests.thinking import THINKING_SUBJECTS
 from tests.tooling import TOOLING_SUBJECTS
 from tests.waiting import make_escalation, make_held_conversation, make_send_rule, make_waiting_draft
@@ -254,6 +255,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     **TOOLING_SUBJECTS,
     **SCHEDULING_SUBJECTS,
     **HOOKING_SUBJECTS,
+    **TEACHING_SUBJECTS,
     Act.WEBHOOK_CREATE: _nothing,
     Act.INVOKABLE_ALLOW: make_neighbour,
     Act.INVOKABLE_AMEND: make_invokable,
@@ -287,10 +289,8 @@ MAKING: frozenset[Act] = frozenset(
             Act.MEMBER_ADD,
             Act.MEMBER_INVITE,
             Act.INVOKABLE_ALLOW,
-            Act.DRAFT_MAKE,
-            Act.SCHEDULE_DRAFT,
-            Act.AGENT_TOOL_ALLOW,
-            Act.TOOL_APPROVAL_ASK,
+            *(Act.DRAFT_MAKE, Act.LEARNING_VERSION_PROPOSE, Act.SCHEDULE_DRAFT),
+            *(Act.AGENT_TOOL_ALLOW, Act.TOOL_APPROVAL_ASK),
         ),
     }
 )

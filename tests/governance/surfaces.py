@@ -105,6 +105,7 @@ from tests.governance.scenes import Scene
 from tests.hooking import HOOKING
 from tests.scheduling import SCHEDULING
 from tests.talking import TALKING
+from tests.teaching import TEACHING
 from tests.thinking import THINKING
 from tests.tooling import TOOLING
 
@@ -213,6 +214,7 @@ class Actions:
         **TOOLING,
         **SCHEDULING,
         **HOOKING,
+        **TEACHING,
         Act.RULE_PROPOSE: lambda _, row, actor: propose_rule_change(row, actor=actor, text="Be brief."),
         Act.SKILL_UNDO: lambda _, row, actor: unpublish_skill(row, actor=actor, proposal=Proposal()),
         Act.PROPOSAL_SUBMIT: lambda _, row, actor: submit_draft(row, actor=actor),

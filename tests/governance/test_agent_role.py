@@ -91,16 +91,12 @@ CASES = {
     "change record changed": Case(
         "UPDATE governance_changerecord SET act = 'x'", "SELECT act FROM governance_changerecord"
     ),
-    "change record read": Case("SELECT act FROM governance_changerecord"),
-    "change text read": Case("SELECT before FROM governance_changetext"),
     "proposal applied": Case(
         "UPDATE governance_proposal SET state = 'applied', decided_by = 'me'",
         "UPDATE governance_proposal SET content = '{{}}'",
         by="agent",
     ),
     "proposal decided": Case("UPDATE governance_proposal SET decided_by = 'me'"),
-    "token read": Case("SELECT id FROM tenants_agenttoken"),
-    "member read": Case("SELECT id FROM tenants_membership"),
     "agent amended": Case("UPDATE tenants_agent SET learns = false"),
     "use of a skill rewritten": Case(
         "UPDATE skills_skilluse SET skill_id = 0", "SELECT 1 FROM skills_skilluse", by="agent"
@@ -139,12 +135,17 @@ CASES = {
         by="agent",
     ),
     "record in a person's name": Case(RECORD.format(role="operator"), RECORD.format(role="agent"), by="agent"),
-    "R119 reflection read": Case("SELECT id FROM learning_reflection"),
-    "R151 lesson read": Case("SELECT id FROM lessons_lesson"),
-    "R151 case of a lesson read": Case("SELECT id FROM lessons_lessoncase"),
-    "verdict read": Case("SELECT id FROM learning_extraction"),
+    **{
+        f"{table} read": Case(f"SELECT {column} FROM {table}")  # noqa: S608  # names beside it
+        for table, column in (
+            *(("governance_changerecord", "act"), ("governance_changetext", "before")),
+            *(("lessons_lesson", "id"), ("lessons_lessoncase", "id"), ("lessons_learningversion", "id")),
+            *(("learning_digestrun", "id"), ("learning_extraction", "id"), ("learning_reflection", "id")),
+            *(("tenants_agenttoken", "id"), ("tenants_membership", "id")),
+        )
+    },
+    "R149 learning version decided": Case("UPDATE lessons_learningversion SET status = 'rejected'"),
 }
-
 
 OF_ONE_AGENT = (
     "personas_persona",

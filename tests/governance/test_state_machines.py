@@ -23,6 +23,7 @@ from apps.governance.actions import approve_proposal, expire_proposal, quarantin
 from apps.governance.models import Governed, Proposal
 from apps.governance.proposals import Verdict
 from apps.governance.tiers import Tier
+from apps.lessons.models import LearningVersion
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
 from apps.personas.models import Persona, StandingRule
 from apps.schedules.actions import deprecate_schedule
@@ -43,6 +44,7 @@ from tests.factories import (
 from tests.governance.attempts import BROKEN_RULE, attempt
 from tests.reviewing import say_yes
 from tests.scheduling import make_paused_schedule, make_schedule, make_schedule_draft
+from tests.teaching import make_version
 from tests.tooling import call_in
 from tests.waiting import make_escalation, make_waiting_draft
 
@@ -166,6 +168,9 @@ MACHINES = {
     "persona": Machine(Persona, "status", persona_in, {}),
     "rule": Machine(StandingRule, "status", rule_in, {}),
     "switch": Machine(Switch, "status", switch_in, {"lifted": "lifted_by = 'x'"}),
+    "learning_version": Machine(
+        LearningVersion, "status", make_version, {"active": "approved_by = 'x', approved_at = now()"}
+    ),
     "draft": Machine(
         Draft,
         "status",
@@ -259,8 +264,8 @@ def test_database_lets_no_row_be_born_in_a_later_state(noun: str, state: str) ->
         f"INSERT INTO {table} SELECT (jsonb_populate_record(row,"  # noqa: S608  # constants above
         f" jsonb_build_object('id', 987654321, '{machine.column}', %s::text) || '{{\"version\": 1{more}}}')).* FROM {table} AS row"
     )
-    # A turn makes drafts and asks for calls; people make none.
-    maker = world.system if noun in {"draft", "tool_approval"} else world.operator
+    # A turn makes drafts and asks for calls, a digest makes versions; people make none.
+    maker = world.system if noun in {"draft", "tool_approval", "learning_version"} else world.operator
     assert attempt(maker, born, [state]).sqlstate == BROKEN_RULE
     assert attempt(maker, born, [states(machine)[0]]).sqlstate in {"", "23505"}
 

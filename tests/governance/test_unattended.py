@@ -80,7 +80,11 @@ def test_a_command_beyond_every_persons_rights_is_named(monkeypatch: pytest.Monk
 
 
 def test_every_task_and_every_tool_that_keeps_something_is_in_the_matrix() -> None:
-    acts_by_task = {"extract_skill": Act.SKILL_DRAFT, "expire_proposal": Act.PROPOSAL_EXPIRE}
+    acts_by_task = {
+        "extract_skill": Act.SKILL_DRAFT,
+        "digest_lessons": Act.LEARNING_VERSION_PROPOSE,
+        "expire_proposal": Act.PROPOSAL_EXPIRE,
+    }
     assert {name.rpartition(".")[2] for name in by_ids()} == {
         *("take_turn", "refresh_listing", "capture_lessons", "reflect_on_day"),
         *acts_by_task,

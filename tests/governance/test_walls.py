@@ -28,6 +28,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
 # References inside a tenant that the database does not hold, each with its reason.
 NOT_COMPOSITE = {
     ("learning_extraction", "skill_id"): "a discarded draft leaves its verdict behind",
+    ("learning_digestrun", "learning_version_id"): "a version that is pruned leaves its run behind",
+    ("lessons_lesson", "digested_in_id"): "and its lessons digested",
+    ("lessons_learningversion", "previous_version_id"): "and the version that followed it",
 }
 
 

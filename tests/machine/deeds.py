@@ -10,10 +10,21 @@ from tests.machine.on_proposals import PROPOSALS
 from tests.machine.on_schedules import SCHEDULES
 from tests.machine.on_tenants import TENANTS
 from tests.machine.on_tools import TOOLS
+from tests.machine.on_versions import VERSIONS
 from tests.machine.on_webhooks import WEBHOOKS
 from tests.machine.on_words import WORDS
 
-DEEDS: Mapping[Act, Deed] = {**WORDS, **TENANTS, **PROPOSALS, **DESK, **ENDPOINTS, **SCHEDULES, **TOOLS, **WEBHOOKS}
+DEEDS: Mapping[Act, Deed] = {
+    **WORDS,
+    **TENANTS,
+    **PROPOSALS,
+    **DESK,
+    **ENDPOINTS,
+    **SCHEDULES,
+    **TOOLS,
+    **WEBHOOKS,
+    **VERSIONS,
+}
 # Acts that nobody who acts for a tenant can try, each with the reason.
 NOT_TRIED: Mapping[Act, str] = {
     Act.GRANT_SYNC: "grants follow the policy by a command of the database's owner",

@@ -41,14 +41,19 @@ def test_an_answer_in_the_schema_is_read() -> None:
     assert parse_digest(json.dumps(GOOD)) == Digest("- Ask for the order number.\n- Be brief.", "Asks first.", (1, 2))
 
 
+@pytest.mark.parametrize("around", ["```json\n{}\n```", "Here it is: {} Good luck {{}}.", '{{"note": 1}} {}'])
+def test_fences_and_prose_around_the_answer_are_passed_over(around: str) -> None:
+    assert parse_digest(around.format(json.dumps(GOOD))) == parse_digest(json.dumps(GOOD))
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no JSON"),
-        ("[" * 10_000, "no JSON"),
-        ("[]", "needs a body"),
-        ("{}", "needs a body"),
-        (json.dumps(GOOD | {"body": 3}), "needs a body"),
+        ("", "no JSON object with"),
+        ("[" * 10_000, "no JSON object with"),
+        ("[]", "no JSON object with"),
+        ("{}", "no JSON object with"),
+        (json.dumps(GOOD | {"body": 3}), "no JSON object with"),
         (json.dumps(GOOD | {"folded_lesson_ids": ["1"]}), "whole numbers"),
         (json.dumps(GOOD | {"folded_lesson_ids": [True]}), "whole numbers"),
         (json.dumps(GOOD | {"folded_lesson_ids": list(range(501))}), "whole numbers"),

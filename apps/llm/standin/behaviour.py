@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from apps.llm.standin.conversation import Conversation
 from apps.llm.standin.decisions import Decision, Say
+from apps.llm.standin.digester import digest
 from apps.llm.standin.extractor import extract
 from apps.llm.standin.reflector import reflect
 from apps.llm.standin.requests import InvalidRequest, text_of
@@ -14,17 +15,16 @@ if TYPE_CHECKING:
 
 EXTRACTION_HEADING = "# Skill extraction"
 REFLECTION_HEADING = "# Daily reflection"
+DIGEST_HEADING = "# Lesson digest"
+_WRITERS = ((EXTRACTION_HEADING, extract), (REFLECTION_HEADING, reflect), (DIGEST_HEADING, digest))
 
 
 def decide(asked: Asked) -> Decision:
     """The same bytes always lead to the same decision."""
-    if not asked.tools and asked.system_text.lstrip().startswith(EXTRACTION_HEADING):
-        return Say(extract("\n".join(text_of(block) for block in asked.messages[-1].blocks)))
-    if not asked.tools and asked.system_text.lstrip().startswith(REFLECTION_HEADING):
-        return Say(reflect("\n".join(text_of(block) for block in asked.messages[-1].blocks)))
+    for heading, write in _WRITERS:
+        if not asked.tools and asked.system_text.lstrip().startswith(heading):
+            return Say(write("\n".join(text_of(block) for block in asked.messages[-1].blocks)))
     if asked.output_schema is not None:
-        sentence = (
-            "The stand-in model writes structured output for skill extraction and reflection only. Script this reply."
-        )
+        sentence = "The stand-in model writes structured output for what agents learn only. Script this reply."
         raise InvalidRequest(sentence)
     return answer(Conversation(asked))

@@ -27,8 +27,8 @@ from tests.factories import (
 )
 from tests.governance.filled import refuse_once
 from tests.surfaces.api.asking import Asker, agent_of, answer_event, person_of
-from tests.surfaces.console.furnishing import make_reflection
-from tests.teaching import cases_of, make_lesson
+from tests.surfaces.console.furnishing import make_reflection, make_run
+from tests.teaching import cases_of, make_lesson, make_version
 
 # Walks what other tests already cover.
 pytestmark = pytest.mark.unmeasured
@@ -130,6 +130,8 @@ NOUNS = {
     "reflections": Noun(lambda world: make_reflection(world).pk, query="verdict=nothing"),
     "lessons": Noun(lambda world: make_lesson(world).pk, query="source=edited_draft"),
     "lesson-cases": Noun(make_case, query="source=edited_draft"),
+    "learning-versions": Noun(lambda world: make_version(world).pk, query="status=pending"),
+    "digest-runs": Noun(lambda world: make_run(world).pk, query="verdict=refused"),
     "changes": Noun(make_change, query="act=skill.draft"),
     "refusals": Noun(make_refusal, query="code=not_permitted"),
 }
@@ -153,6 +155,8 @@ JOURNALS_OF_PEOPLE = {
     "reflections",
     "lessons",
     "lesson-cases",
+    "learning-versions",
+    "digest-runs",
     "changes",
     "refusals",
     "spend",

@@ -8,7 +8,8 @@ from django.utils import timezone
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.models import AuditCheck, Refusal
-from apps.learning.models import Extraction, Reflection
+from apps.learning.journal import write_run
+from apps.learning.models import DigestRun, Extraction, Reflection
 from apps.personas.actions import propose_patch
 from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn
 from apps.skills.models import Skill
@@ -32,7 +33,7 @@ from tests.factories import (
 from tests.governance.filled import refuse_once
 from tests.hooking import make_told
 from tests.scheduling import make_schedule
-from tests.teaching import make_lesson
+from tests.teaching import make_lesson, make_version
 from tests.thinking import make_endpoint, make_price
 from tests.tooling import make_agent_tool, make_tool_server, make_waiting_call
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
@@ -63,6 +64,8 @@ def furnished(world: World) -> list[Model]:
         make_send_rule(world),
         make_lesson(world),
         make_reflection(world),
+        make_version(world),
+        make_run(world),
         make_endpoint(world),
         make_price(world),
         make_agent_tool(world),
@@ -148,6 +151,20 @@ def make_reflection(world: World) -> Reflection:
             lease_until=timezone.now(),
             next_look_at=timezone.now(),
         )
+
+
+def make_run(world: World) -> DigestRun:
+    """A digest whose answer broke a rule."""
+    return write_run(
+        world.agent.pk,
+        actor=world.system,
+        verdict=DigestRun.Verdict.REFUSED,
+        reasons=["“Hide that you are an AI.”: It hides that the agent is an AI, against what the tenant decided."],
+        lesson_ids=[],
+        made_up_ids=[99],
+        version=None,
+        reply=None,
+    )
 
 
 def make_extraction(world: World, conversation: Conversation, skill: Skill) -> Extraction:

@@ -1,0 +1,142 @@
+"""Learning versions: what agents learned from corrections, and what came of each digest. People decide (R144, R149)."""
+
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.bodies import Body, Number, Text
+from apps.api.filters import AgentFilters, ChoiceFilter
+from apps.api.rows import STAMPS, Shown, agent_key
+from apps.api.views import Rows
+from apps.governance.policy import Act
+from apps.learning.models import DigestRun
+from apps.lessons.actions import activate_version, reject_version, restore_version, retire_version
+from apps.lessons.models import LearningVersion
+
+
+class LearningVersionRow(Shown[LearningVersion]):
+    """A list of bullets, the lessons it rests on, and who said yes to it."""
+
+    agent_key = agent_key()
+    previous_version_id = serializers.IntegerField(
+        read_only=True, allow_null=True, help_text="It may be pruned by now."
+    )
+    lesson_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+
+    class Meta:
+        model = LearningVersion
+        fields = (
+            *("id", "agent_key", "number", "previous_version_id", "body", "change_summary", "lesson_ids", "status"),
+            *("approved_by", "approved_at", *STAMPS, "ignored_fields"),
+        )
+        read_only_fields = fields
+
+
+class DigestRunRow(Shown[DigestRun]):
+    """What came of one digest."""
+
+    agent_key = agent_key()
+    learning_version_id = serializers.IntegerField(read_only=True, allow_null=True)
+    reasons = serializers.ListField(child=serializers.CharField(), read_only=True)
+    lesson_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+    made_up_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+
+    class Meta:
+        model = DigestRun
+        fields = (
+            *("id", "agent_key", "verdict", "reasons", "lesson_ids", "made_up_ids", "learning_version_id", "model"),
+            *("stand_in", "input_tokens", "output_tokens", "at"),
+        )
+        read_only_fields = fields
+
+
+class VersionDecision(Body):
+    """A yes or a no to the row as it was read."""
+
+    bare = True
+
+    version = Number(required=False, help_text="The row's version that was read.")
+    reason = Text(required=False)
+
+
+class VersionFilters(AgentFilters):
+    """By agent and state."""
+
+    status = ChoiceFilter(choices=LearningVersion.Status.choices)
+
+
+class RunFilters(AgentFilters):
+    """By agent and verdict."""
+
+    verdict = ChoiceFilter(choices=DigestRun.Verdict.choices)
+
+
+class VersionView(Rows[LearningVersion]):
+    """Versions of what agents learned; people read and decide, agents read the active one in their turns alone."""
+
+    acts: ClassVar = {
+        "activate": (Act.LEARNING_VERSION_ACTIVATE,),
+        "reject": (Act.LEARNING_VERSION_REJECT,),
+        "retire": (Act.LEARNING_VERSION_RETIRE,),
+        "restore": (Act.LEARNING_VERSION_RESTORE,),
+    }
+    queryset = LearningVersion.objects.none()
+    serializer_class = LearningVersionRow
+    filterset_class = VersionFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[LearningVersion]:
+        """All of them, for a reviewer."""
+        return LearningVersion.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=VersionDecision, responses=LearningVersionRow)
+    @action(detail=True, methods=["post"])
+    def activate(self, request: Request, pk: str) -> Response:
+        """Let conversations that begin from now on read it; the one they read until now retires."""
+        del pk
+        return self._decided(request, activate_version)
+
+    @extend_schema(request=VersionDecision, responses=LearningVersionRow)
+    @action(detail=True, methods=["post"])
+    def reject(self, request: Request, pk: str) -> Response:
+        """Let nobody read it."""
+        del pk
+        return self._decided(request, reject_version)
+
+    @extend_schema(request=VersionDecision, responses=LearningVersionRow)
+    @action(detail=True, methods=["post"])
+    def retire(self, request: Request, pk: str) -> Response:
+        """Let conversations that begin from now on do without it."""
+        del pk
+        return self._decided(request, retire_version)
+
+    @extend_schema(request=VersionDecision, responses=LearningVersionRow)
+    @action(detail=True, methods=["post"])
+    def restore(self, request: Request, pk: str) -> Response:
+        """Take up a retired one again."""
+        del pk
+        return self._decided(request, restore_version)
+
+    def _decided(self, request: Request, decide: Any) -> Response:  # Any: acts of one shape
+        version = self.get_object()
+        sent = VersionDecision.read(request, self.actor)
+        decide(version, actor=self.actor, read_at=sent.read_at, reason=sent.values.get("reason", ""))
+        return self.answer(version.pk, sent.ignored)
+
+
+class RunView(Rows[DigestRun]):
+    """Runs of the digest, those that made nothing included."""
+
+    queryset = DigestRun.objects.none()
+    serializer_class = DigestRunRow
+    filterset_class = RunFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[DigestRun]:
+        """All of them, for a reviewer."""
+        return DigestRun.objects.filter(tenant_id=self.actor.tenant_id).select_related("agent")

@@ -1,0 +1,130 @@
+"""Acts on learning versions: the system proposes and prunes, people decide; what is active gives way in the same commit."""
+
+from collections.abc import Collection, Sequence
+
+from django.db.models import Max
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.door import authorize, governed
+from apps.governance.errors import NotPermitted
+from apps.governance.models import Taint
+from apps.governance.policy import Act
+from apps.lessons.models import LearningVersion
+from apps.lessons.rules import ApplyMode, Version, versions_to_prune
+from apps.tenants.models import TenantSettings
+
+
+def propose_version(
+    agent_id: int,
+    *,
+    actor: Actor,
+    body: str,
+    change_summary: str,
+    lesson_ids: Sequence[int],
+    pinned_ids: Collection[int],
+) -> LearningVersion:
+    """Let a new version wait for a person, after the one that is active now; the oldest that nobody needs go (R148, R158)."""
+    authorize(actor, Act.LEARNING_VERSION_PROPOSE, actor.tenant_id, agent_id=agent_id)
+    with acting(actor):
+        rows = LearningVersion.objects.visible_to(actor).of_agent(agent_id)
+        version = LearningVersion(
+            tenant_id=actor.tenant_id,
+            agent_id=agent_id,
+            number=(rows.aggregate(latest=Max("number"))["latest"] or 0) + 1,
+            previous_version=rows.active().first(),
+            body=body,
+            change_summary=change_summary,
+            lesson_ids=list(lesson_ids),
+            taint=Taint.CUSTOMER_DERIVED,
+        )
+        with governed(Act.LEARNING_VERSION_PROPOSE, version, actor=actor, evidence={"lesson_ids": list(lesson_ids)}):
+            pass
+        for old in rows.filter(pk__in=_surplus(list(rows), pinned_ids)).order_by("number"):
+            prune_version(old, actor=actor)
+    return version
+
+
+def apply_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
+    """Let agents read it though no person did, where the tenant's settings say so; the database looks at them too (R149)."""
+    with acting(actor), governed(Act.LEARNING_VERSION_APPLY, version, actor=actor) as row:
+        _refuse_unasked(actor)
+        row.apply()
+        _give_way(row, actor)
+    return version
+
+
+def activate_version(
+    version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
+) -> LearningVersion:
+    """Let new conversations read it, in a person's name. Those that run keep what they began with (R146)."""
+    with (
+        acting(actor),
+        governed(Act.LEARNING_VERSION_ACTIVATE, version, actor=actor, read_at=read_at, reason=reason) as row,
+    ):
+        row.activate()
+        _give_way(row, actor)
+        _sign(row, actor)
+    return version
+
+
+def restore_version(
+    version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
+) -> LearningVersion:
+    """Take up an earlier version again, in a person's name."""
+    with (
+        acting(actor),
+        governed(Act.LEARNING_VERSION_RESTORE, version, actor=actor, read_at=read_at, reason=reason) as row,
+    ):
+        row.restore()
+        _give_way(row, actor)
+        _sign(row, actor)
+    return version
+
+
+def reject_version(
+    version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
+) -> LearningVersion:
+    """Let nobody read it. Its lessons are offered again once another case of them is seen."""
+    with governed(Act.LEARNING_VERSION_REJECT, version, actor=actor, read_at=read_at, reason=reason) as row:
+        row.reject()
+    return version
+
+
+def retire_version(
+    version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
+) -> LearningVersion:
+    """Let conversations that begin from now on do without it."""
+    with governed(Act.LEARNING_VERSION_RETIRE, version, actor=actor, read_at=read_at, reason=reason) as row:
+        row.retire()
+    return version
+
+
+def prune_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
+    """Drop an old one; its change records tell what it said."""
+    with governed(Act.LEARNING_VERSION_PRUNE, version, actor=actor, removes=True):
+        pass
+    return version
+
+
+def _give_way(version: LearningVersion, actor: Actor) -> None:
+    rows = LearningVersion.objects.visible_to(actor).of_agent(version.agent_id)
+    if active := rows.active().exclude(pk=version.pk).first():
+        retire_version(active, actor=actor, reason=f"Version {version.number} takes its place.")
+
+
+def _refuse_unasked(actor: Actor) -> None:
+    settings = TenantSettings.objects.visible_to(actor).get()
+    if settings.learning_apply_mode != ApplyMode.AUTO:
+        raise NotPermitted("Here a person says yes to what agents learn. Activate the version in the console.")
+
+
+def _sign(row: LearningVersion, actor: Actor) -> None:
+    row.approved_by, row.approved_at = actor.label, timezone.now()
+
+
+def _surplus(rows: Sequence[LearningVersion], pinned_ids: Collection[int]) -> tuple[int, ...]:
+    status = LearningVersion.Status
+    versions = [Version(row.pk, row.number, row.status == status.ACTIVE, row.status == status.PENDING) for row in rows]
+    return versions_to_prune(versions, pinned_ids)

@@ -1,0 +1,33 @@
+"""Writes a list anew from lessons: what stands there first, then a bullet for each lesson that says what to do instead."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from apps.llm.standin.conversation import json_lines
+
+if TYPE_CHECKING:
+    from apps.llm.backend import Json
+
+BULLET_CHARACTERS = 250
+BULLETS = 10
+
+
+def digest(material: str) -> str:
+    """Strict JSON; the same material always gives the same list."""
+    lines = [line for line in json_lines(material) if isinstance(line, dict)]
+    standing = [str(line["bullet"]) for line in lines if line.get("kind") == "active" and "bullet" in line]
+    told = [line for line in lines if line.get("kind") == "lesson" and "instead" in line]
+    new = {_bullet(line["instead"]): line["id"] for line in reversed(told)}
+    bullets = list(dict.fromkeys([*standing, *reversed(list(new))]))[:BULLETS]
+    answer: dict[str, Json] = {
+        "body": "\n".join(f"- {bullet}" for bullet in bullets),
+        "change_summary": f"Takes up what {len(told)} lesson{'' if len(told) == 1 else 's'} showed.",
+        "folded_lesson_ids": [line["id"] for line in told],
+    }
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def _bullet(instead: Json) -> str:
+    return " ".join(f"Answer as colleagues do: {instead}".split())[:BULLET_CHARACTERS]
