@@ -20,6 +20,8 @@ from apps.memory.actions import approve_block, create_block, write_block
 from apps.memory.dating import date_block
 from apps.memory.models import MemoryBlock
 from apps.prompt.budgets import SECTION_CHARACTERS
+from apps.prompt.lines import lines_of
+from apps.runtime.clashing import clashes
 
 
 def block_panels(block: Any, request: HttpRequest) -> dict[str, Any]:
@@ -32,6 +34,7 @@ def block_panels(block: Any, request: HttpRequest) -> dict[str, Any]:
         "author": block.people[block.updated_by],
         "flags": flags({"body": block.body}),
         "proposals": open_about(block, actor),
+        "clashes": clashes(block, lines_of(block.body), actor=actor),
     }
 
 

@@ -20,6 +20,8 @@ from apps.memory.actions import amend_memory, approve_memory, create_memory
 from apps.memory.dating import date_memory
 from apps.memory.models import AgentMemory
 from apps.prompt.budgets import SECTION_CHARACTERS
+from apps.prompt.lines import lines_of
+from apps.runtime.clashing import clashes
 
 
 def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:
@@ -32,6 +34,7 @@ def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:
         "author": memory.people[memory.updated_by],
         "flags": flags({"body": memory.body}),
         "proposals": open_about(memory, actor),
+        "clashes": clashes(memory, lines_of(memory.body), actor=actor),
     }
 
 

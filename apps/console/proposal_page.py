@@ -18,7 +18,10 @@ from apps.console.whose import words_panel
 from apps.governance.actors import Actor
 from apps.governance.evidence import CONVERSATION, CONVERSATIONS
 from apps.governance.models import Approval, Proposal
+from apps.memory.models import AgentMemory, MemoryBlock
+from apps.prompt.lines import lines_of
 from apps.review.sheet import Sheet, sheet_of
+from apps.runtime.clashing import Clash, clashes
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
         "decider": people[proposal.decided_by] if proposal.decided_by else "",
         "signed": _signed(proposal, people),
         "flags": flags(texts),
+        "clashes": _clashes(proposal, sheet, actor) if is_open else (),
         "people": people,
         "undoable": just_applied(actor),
     }
@@ -77,6 +81,15 @@ def sheet_on(proposal: Any, actor: Actor) -> Sheet:
         proposal.sheet = sheet_of(proposal, actor=actor)
     sheet: Sheet = proposal.sheet
     return sheet
+
+
+def _clashes(proposal: Proposal, sheet: Sheet, actor: Actor) -> tuple[Clash, ...]:
+    """What lines that would join memory contradict in what the agent goes by."""
+    target = sheet.target
+    if not isinstance(target, AgentMemory | MemoryBlock):
+        return ()
+    lines = [*proposal.words.get("lines", ()), *lines_of(proposal.words.get("body", ""))]
+    return clashes(target, lines, actor=actor)
 
 
 def _compared(sheet: Sheet) -> Iterable[Compared]:

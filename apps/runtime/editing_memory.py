@@ -26,6 +26,7 @@ from apps.prompt.line_dates import holding, last_moment, told_dates
 from apps.prompt.line_edits import Edit, Op, edited, too_long
 from apps.prompt.lines import bare, known, lines_of
 from apps.prompt.tool_names import READ_CONTACT_MEMORY, READ_MY_MEMORY, UPDATE_CONTACT_MEMORY, UPDATE_MY_MEMORY
+from apps.runtime.clashing import with_clashes
 from apps.runtime.hearing import heard_in
 from apps.runtime.tooling import Context, HouseTool, Offer, clean
 from apps.tenants.moments import zone_of
@@ -120,22 +121,22 @@ def _edits(arguments: JsonObject, place: str) -> dict[str, list[Edit]]:
 def _write_memory(edits: list[Edit], heard: Heard, context: Context) -> str:
     memory, actor, evidence, until = _memory(context), context.actor, _evidence(context), _until(edits, context.actor)
     if memory is None:
-        body = _wanted("your memory", "", edits, BODY_CHARACTERS)
+        before, body = "", _wanted("your memory", "", edits, BODY_CHARACTERS)
         memory = create_memory(context.agent_id, actor=actor, body=body, heard=heard, evidence=evidence, until=until)
     else:
-        body = _wanted("your memory", memory.body, edits, BODY_CHARACTERS)
+        before, body = memory.body, _wanted("your memory", memory.body, edits, BODY_CHARACTERS)
         read_at = memory.version
         amend_memory(memory, actor=actor, body=body, heard=heard, read_at=read_at, evidence=evidence, until=until)
-    return told(memory, body, actor)
+    return with_clashes(told(memory, body, actor), memory, before, actor)
 
 
 def _write_block(block: MemoryBlock, edits: list[Edit], heard: Heard, context: Context) -> str:
     if block.read_only:
         raise NotPermitted(f"The block “{block.label}” is read-only. Ask an operator to change it.")
-    body = _wanted(f"the block {block.label}", block.body, edits, BLOCK_CHARACTERS)
+    before, body = block.body, _wanted(f"the block {block.label}", block.body, edits, BLOCK_CHARACTERS)
     read_at, evidence, until = block.version, _evidence(context), _until(edits, context.actor)
     amend_block(block, actor=context.actor, body=body, heard=heard, read_at=read_at, evidence=evidence, until=until)
-    return told(block, body, context.actor)
+    return with_clashes(told(block, body, context.actor), block, before, context.actor)
 
 
 def _until(edits: Iterable[Edit], actor: Actor) -> dict[str, datetime]:

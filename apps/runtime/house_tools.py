@@ -31,6 +31,7 @@ from apps.prompt.tool_names import (
 )
 from apps.prompt.values import Rule
 from apps.runtime.assisting import ASSISTING
+from apps.runtime.clashing import with_clashes
 from apps.runtime.delegating import DELEGATING
 from apps.runtime.editing_memory import EDITING, MEMORY, SAVED, WAITS
 from apps.runtime.handing_over import HANDING_OVER
@@ -105,13 +106,14 @@ def _update_memory(context: Context, arguments: JsonObject) -> str:
     with acting(context.actor):
         heard = heard_in(context.conversation, actor=context.actor)
         memory = AgentMemory.objects.visible_to(context.actor).filter(agent_id=context.agent_id).first()
+        before = memory.body if memory else ""
         if memory is None:
             memory = create_memory(context.agent_id, actor=context.actor, body=body, heard=heard, evidence=evidence)
         else:
             _refuse_old_memory(memory, context)
             read_at = memory.version
             amend_memory(memory, actor=context.actor, body=body, heard=heard, read_at=read_at, evidence=evidence)
-        waits = told(memory, body, context.actor)
+        waits = with_clashes(told(memory, body, context.actor), memory, before, context.actor)
     context.shown.add(MEMORY)
     return f"{SAVED}\n{waits}".strip()
 

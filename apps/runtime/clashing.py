@@ -1,0 +1,83 @@
+"""What lines of memory contradict in what their agent goes by: a question to whoever wrote or reviews them, never a refusal.
+
+Told by words and plain grammar, without a model (`apps.texts.contradictions`); skills are not looked at here, they are many.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.memory.ledger import Remembered
+from apps.memory.models import AgentMemory, MemoryBlock
+from apps.personas.models import SECTIONS, Persona, StandingRule
+from apps.prompt.line_dates import holding, is_expired
+from apps.prompt.lines import bare, known, lines_of
+from apps.runtime.tooling import clean
+from apps.texts.contradictions import Finding, Part, Written, contradictions
+
+SHOWN = 5
+QUOTED = 120
+NEW = "what is new"
+AVOID = "avoid"
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """A line that contradicts another one: what it says, where the other stands, and why."""
+
+    line: str
+    other: str
+    where: str
+    kind: str
+
+    @property
+    def sentence(self) -> str:
+        """For whoever wrote the line."""
+        return f"“{self.line}” and {self.where}, “{self.other}”, do not fit together ({self.kind})."
+
+
+def clashes(row: Remembered, lines: Iterable[str], *, actor: Actor) -> tuple[Clash, ...]:
+    """What these lines of a text contradict in each other, in the rest of it, and in persona, rules, memory and blocks."""
+    now = timezone.now()
+    new = dict.fromkeys(bare(line) for line in lines if bare(line) and not is_expired(line, row.line_dates, now))
+    if not new:
+        return ()
+    with acting(actor):
+        standing = [*_written_by_people(row.agent_id, actor), *_remembered(row.agent_id, actor, frozenset(new), now)]
+    found = contradictions([Written(NEW, Part.MEMORY, "\n".join(new))], standing)
+    return tuple(clash for finding in found.findings[:SHOWN] for clash in _clash(finding))
+
+
+def with_clashes(said: str, row: Remembered, before: str, actor: Actor) -> str:
+    """The same of what was just written, behind what else is answered; nothing where all fits."""
+    found = clashes(row, [line for line in lines_of(row.body) if bare(line) not in known(before)], actor=actor)
+    warning = " ".join(clash.sentence for clash in found)
+    return "\n".join(filter(None, [said, clean(f"It is saved, but look again: {warning}") if found else ""]))
+
+
+def _clash(finding: Finding) -> Iterable[Clash]:
+    if finding.other is not None:
+        place, other = finding.place, finding.other
+        yield Clash(place.text[:QUOTED], other.text[:QUOTED], other.record, finding.kind)
+
+
+def _written_by_people(agent_id: int, actor: Actor) -> Iterable[Written]:
+    for persona in Persona.objects.visible_to(actor).active().filter(agent_id=agent_id):
+        for name in SECTIONS:
+            part = Part.AVOID if name == AVOID else Part.PERSONA
+            yield Written(f"the persona ({name})", part, getattr(persona, name))
+    for rule in StandingRule.objects.visible_to(actor).active().for_agent(agent_id).order_by("position", "id"):
+        yield Written(f"rule {rule.pk}", Part.RULE, rule.text)
+
+
+def _remembered(agent_id: int, actor: Actor, new: frozenset[str], now: datetime) -> Iterable[Written]:
+    """What holds of memory, without the lines that are looked at."""
+    named = [(row, "the memory") for row in AgentMemory.objects.visible_to(actor).filter(agent_id=agent_id)]
+    blocks = MemoryBlock.objects.visible_to(actor).filter(agent_id=agent_id).order_by("label", "id")
+    for row, name in (*named, *((row, f"the block {row.label}") for row in blocks)):
+        text = holding(row.body, row.line_dates, now)
+        yield Written(name, Part.MEMORY, "\n".join("" if bare(line) in new else line for line in lines_of(text)))

@@ -1,0 +1,109 @@
+"""Lines of memory that contradict what their agent goes by: said to whoever writes or reviews them, and refused to nobody."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.test import Client
+
+from apps.governance.acting import acting
+from apps.governance.models import Proposal
+from apps.memory.actions import amend_memory
+from apps.memory.dating import date_block
+from apps.memory.models import AgentMemory
+from apps.prompt.derived import Heard
+from apps.prompt.holding import MemoryReview
+from apps.prompt.line_dates import LineDates
+from apps.prompt.lines import lines_of
+from apps.runtime.clashing import clashes
+from apps.tenants.actions import amend_agent
+from tests.actions.conversing import calls, reply, say, tool
+from tests.factories import World, make_block, make_memory, make_persona, make_rule, make_world
+from tests.standing_in import StandIn
+from tests.surfaces.api.asking import agent_of, person_of
+from tests.surfaces.console.browsing import page_of, text_of
+
+pytestmark = pytest.mark.django_db
+
+THIRTY = "Refunds are possible within 30 days of purchase."
+TWO_WEEKS = "Refunds are possible within two weeks of purchase."
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def found(world: World, body: str) -> list[tuple[str, str]]:
+    memory = make_memory(world, body)
+    return [(clash.where, clash.kind) for clash in clashes(memory, lines_of(memory.body), actor=world.operator)]
+
+
+def test_what_fits_is_not_pointed_out(world: World) -> None:
+    make_persona(world)
+    make_block(world, body=THIRTY)
+    assert found(world, f"{THIRTY}\nParking is free.") == []
+    assert found(make_world(), "") == []
+
+
+@pytest.mark.parametrize("where", ["the persona (defaults)", "rule", "the block BusinessFacts", "what is new"])
+def test_a_line_is_compared_with_all_that_the_agent_goes_by(world: World, where: str) -> None:
+    if where.startswith("the persona"):
+        make_persona(world, defaults=THIRTY)
+    elif where == "rule":
+        make_rule(world, text=THIRTY)
+    elif where.startswith("the block"):
+        make_block(world, body=THIRTY)
+    own = f"{THIRTY}\n{TWO_WEEKS}" if where == "what is new" else TWO_WEEKS
+    [(other, kind)] = found(world, own)
+    assert (other.startswith(where), kind) == (True, "amount")
+
+
+def test_what_holds_no_more_contradicts_nothing(world: World) -> None:
+    block = make_block(world, body=THIRTY)
+    ended = LineDates(valid_until=datetime(2020, 1, 1, tzinfo=UTC))
+    date_block(block, actor=world.operator, line=THIRTY, dates=ended)
+    assert found(world, TWO_WEEKS) == []
+    assert clashes(block, [THIRTY], actor=world.operator) == ()
+
+
+def test_the_agent_is_told_and_its_line_is_saved(world: World, standin: StandIn) -> None:
+    # R160
+    make_block(world, body=THIRTY)
+    amend_agent(world.agent, actor=world.admin, edits_memory=True)
+    standin.play(
+        tool("update_my_memory", operations=[{"op": "add", "text": TWO_WEEKS}]),
+        tool("update_memory", body=f"{TWO_WEEKS}\nParking is free."),
+        reply("Done."),
+    )
+    added, replaced = calls(world, say(world, "Hello", standin))
+    assert added["is_error"] is False
+    assert f"look again: “{TWO_WEEKS[:-1]}” and the block BusinessFacts, “{THIRTY[:-1]}”, do not fit" in added["result"]
+    assert "look again" not in replaced["result"], "only what is new is pointed out"
+    with acting(world.operator):
+        assert TWO_WEEKS in AgentMemory.objects.get().body
+
+
+def test_rest_says_it_in_the_notice_and_answers_as_before(world: World) -> None:
+    block, operator, bot = make_block(world, body=THIRTY), person_of(world.operator_user), agent_of(world)
+    made = bot.post("memories/", {"body": TWO_WEEKS})
+    assert (made.status, "do not fit together (amount)" in made.body["notice"]) == (201, True)
+    again = bot.patch(f"memories/{made.body['id']}/", {"body": f"{TWO_WEEKS}\nParking is free."})
+    assert (again.status, "notice" in again.body) == (200, False)
+    answer = operator.patch(f"memory-blocks/{block.pk}/", {"body": f"{THIRTY}\nNo Sundays."})
+    assert (answer.status, "notice" in answer.body) == (200, False)
+
+
+def test_reviewers_see_it_on_the_pages() -> None:
+    world = make_world(memory_review=MemoryReview.TAINTED)
+    make_block(world, body=THIRTY)
+    memory = make_memory(world, "Parking is free.")
+    heard = Heard((f"Remember: {TWO_WEEKS}",))
+    amend_memory(memory, actor=world.bot, heard=heard, body=f"Parking is free.\n{TWO_WEEKS}")
+    console = Client()
+    console.force_login(world.operator_user)
+    with acting(world.operator):
+        waiting = Proposal.objects.visible_to(world.operator).open().get()
+    assert "do not fit together (amount)" in text_of(console.get(page_of(waiting)))
+    assert "do not fit together" not in text_of(console.get(page_of(memory)))
+    amend_memory(memory, actor=world.operator, body=TWO_WEEKS)
+    assert "do not fit together (amount)" in text_of(console.get(page_of(memory)))
