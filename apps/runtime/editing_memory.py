@@ -3,7 +3,7 @@
 They write through the same acts as the tools that replace a whole text, so review holds for them as it does for those.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -16,14 +16,14 @@ from apps.governance.models import Taint
 from apps.llm.backend import Json, JsonObject
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_memory, create_profile
 from apps.memory.holding import review_of, told
-from apps.memory.ledger import Remembered
+from apps.memory.ledger import Remembered, standing_lines
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.memory.rules import BLOCK_CHARACTERS, BODY_CHARACTERS, PROFILE_CHARACTERS, label_key
 from apps.prompt.derived import Heard
 from apps.prompt.framing import fence, fence_lines
 from apps.prompt.holding import MemoryReview
 from apps.prompt.line_dates import holding, last_moment, told_dates
-from apps.prompt.line_edits import Edit, Op, edited, too_long
+from apps.prompt.line_edits import SHOWN, Edit, Op, edited, too_long
 from apps.prompt.lines import bare, known, lines_of
 from apps.prompt.tool_names import READ_CONTACT_MEMORY, READ_MY_MEMORY, UPDATE_CONTACT_MEMORY, UPDATE_MY_MEMORY
 from apps.runtime.clashing import with_clashes
@@ -124,7 +124,7 @@ def _write_memory(edits: list[Edit], heard: Heard, context: Context) -> str:
         before, body = "", _wanted("your memory", "", edits, BODY_CHARACTERS)
         memory = create_memory(context.agent_id, actor=actor, body=body, heard=heard, evidence=evidence, until=until)
     else:
-        before, body = memory.body, _wanted("your memory", memory.body, edits, BODY_CHARACTERS)
+        before, body = memory.body, _wanted("your memory", memory.body, edits, BODY_CHARACTERS, _oldest(memory))
         read_at = memory.version
         amend_memory(memory, actor=actor, body=body, heard=heard, read_at=read_at, evidence=evidence, until=until)
     return with_clashes(told(memory, body, actor), memory, before, actor)
@@ -133,7 +133,7 @@ def _write_memory(edits: list[Edit], heard: Heard, context: Context) -> str:
 def _write_block(block: MemoryBlock, edits: list[Edit], heard: Heard, context: Context) -> str:
     if block.read_only:
         raise NotPermitted(f"The block “{block.label}” is read-only. Ask an operator to change it.")
-    before, body = block.body, _wanted(f"the block {block.label}", block.body, edits, BLOCK_CHARACTERS)
+    before, body = block.body, _wanted(f"the block {block.label}", block.body, edits, BLOCK_CHARACTERS, _oldest(block))
     read_at, evidence, until = block.version, _evidence(context), _until(edits, context.actor)
     amend_block(block, actor=context.actor, body=body, heard=heard, read_at=read_at, evidence=evidence, until=until)
     return with_clashes(told(block, body, context.actor), block, before, context.actor)
@@ -156,12 +156,16 @@ def _evidence(context: Context) -> dict[str, int]:
     return {"conversation_id": context.conversation.pk}
 
 
-def _wanted(place: str, text: str, edits: Iterable[Edit], most: int) -> str:
+def _oldest(row: Remembered) -> list[str]:
+    return list(standing_lines(row).values_list("text", flat=True)[:SHOWN])
+
+
+def _wanted(place: str, text: str, edits: Iterable[Edit], most: int, oldest: Sequence[str] = ()) -> str:
     """The text as it shall read, or the refusal that says what to do instead."""
     found = edited(text, edits)
     if found.flaws:
         raise Invalid(clean(f"Nothing was changed. In {place}: {' '.join(found.flaws)}"), {})
-    if advice := too_long(found.text, most):
+    if advice := too_long(found.text, most, oldest):
         raise Conflicting(clean(f"There is no room in {place}. {advice}"))
     return found.text
 

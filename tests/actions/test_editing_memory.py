@@ -136,6 +136,7 @@ def test_a_block_that_is_full_says_what_to_merge(world: World, standin: StandIn)
     made = change(world, standin, {"op": "add", "block": "Hours", "text": "y" * 60})
     assert made["is_error"] is True
     assert "There is no room in the block Hours. It would have 8,0" in made["result"]
+    assert "The oldest are “Open from nine.” (15); “open FROM nine!” (15);" in made["result"]
     assert "These say the same: “Open from nine.” (15); “open FROM nine!” (15)." in made["result"]
 
 
