@@ -60,12 +60,9 @@ def memory(agent_id: int, version: int) -> Memory:
 
 def profile(customer_id: int, version: int) -> Profile:
     """About 180 tokens."""
-    sizes = {"preferences": 300, "notes": 330}
     return Profile(
-        **{
-            field: passage("profile", customer_id, version, field=field, characters=size)
-            for field, size in sizes.items()
-        }
+        preferences=passage("profile", customer_id, version, field="preferences", characters=300),
+        notes=passage("profile", customer_id, version, field="notes", characters=330),
     )
 
 

@@ -43,6 +43,7 @@ class AgentRow(Shown[Agent]):
             "edits_memory",
             "tends_skills",
             "reflects",
+            "keeps_notebook",
             "turn_budget_micro_usd",
             *STAMPS,
         )

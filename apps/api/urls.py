@@ -23,6 +23,7 @@ from apps.api.members import MemberView
 from apps.api.memories import MemoryView
 from apps.api.memory_lines import MemoryLineView
 from apps.api.messages import EventView, MessageView
+from apps.api.notes import NoteView
 from apps.api.overlays import OverlayView
 from apps.api.personas import PersonaView
 from apps.api.prices import PriceView
@@ -57,6 +58,7 @@ router.register("skills", SkillView, "skill")
 router.register("memories", MemoryView, "memory")
 router.register("memory-blocks", BlockView, "memory-block")
 router.register("profiles", ProfileView, "profile")
+router.register("notes", NoteView, "note")
 router.register("conversations", ConversationView, "conversation")
 router.register("messages", MessageView, "message")
 router.register("drafts", DraftView, "draft")

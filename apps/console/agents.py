@@ -121,6 +121,7 @@ class AgentAdmin(GovernedAdmin):
         "edits_memory",
         "tends_skills",
         "reflects",
+        "keeps_notebook",
         "turn_budget_micro_usd",
     )
     change_form_template = "console/agent.html"

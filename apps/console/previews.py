@@ -1,5 +1,7 @@
 """What the next session of an agent will carry, read and assembled as that session will read and assemble it."""
 
+from django.utils import timezone
+
 from apps.governance.actors import Actor
 from apps.governance.models import Governed
 from apps.prompt.assembly import assemble
@@ -24,7 +26,7 @@ def text_of_rows(agent: Agent, slot: Slot, noun: type[Governed], actor: Actor) -
 
 def next_session(agent: Agent, actor: Actor) -> tuple[Part, ...]:
     """The slots that all customers of an agent share."""
-    return assemble(gather(agent, "", actor=actor, system=actor)).parts
+    return assemble(gather(agent, "", actor=actor, system=actor, now=timezone.now())).parts
 
 
 def _is_of(segment: Segment, noun: type[Governed]) -> bool:

@@ -35,6 +35,7 @@ from apps.console.login_links import invitation, login_link
 from apps.console.members import MemberAdmin
 from apps.console.memory import MemoryAdmin
 from apps.console.memory_lines import MemoryLineAdmin
+from apps.console.notes import NoteAdmin
 from apps.console.overlays import OverlayAdmin
 from apps.console.passwords import PasswordPage
 from apps.console.past_prompts import prompt_page
@@ -65,6 +66,7 @@ from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
 from apps.learning.models import DigestRun, Extraction, Reflection
 from apps.lessons.models import LearningVersion, Lesson
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine
+from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.restoration.models import Checkpoint
 from apps.runtime.models import Session, Spend
@@ -114,6 +116,7 @@ PAGES = {
     MemoryLine: MemoryLineAdmin,
     ModelPrice: PriceAdmin,
     IdentityCard: IdentityCardAdmin,
+    Note: NoteAdmin,
     Persona: PersonaAdmin,
     PersonaOverlay: OverlayAdmin,
     Proposal: ProposalAdmin,

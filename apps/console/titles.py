@@ -13,6 +13,7 @@ from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import Proposal
 from apps.lessons.models import LearningVersion
 from apps.memory.models import AgentMemory, MemoryBlock
+from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.schedules.models import Schedule
 from apps.tenants.grant_models import AgentGrants, MemberLimit
@@ -46,6 +47,7 @@ BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
     Draft: lambda row: f"Draft of agent {row.agent}",
     Escalation: lambda row: f"{row.get_reason_display()}: agent {row.agent}",
     Schedule: lambda row: f"Schedule {row} of agent {row.agent}",
+    Note: lambda row: f"{row.get_kind_display()} of agent {row.agent}",
     AgentTool: lambda row: f"Agent {row.agent} may call {row}",
     ToolApproval: lambda row: f"{row.called}, asked for by agent {row.agent}",
     LearningVersion: lambda row: f"{row} of what agent {row.agent} learned",

@@ -46,7 +46,7 @@ _AGENT_RUNS = (
     *("title", "model", "contract", "learns", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
     *("flavour", "context_tier", "skill_index", "tells_time", "send_mode", "burst_seconds", "while_thinking"),
     *("endpoint", "fallback_model", "turn_budget_micro_usd", "plans_schedules", "shows_figures", "edits_memory"),
-    *("tends_skills", "reflects"),
+    *("tends_skills", "reflects", "keeps_notebook"),
 )
 _PRICES = (
     *("input_micro_usd", "output_micro_usd"),
@@ -56,6 +56,9 @@ _SERVER = ("title", "url", "is_active", "timeout_seconds", "result_bytes")
 _DESCRIBED = ("definition", "sha256")
 _TOLD = ("title", "url", "is_active", "on_reply", "on_draft", "on_escalation", "on_resolved")
 _PLAN = ("title", "cron", "timezone", "skill", "instruction", "preamble", "channel", "missed_runs")
+_LIMIT = ("member", "limited_act", "agents")
+_OF_LIMIT = frozenset({"member", "limited_act"})
+_NOTE = ("agent", "kind", "text", "due_at", "end_user_key")
 _SIGNED_BY = ("approved_by", "approved_at")
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
 _SIGNED = ("updated_by", "taint")
@@ -186,6 +189,10 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.SCHEDULE_RESUME: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
         Act.SCHEDULE_DEPRECATE: Rule(PEOPLE, ("status",)),
         Act.SCHEDULE_RUN: Rule(PEOPLE, risk=Risk.HIGH, does=Does.NOTHING),
+        Act.NOTE_WRITE: Rule(PEOPLE | _AGENT, _NOTE, does=Does.MAKES),
+        Act.NOTE_AMEND: Rule(PEOPLE | _AGENT, ("text", "due_at"), stamps=("author", "taint")),
+        Act.NOTE_FINISH: Rule(PEOPLE | _AGENT, ("status",)),
+        Act.NOTE_DROP: Rule(_ALL, ("status",)),
         Act.PROPOSAL_SUBMIT: Rule(_ALL, does=Does.WRITES, stamps=_PROPOSED, reviewers=1),
         Act.PROPOSAL_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_BOUND, *_EDITED, "tier")),
         Act.PROPOSAL_APPLY: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_DECIDED, "replaced")),
@@ -256,13 +263,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.MEMBER_REACTIVATE: Rule(_HOUSE, ("is_active",)),
         Act.MEMBER_CHANGE_ROLE: Rule(_ADMIN | _SYSTEM, ("role",)),
         Act.MEMBER_RESET: Rule(_HOUSE, ("reset_at",)),
-        Act.LIMIT_WRITE: Rule(
-            _ADMIN,
-            ("member", "limited_act", "agents"),
-            risk=Risk.HIGH,
-            settled=frozenset({"member", "limited_act"}),
-            does=Does.WRITES,
-        ),
+        Act.LIMIT_WRITE: Rule(_ADMIN, _LIMIT, risk=Risk.HIGH, settled=_OF_LIMIT, does=Does.WRITES),
         Act.LIMIT_LIFT: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
         Act.GRANT_WRITE: Rule(
             _ADMIN, ("agent", "role", "granted"), risk=Risk.HIGH, settled=_OWNER | {"role"}, does=Does.WRITES

@@ -144,5 +144,7 @@ def _profile(given: PromptInput, scribe: Scribe) -> Run:
     profile = given.profile or Profile()
     runs = {"preferences": scribe.passage(profile.preferences), "notes": scribe.passage(profile.notes)}
     known = {name: run for name, run in runs.items() if run}
-    sections = [[_PROFILE_LEAD], fenced([object_payload(known)])] if known else []
+    reminders = [lines(each.text, each.source) for each in scribe.each(profile.reminders, SECTION_CHARACTERS)]
+    lists = {"reminders": reminders} if reminders else {}
+    sections = [[_PROFILE_LEAD], fenced([object_payload(known, lists)])] if known or lists else []
     return titled("profile", SLOT_TITLES[Slot.PROFILE], sections)

@@ -11,10 +11,11 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from apps.prompt.budgets import FENCE_ID_CHARACTERS, IDENTITY_CHARACTERS
-from apps.prompt.passages import Run, Scribe, escaped, words
+from apps.prompt.passages import Run, Scribe, escaped, strung, words
 from apps.prompt.segments import Segment
 from apps.prompt.values import Event, EventKind, Slot, Source
 
@@ -29,6 +30,7 @@ _ROUND: Final = frozenset("()")
 _CLAIM: Final = re.compile(r"\bfrom\W{1,8}your\W{1,8}owner\b", re.IGNORECASE)
 _OPENS_OR_CLOSES: Final = frozenset({"Ps", "Pe"})
 _QUOTE: Final = words("fence", '"')
+_NO_LISTS: Final[Mapping[str, Sequence[Run]]] = MappingProxyType({})
 _NEXT_PAYLOAD: Final = words("fence", "\n")
 
 
@@ -85,11 +87,19 @@ def text_payload(text: Run) -> Run:
     return [_QUOTE, *escaped(text), _QUOTE]
 
 
-def object_payload(texts: Mapping[str, Run]) -> Run:
-    """An object of texts as `canonical_json` writes it."""
+def list_payload(texts: Sequence[Run]) -> Run:
+    """A list of texts as `canonical_json` writes it."""
+    said = strung(map(text_payload, texts), words("fence", ","))
+    return [words("fence", "["), *said, words("fence", "]")]
+
+
+def object_payload(texts: Mapping[str, Run], lists: Mapping[str, Sequence[Run]] = _NO_LISTS) -> Run:
+    """An object of texts, and of lists of them, as `canonical_json` writes it."""
+    payloads = {name: text_payload(text) for name, text in texts.items()}
+    payloads |= {name: list_payload(each) for name, each in lists.items()}
     run: Run = []
-    for at, key in enumerate(sorted(texts)):
-        run += (words("fence", f'{"," if at else "{"}"{key}":'), *text_payload(texts[key]))
+    for at, key in enumerate(sorted(payloads)):
+        run += (words("fence", f'{"," if at else "{"}"{key}":'), *payloads[key])
     return [*run, words("fence", "}")]
 
 

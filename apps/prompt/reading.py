@@ -63,7 +63,7 @@ _SKILLS: Final = {SKILL_TITLE: "skill", INVOKABLE: "invokable"}
 _REMEMBERED: Final = ("block", "short", "mid", "reminders", "long", "tier", "scratch", "tasks")
 _MEMORY: Final = {({"block": BLOCK_TITLE} | MEMORY_TITLES)[name]: name for name in _REMEMBERED}
 _SEVERAL: Final = frozenset({"block", "skill"})
-_PROFILE_FIELDS: Final = frozenset({"preferences", "notes"})
+_PROFILE_FIELDS: Final = frozenset({"preferences", "notes", "reminders"})
 _ORDERS: Final = (
     (Slot.PERSONA, Slot.CONTRACT, Slot.SKILLS, Slot.MEMORY, Slot.PROFILE),
     (Slot.CONTRACT, Slot.PERSONA, Slot.SKILLS, Slot.MEMORY, Slot.PROFILE),
@@ -254,7 +254,7 @@ def _profile(cursor: Cursor) -> Iterator[Section]:
         case [dict(known)] if known and not known.keys() - _PROFILE_FIELDS:
             yield Section("profile", data=data)
         case _:
-            raise cursor.refusal("A profile is one object with preferences or notes")
+            raise cursor.refusal("A profile is one object with preferences, notes or reminders")
 
 
 _READERS: Final[Mapping[Slot, Callable[[Cursor], Iterator[Section]]]] = {

@@ -41,6 +41,10 @@ SKILL_LIST: Final = "skill_list"
 SKILL_VIEW: Final = "skill_view"
 SKILL_PATCH: Final = "skill_patch"
 SKILL_DELETE: Final = "skill_delete"
+# Of an agent that keeps a notebook.
+LIST_NOTES: Final = "list_notes"
+WRITE_NOTE: Final = "write_note"
+FINISH_NOTE: Final = "finish_note"
 # What leads to tools that a prompt does not carry.
 ROUTING: Final = frozenset({LIST_RESOURCES, USE_RESOURCE, CALL_TOOL})
 # What an assistant has besides its own in a talk: it reads, and keeps nothing that another member would be shown.
@@ -92,6 +96,9 @@ HOUSE: Mapping[str, Effect] = MappingProxyType(
         SKILL_VIEW: Effect.READS,
         SKILL_PATCH: Effect.WRITES,
         SKILL_DELETE: Effect.WRITES,
+        LIST_NOTES: Effect.READS,
+        WRITE_NOTE: Effect.WRITES,
+        FINISH_NOTE: Effect.WRITES,
     }
 )
 # Parts of the names that operators give to their own tools.

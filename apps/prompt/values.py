@@ -188,10 +188,11 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What earlier conversations recorded about one customer."""
+    """What earlier conversations recorded about one customer, and what the agent is reminded of with them (R177)."""
 
     preferences: Passage | None = None
     notes: Passage | None = None
+    reminders: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,17 +19,22 @@ def passages(given: PromptInput) -> Iterator[tuple[Slot, Passage]]:
     for callee in given.invokable:
         yield from ((Slot.SKILLS, Passage(text, callee.source)) for text in (callee.title, callee.role_hint))
     yield from ((Slot.MEMORY, text) for text in _remembered(given.memory))
-    yield from ((Slot.PROFILE, text) for text in _texts(given.profile))
+    yield from ((Slot.PROFILE, text) for text in _known_of(given.profile))
 
 
 def _given(passage: Passage | None) -> tuple[Passage, ...]:
     return (passage,) if passage else ()
 
 
-def _texts(held: IdentityCard | Persona | Profile | None) -> Iterator[Passage]:
+def _texts(held: IdentityCard | Persona | None) -> Iterator[Passage]:
     """The passages among a value's fields."""
     for field in fields(held) if held else ():
         yield from _given(getattr(held, field.name))
+
+
+def _known_of(profile: Profile | None) -> Iterator[Passage]:
+    if profile is not None:
+        yield from (*_given(profile.preferences), *_given(profile.notes), *profile.reminders)
 
 
 def _remembered(memory: Memory | None) -> Iterator[Passage]:

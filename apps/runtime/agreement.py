@@ -27,9 +27,11 @@ ACTS: Final[Mapping[str, Act]] = {
     "skill_save": Act.SKILL_PROPOSE,
     "skill_patch": Act.SKILL_AMEND,
     "skill_delete": Act.SKILL_DISCARD,
+    "write_note": Act.NOTE_WRITE,
+    "finish_note": Act.NOTE_FINISH,
 }
 # What a tool does besides, by the text that it is told to change.
-ALSO: Final[Mapping[str, Act]] = {"update_my_memory": Act.MEMORY_AMEND}
+ALSO: Final[Mapping[str, Act]] = {"update_my_memory": Act.MEMORY_AMEND, "finish_note": Act.NOTE_DROP}
 CALLED: Final[Mapping[str, Mapping[str, str]]] = {
     "propose_persona_patch": {"text": "proposed_patch"},
     "update_my_memory": {"operations": "body"},
@@ -40,6 +42,7 @@ CALLED: Final[Mapping[str, Mapping[str, str]]] = {
 ABOUT: Final[Mapping[str, frozenset[str]]] = {
     "skill_save": frozenset({"skill_id", "version"}),
     "skill_patch": frozenset({"skill_id", "version", "find"}),
+    "finish_note": frozenset({"note_id", "outcome"}),
 }
 # Fields that hold a row, which the tool finds by its name.
 NAMED: Final[Mapping[str, frozenset[str]]] = {"propose_schedule": frozenset({"skill"})}

@@ -103,6 +103,12 @@ class Claim:
         return proven_at is not None and all(event.received_at >= proven_at for event in words)
 
     @property
+    def answers_nobody(self) -> bool:
+        """Whether all it answers is a schedule, and what operators say besides: what is noted then is about no customer."""
+        kinds = {event.kind for event in self.events}
+        return InboundEvent.Kind.SCHEDULE in kinds and kinds <= {InboundEvent.Kind.SCHEDULE, InboundEvent.Kind.OPERATOR}
+
+    @property
     def is_spent(self) -> bool:
         """Its workers died too often, so the turn itself kills them; waiting for the model is no death. Or it is too old."""
         return self.turn.deadline_at <= self.brought.now or self.turn.crashes >= CRASHES_PER_TURN

@@ -7,19 +7,19 @@ from functools import reduce
 from operator import or_
 
 from django.db.models import Q
-from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.history import Field, Stamp, stamps
 from apps.governance.models import ChangeRecord, Governed
 from apps.governance.policy import Act
-from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import CARD_TEXTS, SECTIONS, IdentityCard
 from apps.prompt import values
 from apps.prompt.line_dates import holding
 from apps.prompt.values import Disclosure, Flavour, Passage, SkillIndex, SlotOrder, Source
 from apps.runtime.looking_up import omitted_if_unreadable
+from apps.runtime.reminding import Noted, noted_in
 from apps.runtime.rows import Rows, rows_now, rows_then, settings_now
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, TenantSettings
@@ -32,14 +32,13 @@ Writers = Mapping[tuple[str, int], str]
 
 
 def gather(
-    agent: Agent, end_user_key: str, *, actor: Actor, system: Actor, off_the_record: bool = False
+    agent: Agent, end_user_key: str, *, actor: Actor, system: Actor, now: datetime, off_the_record: bool = False
 ) -> values.PromptInput:
-    """The values a session that opens now is made from. Of the bare agent nothing learned is read (R001)."""
+    """The values a session that opens `now` is made from. Of the bare agent nothing learned is read (R001)."""
     if not agent.learns:
         with acting(system):
             return bare(agent, settings_now(system))
-    rows, now = rows_now(agent, end_user_key, actor=actor, system=system), timezone.now()
-    told = _told(rows, system, now)
+    told = _told(rows_now(agent, end_user_key, actor=actor, system=system), system, now)
     # Off the record nothing can be written down, so nobody is told to (R178).
     return replace(told, skills_guidance=not off_the_record)
 
@@ -81,8 +80,8 @@ def _who_wrote(rows: Rows, tenant_id: int, moment: datetime | None) -> Writers:
 
 
 def prompt_input(rows: Rows, known: Stamps, wrote: Writers, now: datetime) -> values.PromptInput:
-    """Each row as the value the prompt knows it by, for a session that opens now."""
-    agent = rows.agent
+    """Each row as the value the prompt knows it by, in a session that opens `now`."""
+    agent, noted = rows.agent, noted_in(rows.notes, now)
     settings = next(iter(rows.settings), TenantSettings())
     return values.PromptInput(
         agent_key=agent.key,
@@ -100,8 +99,8 @@ def prompt_input(rows: Rows, known: Stamps, wrote: Writers, now: datetime) -> va
         agent_rules=_rules(rows, known, of_agent=True),
         skills=_skills(rows, wrote),
         invokable=_invokable(rows, known),
-        memory=_memory(rows, known, wrote, now),
-        profile=next((_profile(row, known) for row in rows.profiles), None),
+        memory=_memory(rows, known, wrote, noted, now),
+        profile=_profile(rows, known, noted),
         skills_guidance=True,
     )
 
@@ -170,12 +169,15 @@ def _invokable(rows: Rows, known: Stamps) -> tuple[values.Invokable, ...]:
     )
 
 
-def _memory(rows: Rows, known: Stamps, wrote: Writers, now: datetime) -> values.Memory | None:
+def _memory(rows: Rows, known: Stamps, wrote: Writers, noted: Noted, now: datetime) -> values.Memory | None:
     body = tuple(
         _remembered(row, row.version, wrote.get((row._meta.label_lower, row.pk), ""), now) for row in rows.memories
     )
     blocks = tuple(_block(row, known, now) for row in rows.blocks)
-    return values.Memory(body=body, blocks=blocks) if body or blocks else None
+    memory = values.Memory(
+        body=body, blocks=blocks, reminders=noted.reminders, scratch=noted.scratch, tasks=noted.tasks
+    )
+    return memory if memory != values.Memory() else None
 
 
 def _block(row: MemoryBlock, known: Stamps, now: datetime) -> values.Block:
@@ -190,5 +192,9 @@ def _remembered(row: AgentMemory | MemoryBlock, version: int, author: str, now: 
     return Passage(holding(row.body, row.line_dates, now), source)
 
 
-def _profile(row: CustomerProfile, known: Stamps) -> values.Profile:
-    return values.Profile(_passage(row, "preferences", known), _passage(row, "notes", known))
+def _profile(rows: Rows, known: Stamps, noted: Noted) -> values.Profile | None:
+    row = next(iter(rows.profiles), None)
+    if row is None:
+        return values.Profile(reminders=noted.of_customer) if noted.of_customer else None
+    preferences, notes = _passage(row, "preferences", known), _passage(row, "notes", known)
+    return values.Profile(preferences, notes, noted.of_customer)

@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.governance.actors import Actor, Role
 from apps.governance.models import Taint
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.notebook.models import Note
 from apps.prompt.derived import Heard, derived
 from apps.prompt.lines import lines_of
 from apps.prompt.tool_names import HOUSE
@@ -103,6 +104,9 @@ def _lately(agent_id: int, actor: Actor, heard: _Heard) -> Heard:
     # What of customers' words the agent has been given back by its own notes.
     for noted in heard.latest(CustomerProfile.objects.visible_to(actor), "preferences", "notes"):
         heard.customers |= dict.fromkeys(noted)
+    notes = Note.objects.visible_to(actor).open().filter(agent_id=agent_id)
+    theirs = notes.filter(Q(taint__in=_FOREIGN) | ~Q(end_user_key=""))
+    heard.customers |= dict.fromkeys(text for (text,) in heard.latest(theirs, "text"))
     for noun in (AgentMemory, MemoryBlock):
         rows = noun._default_manager.filter(tenant_id=actor.tenant_id, agent_id=agent_id, taint__in=_FOREIGN)
         heard.customers |= dict.fromkeys(body for (body,) in heard.latest(rows, "body"))

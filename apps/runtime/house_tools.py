@@ -36,6 +36,7 @@ from apps.runtime.delegating import DELEGATING
 from apps.runtime.editing_memory import EDITING, MEMORY, SAVED, WAITS
 from apps.runtime.handing_over import HANDING_OVER
 from apps.runtime.hearing import heard_in, whose_words
+from apps.runtime.noting import NOTING
 from apps.runtime.planning import PLANNING
 from apps.runtime.rendering import RENDERING
 from apps.runtime.steps import whole_number
@@ -242,6 +243,7 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
     *ASSISTING,
     *EDITING,
     *TENDING,
+    *NOTING,
 )
 
 

@@ -50,7 +50,9 @@ def _identity(claimed: Claim) -> Actor:
     identity = agent_holding(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
     if conversation.member_user_id is not None:
         return identity.for_member(conversation.member_user_id)
-    return identity.serving(conversation.end_user_key, is_proven=claimed.customer_is_proven)
+    # Whoever is not named has proven nothing; where a schedule began and nobody has spoken, there is nobody to prove it.
+    is_proven = bool(conversation.end_user_key) or claimed.answers_nobody
+    return identity.serving(conversation.end_user_key, is_proven=is_proven and claimed.customer_is_proven)
 
 
 def _caller(claimed: Claim, frozen: Frozen, toolbox: Toolbox, context: Context, system: Actor) -> Caller:

@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from django.utils import timezone
+
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
 from apps.prompt.values import PromptInput
@@ -17,13 +19,13 @@ def told(
     if moment is not None:
         return gather_at(agent, end_user_key, moment, system=system)
     identity = agent_actor(agent.tenant_id, agent.pk, agent.service_user_id, agent.key).serving(end_user_key)
-    return gather(agent, end_user_key, actor=identity, system=system, off_the_record=off_the_record)
+    return gather(agent, end_user_key, actor=identity, system=system, now=timezone.now(), off_the_record=off_the_record)
 
 
 def told_at(agent: Agent, end_user_key: str, moment: datetime | None, *, actor: Actor) -> PromptInput:
     """The same for a person who asks what an agent was told at a moment, or without one what it is told now."""
     if moment is None:
-        return gather(agent, end_user_key, actor=actor, system=actor)
+        return gather(agent, end_user_key, actor=actor, system=actor, now=timezone.now())
     if moment < agent.created_at:
         sentence = f"There was no agent {agent.key} then; it was made at {agent.created_at.isoformat()}."
         raise Invalid(sentence, {"as_of": [sentence]})

@@ -12,6 +12,7 @@ from apps.governance.actors import Actor
 from apps.governance.history import rows_at
 from apps.governance.models import Governed
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, MemberOverlay, Persona, PersonaOverlay, StandingRule
 from apps.runtime.looking_up import omitted_if_unreadable
 from apps.skills.models import Skill, SkillUse
@@ -38,6 +39,7 @@ class Rows:
     blocks: tuple[MemoryBlock, ...] = ()
     profiles: tuple[CustomerProfile, ...] = ()
     use_counts: tuple[tuple[int, int], ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def stamped(self) -> Iterator[Governed]:
         """The rows whose authors are asked of the change records, field by field.
@@ -75,7 +77,16 @@ def rows_now(agent: Agent, end_user_key: str, *, actor: Actor, system: Actor) ->
             _rows("memory", MemoryBlock.objects.visible_to(actor).filter(pinned=True, **mine)),
             _rows("profile", known) if end_user_key and actor.customer_is_proven else (),
             omitted_if_unreadable("skills", lambda: _use_counts(skills), ()),
+            _notes(agent, end_user_key if actor.customer_is_proven else "", actor),
         )
+
+
+def _notes(agent: Agent, end_user_key: str, actor: Actor) -> tuple[Note, ...]:
+    """What is open, of this customer and of none. One statement more, for agents that keep a notebook alone (R177)."""
+    if not agent.keeps_notebook:
+        return ()
+    mine = Note.objects.visible_to(actor).open().filter(agent_id=agent.pk, end_user_key__in={"", end_user_key})
+    return _rows("notebook", mine.order_by("pk"))
 
 
 def settings_now(system: Actor) -> tuple[TenantSettings, ...]:
@@ -92,8 +103,9 @@ def rows_then(agent: Agent, end_user_key: str, moment: datetime, *, system: Acto
         invokable = tuple(rows_at(InvokableAgent, moment, tenant_id, **of_agent))
         agents = rows_at(Agent, moment, tenant_id)
         rules = rows_at(StandingRule, moment, tenant_id, status=StandingRule.Status.ACTIVE)
+        mine = next((row for row in agents if row.pk == agent.pk), agent)
         return Rows(
-            next((row for row in agents if row.pk == agent.pk), agent),
+            mine,
             tuple(rows_at(TenantSettings, moment, tenant_id)),
             tuple(rows_at(Persona, moment, tenant_id, status=Persona.Status.ACTIVE, **of_agent)),
             tuple(rows_at(PersonaOverlay, moment, tenant_id, **of_agent)),
@@ -108,7 +120,13 @@ def rows_then(agent: Agent, end_user_key: str, moment: datetime, *, system: Acto
             tuple(rows_at(MemoryBlock, moment, tenant_id, pinned=True, **of_agent)),
             tuple(rows_at(CustomerProfile, moment, tenant_id, end_user_key=end_user_key)) if end_user_key else (),
             _use_counts(skills),
+            tuple(_notes_then(mine, end_user_key, moment)),
         )
+
+
+def _notes_then(agent: Agent, end_user_key: str, moment: datetime) -> Iterator[Note]:
+    for key in {"", end_user_key} if agent.keeps_notebook else ():
+        yield from rows_at(Note, moment, agent.tenant_id, status=Note.Status.OPEN, agent_id=agent.pk, end_user_key=key)
 
 
 def _rows(slot: str, found: QuerySet[Row]) -> tuple[Row, ...]:

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from django.conf import settings
+from django.utils import timezone
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
@@ -83,6 +84,7 @@ def open_session(
         conversation.end_user_key,
         actor=agent_actor,
         system=system,
+        now=timezone.now(),
         off_the_record=conversation.off_the_record,
     )
     assembled = assemble(told)

@@ -31,6 +31,7 @@ class Offer:
     shows_figures: bool = False
     edits_memory: bool = False
     tends_skills: bool = False
+    keeps_notebook: bool = False
     # What the member may with whom a talk is; None where a customer writes.
     member_rights: frozenset[Act] | None = None
 
@@ -54,6 +55,7 @@ class Offer:
             shows_figures=shows,
             edits_memory=agent.edits_memory,
             tends_skills=agent.tends_skills,
+            keeps_notebook=agent.keeps_notebook,
             member_rights=member_rights,
         )
 
@@ -112,6 +114,7 @@ class HouseTool:
             "skill_id": "integer",
             "version": "integer",
             "conversation_id": "integer",
+            "note_id": "integer",
             "arguments": "object",
             **dict.fromkeys(LISTS, "array"),
         }

@@ -196,6 +196,11 @@ class Agent(Governed):
         default=False,
         help_text="On: at 23:00 by the tenant's clock the day's conversations are read together. What they teach waits as drafts.",
     )
+    keeps_notebook = models.BooleanField(
+        "keeps a notebook",
+        default=False,
+        help_text="On: it notes reminders, tasks and scratch for later, and its sessions are told of those that are open.",
+    )
     turn_budget_micro_usd = models.PositiveBigIntegerField(
         "budget of a turn, in millionths of a US dollar",
         null=True,

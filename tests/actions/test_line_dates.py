@@ -36,7 +36,7 @@ def world() -> World:
 
 def told(world: World) -> str:
     """The prompt of a session that opens now."""
-    return assemble(gather(world.agent, "", actor=world.bot, system=world.system)).text
+    return assemble(gather(world.agent, "", actor=world.bot, system=world.system, now=timezone.now())).text
 
 
 def test_a_session_that_opens_after_the_end_does_not_carry_the_line_and_an_open_one_keeps_it(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from django.db import IntegrityError, ProgrammingError, connection, transaction
+from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
@@ -34,7 +35,9 @@ def world() -> World:
 
 
 def names_told(world: World) -> list[str]:
-    return [line.name for line in gather(world.agent, "", actor=world.bot, system=world.system).skills]
+    return [
+        line.name for line in gather(world.agent, "", actor=world.bot, system=world.system, now=timezone.now()).skills
+    ]
 
 
 def test_it_leaves_the_index_and_comes_back_as_it_was(world: World) -> None:

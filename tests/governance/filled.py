@@ -48,6 +48,7 @@ from tests.factories import (
     make_world,
 )
 from tests.hooking import make_told
+from tests.noting import make_note, make_note_of_customer
 from tests.reflecting import make_reflection
 from tests.scheduling import make_schedule
 from tests.talking import make_assistant, make_member_overlay
@@ -115,6 +116,8 @@ def fill(backend: Backend) -> Filled:
     make_price(world)
     make_told(world)
     make_waiting_call(world, thread)
+    make_note(world)
+    make_note_of_customer(world, actor=world.bot)
     make_schedule(world)
     run_now(make_schedule(world).pk, actor=world.operator)
     refuse_once(draft, world)

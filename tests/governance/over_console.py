@@ -15,6 +15,7 @@ from tests.governance.on_desk import DESK_FORMS
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
 from tests.hooking import HOOKING_FORMS
+from tests.noting import NOTING_FORMS
 from tests.scheduling import SCHEDULING_FORMS
 from tests.surfaces.console.browsing import decision_of, page_of
 from tests.teaching import BY_DIGESTS, TEACHING_FORMS
@@ -103,6 +104,7 @@ class Console:
         **THINKING_FORMS,
         **TOOLING_FORMS,
         **SCHEDULING_FORMS,
+        **NOTING_FORMS,
         **HOOKING_FORMS,
         **TEACHING_FORMS,
         Act.PERSONA_CREATE: add("personas_persona", identity="You are Ada."),
@@ -162,6 +164,7 @@ class Console:
             edits_memory="on",
             tends_skills="on",
             reflects="on",
+            keeps_notebook="on",
         ),
         Act.INVOKABLE_ALLOW: lambda scene, callee: (
             reverse("admin:tenants_invokableagent_add"),

@@ -14,6 +14,7 @@ from tests.governance.on_desk import DESK_REQUESTS
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
 from tests.hooking import HOOKING_REQUESTS
+from tests.noting import NOTING_REQUESTS
 from tests.scheduling import SCHEDULING_REQUESTS
 from tests.teaching import BY_DIGESTS, TEACHING_REQUESTS
 from tests.thinking import THINKING_REQUESTS
@@ -101,6 +102,7 @@ class Rest:
         **THINKING_REQUESTS,
         **TOOLING_REQUESTS,
         **SCHEDULING_REQUESTS,
+        **NOTING_REQUESTS,
         **HOOKING_REQUESTS,
         **TEACHING_REQUESTS,
         Act.PERSONA_CREATE: lambda scene, _: ("POST", "personas", {"agent_key": scene.world.agent.key, "style": "x"}),

@@ -14,6 +14,7 @@ from apps.governance.policy import Act
 from apps.learning.tasks import digest_lessons, extract_skill
 from apps.llm.anthropic.client import AnthropicBackend
 from apps.llm.standin.running import running_standin
+from apps.notebook.tasks import drop_scratch
 from apps.review.tasks import expire_proposal
 from apps.runtime.agreement import ACTS
 from apps.runtime.tasks import take_turn
@@ -23,6 +24,7 @@ from tests.actions.conversing import reply, tool
 from tests.factories import make_event
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK
+from tests.noting import make_old_scratch
 from tests.standing_in import StandIn
 from tests.talking import make_talk, tell_assistant
 from tests.teaching import make_lesson
@@ -67,6 +69,7 @@ RUN: Mapping[Act, Callable[[Scene, Any], None]] = {
     Act.SKILL_DRAFT: lambda scene, _: extract_skill.run(scene.world.tenant.pk, learn(scene).pk),
     Act.LEARNING_VERSION_PROPOSE: lambda scene, agent: _digest(scene, agent.pk),
     Act.PROPOSAL_EXPIRE: lambda scene, row: expire_proposal.run(scene.world.tenant.pk, row.pk),
+    Act.NOTE_DROP: lambda scene, _: drop_scratch.run(scene.world.tenant.pk, make_old_scratch(scene.world)),
 }
 REWRITTEN: Mapping[str, str] = dict.fromkeys(("title", "description", "category", "body"), "New.")
 ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
@@ -88,6 +91,8 @@ ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
         "replace": "## How",
     },
     "skill_delete": lambda row: {"skill_id": row.pk, "reason": "Written twice."},
+    "write_note": lambda _: {"kind": "task", "text": "Look into parcels."},
+    "finish_note": lambda row: {"note_id": row.pk},
     "escalate": lambda _: {"reason": "missing_knowledge", "question": "Do we ship to Malta?"},
 }
 TOOLS = {act: name for name, act in ACTS.items()}

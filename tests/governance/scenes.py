@@ -51,6 +51,7 @@ from tests.factories import (
     member_of,
 )
 from tests.hooking import HOOKING_SUBJECTS
+from tests.noting import NOTING_SUBJECTS
 from tests.reviewing import say_yes
 from tests.scheduling import SCHEDULING_SUBJECTS
 from tests.talking import TALKING_SUBJECTS
@@ -254,6 +255,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     **THINKING_SUBJECTS,
     **TOOLING_SUBJECTS,
     **SCHEDULING_SUBJECTS,
+    **NOTING_SUBJECTS,
     **HOOKING_SUBJECTS,
     **TEACHING_SUBJECTS,
     Act.WEBHOOK_CREATE: _nothing,
@@ -284,13 +286,8 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
 MAKING: frozenset[Act] = frozenset(
     {
         *(act for act, make in _SUBJECTS.items() if make is _nothing),
-        *(
-            Act.TENANT_CREATE,
-            Act.MEMBER_ADD,
-            Act.MEMBER_INVITE,
-            Act.INVOKABLE_ALLOW,
-            *(Act.DRAFT_MAKE, Act.LEARNING_VERSION_PROPOSE, Act.SCHEDULE_DRAFT),
-            *(Act.AGENT_TOOL_ALLOW, Act.TOOL_APPROVAL_ASK),
-        ),
+        *(Act.TENANT_CREATE, Act.MEMBER_ADD, Act.MEMBER_INVITE, Act.INVOKABLE_ALLOW),
+        *(Act.DRAFT_MAKE, Act.SCHEDULE_DRAFT, Act.NOTE_WRITE, Act.AGENT_TOOL_ALLOW),
+        *(Act.TOOL_APPROVAL_ASK, Act.LEARNING_VERSION_PROPOSE),
     }
 )

@@ -103,6 +103,7 @@ from apps.tenants.proofs import rotate_proof_key
 from tests.governance.on_desk import DESK
 from tests.governance.scenes import Scene
 from tests.hooking import HOOKING
+from tests.noting import NOTING
 from tests.scheduling import SCHEDULING
 from tests.talking import TALKING
 from tests.teaching import TEACHING
@@ -213,6 +214,7 @@ class Actions:
         **THINKING,
         **TOOLING,
         **SCHEDULING,
+        **NOTING,
         **HOOKING,
         **TEACHING,
         Act.RULE_PROPOSE: lambda _, row, actor: propose_rule_change(row, actor=actor, text="Be brief."),

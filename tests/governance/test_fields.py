@@ -189,4 +189,4 @@ def columns_for(act: Act, role: Role, noun: str) -> set[str]:
 
 def hidden_by_a_trigger(noun: str, role: Role) -> bool:
     """Signatures and freezes are refused by the same code as a missing right; tests/governance/test_signatures.py has them."""
-    return noun in {"memory", "block", "profile"} and role not in {Role.OPERATOR, Role.ADMIN}
+    return noun in {"memory", "block", "profile", "note"} and role not in {Role.OPERATOR, Role.ADMIN}

@@ -24,6 +24,8 @@ from apps.governance.models import Governed, Proposal
 from apps.governance.proposals import Verdict
 from apps.governance.tiers import Tier
 from apps.lessons.models import LearningVersion
+from apps.notebook.actions import drop_note, finish_note
+from apps.notebook.models import Note
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
 from apps.personas.models import Persona, StandingRule
 from apps.schedules.actions import deprecate_schedule
@@ -42,6 +44,7 @@ from tests.factories import (
     make_world,
 )
 from tests.governance.attempts import BROKEN_RULE, attempt
+from tests.noting import make_note
 from tests.reviewing import say_yes
 from tests.scheduling import make_paused_schedule, make_schedule, make_schedule_draft
 from tests.teaching import make_version
@@ -151,7 +154,15 @@ def schedule_in(world: World, state: str) -> Schedule:
     return deprecate_schedule(schedule, actor=world.operator) if state == "deprecated" else schedule
 
 
+def note_in(world: World, state: str) -> Note:
+    note = make_note(world)
+    if state == Note.Status.DONE:
+        return finish_note(note, actor=world.operator)
+    return drop_note(note, actor=world.operator) if state == Note.Status.DROPPED else note
+
+
 MACHINES = {
+    "note": Machine(Note, "status", note_in, {}),
     "tool_approval": Machine(
         ToolApproval,
         "status",

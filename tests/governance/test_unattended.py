@@ -84,6 +84,7 @@ def test_every_task_and_every_tool_that_keeps_something_is_in_the_matrix() -> No
         "extract_skill": Act.SKILL_DRAFT,
         "digest_lessons": Act.LEARNING_VERSION_PROPOSE,
         "expire_proposal": Act.PROPOSAL_EXPIRE,
+        "drop_scratch": Act.NOTE_DROP,
     }
     assert {name.rpartition(".")[2] for name in by_ids()} == {
         *("take_turn", "refresh_listing", "capture_lessons", "reflect_on_day"),

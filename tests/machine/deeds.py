@@ -6,6 +6,7 @@ from apps.governance.policy import Act
 from tests.machine.chosen import Deed
 from tests.machine.on_desk import DESK
 from tests.machine.on_endpoints import ENDPOINTS
+from tests.machine.on_notes import NOTES
 from tests.machine.on_proposals import PROPOSALS
 from tests.machine.on_schedules import SCHEDULES
 from tests.machine.on_tenants import TENANTS
@@ -21,6 +22,7 @@ DEEDS: Mapping[Act, Deed] = {
     **DESK,
     **ENDPOINTS,
     **SCHEDULES,
+    **NOTES,
     **TOOLS,
     **WEBHOOKS,
     **VERSIONS,

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from apps.prompt import budgets
+from apps.prompt.framing import Json
 from apps.prompt.reading import Section
 from apps.prompt.reading_turns import ReadEvent, ReadTurn
 from apps.prompt.sanitizer import sanitize
@@ -195,7 +196,9 @@ def _remembered(name: str, passages: Iterable[Passage], cap: int, label: str = "
 
 def _profile(profile: Profile) -> Iterator[Section]:
     texts = {"notes": _text(profile.notes), "preferences": _text(profile.preferences)}
-    if known := {name: text for name, text in texts.items() if text}:
+    reminders = [text for text, _ in _each(profile.reminders, budgets.SECTION_CHARACTERS, budgets.SECTION_CHARACTERS)]
+    known: dict[str, Json] = {name: text for name, text in texts.items() if text}
+    if known := known | ({"reminders": reminders} if reminders else {}):
         yield Section("profile", data=(known,))
 
 

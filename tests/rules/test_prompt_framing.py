@@ -83,6 +83,13 @@ def test_a_fence_with_owners_has_the_bytes_of_one_without(texts: dict[str, str],
     assert "".join(segment.text for segment in fenced(payload_runs)) == fence_lines([keyed, *payloads])
 
 
+@given(st.lists(UTF8, min_size=1))
+def test_a_list_of_texts_has_the_bytes_of_the_list(texts: list[str]) -> None:
+    runs = [lines(text, source()) for text in texts]
+    payload = object_payload({"b": lines("x", source())}, {"a": runs, "c": []})
+    assert "".join(segment.text for segment in payload) == canonical_json({"a": texts, "b": "x", "c": []})
+
+
 def test_a_value_reads_the_same_from_memory_and_from_a_jsonb_column() -> None:  # R182
     from_memory: Json = {"b": [1.5, {"d": None, "c": True}], "aa": -0.0, "a": 1e22}
     from_column: Json = {"a": 10000000000000000000000, "b": [1.5, {"c": True, "d": None}], "aa": 0.0}

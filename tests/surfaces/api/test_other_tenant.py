@@ -26,6 +26,7 @@ from tests.factories import (
     make_skill,
 )
 from tests.governance.filled import refuse_once
+from tests.noting import make_note
 from tests.surfaces.api.asking import Asker, agent_of, answer_event, person_of
 from tests.surfaces.console.furnishing import make_reflection, make_run
 from tests.teaching import cases_of, make_lesson, make_version
@@ -115,6 +116,7 @@ NOUNS = {
     "memories": Noun(lambda world: make_memory(world).pk, {"body": "Mine."}, query="agent_key=support"),
     "memory-blocks": Noun(lambda world: make_block(world).pk, {"body": "Mine."}, query="label=BusinessFacts"),
     "profiles": Noun(lambda world: make_profile(world).pk, {"notes": "Mine."}, query="end_user_key=http:abc123"),
+    "notes": Noun(lambda world: make_note(world).pk, {"text": "Mine."}, query="kind=task"),
     "conversations": Noun(
         lambda world: make_conversation(world).pk,
         {"status": "resolved"},

@@ -32,6 +32,7 @@ from tests.factories import (
 )
 from tests.governance.filled import refuse_once
 from tests.hooking import make_told
+from tests.noting import make_reminder
 from tests.scheduling import make_schedule
 from tests.teaching import make_lesson, make_version
 from tests.thinking import make_endpoint, make_price
@@ -72,6 +73,7 @@ def furnished(world: World) -> list[Model]:
         make_waiting_call(world),
         make_tool_server(world),
         make_schedule(world),
+        make_reminder(world, actor=world.bot, end_user_key="http:abc123"),
         make_told(world),
         make_profile(world),
         propose_patch(persona, actor=world.bot, text="Say sorry first."),

@@ -92,6 +92,7 @@ class Command(BaseCommand):
             shows_figures=agent.shows_figures,
             edits_memory=agent.edits_memory,
             tends_skills=agent.tends_skills,
+            keeps_notebook=agent.keeps_notebook,
         )
         tokens = estimate_tokens(tools_part(agent, offer).text + assembled.text)
         floor = cache_rules(model).minimum_prefix_tokens

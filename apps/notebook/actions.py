@@ -1,0 +1,109 @@
+"""Acts on notes: people and the agent itself write them, finish them and drop them; old scratch the system drops."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.door import governed, take_values
+from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted
+from apps.governance.models import Taint
+from apps.governance.policy import Act
+from apps.notebook.models import Note
+from apps.notebook.rules import OF_A_CUSTOMER, Refused, key_for, limit_for, too_many
+
+
+def write_note(
+    agent_id: int,
+    *,
+    actor: Actor,
+    values: Mapping[str, Any],
+    conversation_id: int | None = None,
+    taint: Taint | None = None,
+) -> Note:
+    """Note something for later. Sessions that open from now on may be told.
+
+    What an agent writes while it answers a customer is that customer's, whatever it asks for. `taint` says whose words an agent
+    uses; where nobody said, they are held to be a customer's.
+    """
+    note = Note(tenant_id=actor.tenant_id, agent_id=agent_id, conversation_id=conversation_id, author=actor.label)
+    with acting(actor), governed(Act.NOTE_WRITE, note, actor=actor) as row:
+        take_values(row, Act.NOTE_WRITE, values)
+        row.text = _lines(row.text)
+        row.end_user_key = _key(row.end_user_key, actor)
+        row.taint = _whose(row, actor, taint)
+        _refuse_one_too_many(row, actor)
+    return note
+
+
+def amend_note(
+    note: Note, *, actor: Actor, values: Mapping[str, Any], read_at: int | None = None, taint: Taint | None = None
+) -> Note:
+    """Say it otherwise, or put it off. Whoever changes the words signs for them."""
+    _refuse_of_others(note, actor)
+    with governed(Act.NOTE_AMEND, note, actor=actor, read_at=read_at) as row:
+        _refuse_settled(row)
+        before = row.text
+        take_values(row, Act.NOTE_AMEND, values)
+        row.text = _lines(row.text)
+        if row.text != before:
+            row.author, row.taint = actor.label, _whose(row, actor, taint)
+    return note
+
+
+def finish_note(note: Note, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Note:
+    """It was done. Sessions already open keep what they were told."""
+    _refuse_of_others(note, actor)
+    with governed(Act.NOTE_FINISH, note, actor=actor, read_at=read_at, reason=reason) as row:
+        row.finish()
+    return note
+
+
+def drop_note(note: Note, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Note:
+    """It no longer matters."""
+    _refuse_of_others(note, actor)
+    with governed(Act.NOTE_DROP, note, actor=actor, read_at=read_at, reason=reason) as row:
+        row.drop()
+    return note
+
+
+def _lines(text: str) -> str:
+    # A browser sends other line ends than it was given.
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def _key(wanted: str, actor: Actor) -> str:
+    key = key_for(wanted, actor.customer_key, is_proven=actor.customer_is_proven)
+    if isinstance(key, Refused):
+        raise NotPermitted(key.reason)
+    return key
+
+
+def _whose(row: Note, actor: Actor, taint: Taint | None) -> Taint:
+    """Whose words stand there; a customer's, and what a program gave an agent, never stand where every customer is served."""
+    if actor.is_person:
+        return Taint.OPERATOR
+    said = taint or Taint.CUSTOMER_DERIVED
+    if row.end_user_key:
+        return Taint.joined(Taint.CUSTOMER_DERIVED, said)
+    if said is Taint.CUSTOMER_DERIVED:
+        raise NotPermitted(OF_A_CUSTOMER)
+    return Taint.joined(Taint.AGENT, said)
+
+
+def _refuse_of_others(note: Note, actor: Actor) -> None:
+    """While it answers a customer an agent changes what is theirs and nothing that holds for all; PostgreSQL refuses the same."""
+    if actor.customer_key is not None and _key(note.end_user_key, actor) != note.end_user_key:
+        raise NotPermitted("This note is not this customer's, so nothing said here changes it. Leave it as it is.")
+
+
+def _refuse_settled(row: Note) -> None:
+    if row.status != Note.Status.OPEN:
+        raise IllegalTransition(f"This note is {row.status} and stays as it is. Write another one.")
+
+
+def _refuse_one_too_many(row: Note, actor: Actor) -> None:
+    waiting = Note.objects.visible_to(actor).open().kept_by(row.agent_id, row.end_user_key).order_by("created_at", "id")
+    open_ids = list(waiting.values_list("pk", flat=True)[: limit_for(row.end_user_key)])
+    if refusal := too_many(open_ids, row.end_user_key):
+        raise Conflicting(refusal)

@@ -1,0 +1,126 @@
+"""The note: a reminder, a task or scratch of one agent, open until it is done or dropped."""
+
+from typing import ClassVar, Self
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
+from django.db import models
+from django_fsm import FSMField, transition
+
+from apps.governance.actors import Actor, Role
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed, Taint
+from apps.governance.text import plain_text
+from apps.notebook.rules import REMINDER, SCRATCH, TASK, TEXT_CHARACTERS, flaws
+
+
+class NoteQuerySet(GovernedQuerySet["Note"]):
+    """Adjectives for notes."""
+
+    def visible_to(self, actor: Actor) -> Self:
+        """An agent's own; in a turn those without a customer and those of the customer it answers, once proven (R006, R007)."""
+        rows = super().visible_to(actor)
+        if actor.role is not Role.AGENT:
+            return rows
+        rows = rows.filter(agent_id=actor.agent_id)
+        if actor.customer_key is None:
+            return rows
+        return rows.filter(end_user_key__in={"", actor.customer_key} if actor.customer_is_proven else {""})
+
+    def open(self) -> Self:
+        """Those that are neither done nor dropped."""
+        return self.filter(status=Note.Status.OPEN)
+
+    def kept_by(self, agent_id: int, end_user_key: str) -> Self:
+        """Those of one agent about one customer, or about none."""
+        return self.filter(agent_id=agent_id, end_user_key=end_user_key)
+
+
+class Note(Governed):
+    """What an agent keeps in mind for later; about one customer and seen in turns for them alone, or about none (R177)."""
+
+    class Kind(models.TextChoices):
+        """A reminder is shown once its time has come, a task while it is open, scratch for some days."""
+
+        REMINDER = REMINDER, "Reminder"
+        TASK = TASK, "Task"
+        SCRATCH = SCRATCH, "Scratch"
+
+    class Status(models.TextChoices):
+        """Done and dropped are final; what comes up again is a note of its own."""
+
+        OPEN = "open"
+        DONE = "done"
+        DROPPED = "dropped"
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    text = models.TextField(
+        validators=[plain_text, MaxLengthValidator(TEXT_CHARACTERS)], help_text="One to a few lines."
+    )
+    due_at = models.DateTimeField(
+        "due",
+        null=True,
+        blank=True,
+        help_text="From when on a reminder is shown. A task may have a time, scratch has none.",
+    )
+    end_user_key = models.CharField(
+        "customer",
+        max_length=200,
+        blank=True,
+        validators=[plain_text],
+        help_text="Channel and id, such as slack:U12345: seen in turns for them alone. Empty: for all the agent does.",
+    )
+    conversation = models.ForeignKey(
+        "conversations.Conversation", null=True, editable=False, on_delete=models.PROTECT, related_name="+"
+    )
+    status = FSMField(max_length=10, choices=Status.choices, default=Status.OPEN, protected=True)
+    author = models.CharField(max_length=200, editable=False)
+
+    named_by_customer = True
+
+    noun = "note"
+    objects = NoteQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=~models.Q(kind=REMINDER) | models.Q(due_at__isnull=False), name="reminder_says_when"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(kind=SCRATCH) | models.Q(due_at__isnull=True), name="scratch_has_no_time"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=[REMINDER, TASK, SCRATCH]), name="note_has_a_known_kind"
+            ),
+            models.CheckConstraint(condition=~models.Q(text=""), name="note_says_something"),
+            models.CheckConstraint(condition=~models.Q(author=""), name="note_names_its_author"),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["tenant", "agent", "end_user_key"], condition=models.Q(status="open"), name="open_note_of_agent"
+            ),
+            models.Index(fields=["updated_at"], condition=models.Q(status="open", kind=SCRATCH), name="scratch_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text.partition("\n")[0][:80]
+
+    def clean(self) -> None:
+        """A reminder says when, scratch does not, and each says something in a few lines."""
+        if found := flaws(self.kind, self.text, self.due_at):
+            raise ValidationError(found)
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether a person wrote what stands there; other words are fenced in the prompt (Z-22)."""
+        return self.taint == Taint.OPERATOR
+
+    @transition(field=status, source=Status.OPEN, target=Status.DONE)
+    def finish(self) -> None:
+        """It was done; no later session is told of it."""
+
+    @transition(field=status, source=Status.OPEN, target=Status.DROPPED)
+    def drop(self) -> None:
+        """It no longer matters; no later session is told of it."""

@@ -1,0 +1,81 @@
+"""What a note may be, whose it is, how many there may be, and when a reminder is due; pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+TEXT_CHARACTERS: Final = 500
+TEXT_LINES: Final = 8
+OPEN_PER_AGENT: Final = 50
+OPEN_PER_CUSTOMER: Final = 20
+OLDEST_NAMED: Final = 3
+# Scratch that nobody touched for so long is dropped.
+SCRATCH_KEPT: Final = timedelta(days=7)
+
+REMINDER: Final = "reminder"
+TASK: Final = "task"
+SCRATCH: Final = "scratch"
+
+UNPROVEN: Final = "Nobody has proven to be the customer this conversation names, so nothing is noted of them."
+NOBODY: Final = "This conversation names no customer, so what is said here goes into no notebook."
+OF_A_CUSTOMER: Final = (
+    "These words came of what a customer or another program said, and a note without a customer is read by all of them."
+    " Write it for that customer, or in words of your own."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a note cannot be written here."""
+
+    reason: str
+
+
+def flaws(kind: str, text: str, due_at: datetime | None) -> dict[str, str]:
+    """What is wrong with a note, by field."""
+    found = {}
+    if not text.strip():
+        found["text"] = "A note says something. Write a line."
+    elif text.count("\n") >= TEXT_LINES:
+        found["text"] = f"A note has {TEXT_LINES} lines at most. Write a shorter one, or several."
+    if kind == REMINDER and due_at is None:
+        found["due_at"] = "A reminder says when. Give the time from which on it is shown."
+    if kind == SCRATCH and due_at is not None:
+        found["due_at"] = f"Scratch has no time: it goes after {SCRATCH_KEPT.days} days. Write a task or a reminder."
+    return found
+
+
+def key_for(wanted: str, served: str | None, *, is_proven: bool) -> str | Refused:
+    """Whose a note is that an agent writes: in a turn that of whom it answers, whatever it asks for; outside one as it says.
+
+    A turn that a schedule began answers nobody and counts as proven; one with somebody who is not named does not (R007).
+    """
+    if served is None:
+        return wanted
+    if is_proven:
+        return served
+    return Refused(UNPROVEN if served else NOBODY)
+
+
+def limit_for(end_user_key: str) -> int:
+    """How many notes may be open: of one customer, or without any."""
+    return OPEN_PER_CUSTOMER if end_user_key else OPEN_PER_AGENT
+
+
+def too_many(open_ids: Sequence[int], end_user_key: str) -> str:
+    """The refusal of one more note, which says what to do; empty while there is room. Ids come oldest first."""
+    limit = limit_for(end_user_key)
+    if len(open_ids) < limit:
+        return ""
+    oldest = ", ".join(str(each) for each in open_ids[:OLDEST_NAMED])
+    whose = "about this customer" if end_user_key else "without a customer"
+    return (
+        f"The notebook has {limit} open notes {whose}, which is as many as it may. The oldest are {oldest}:"
+        " finish what is done, drop what no longer matters, and write this one then."
+    )
+
+
+def is_due(due_at: datetime | None, now: datetime) -> bool:
+    """Whether a reminder's time has come; what has no time is never due."""
+    return due_at is not None and due_at <= now

@@ -1,0 +1,20 @@
+"""Alarm clocks of the notebook: ids in, one call."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from apps.notebook.sweeping import drop_old_scratch
+from apps.tenants.due import due_work
+
+
+@shared_task
+def drop_scratch(tenant_id: int, note_id: int) -> None:
+    """Drop one scratch note that nobody touched for long."""
+    drop_old_scratch(tenant_id, note_id, timezone.now())
+
+
+@shared_task
+def sweep() -> None:
+    """Drop every scratch note that nobody touched for long."""
+    for tenant_id, note_id in due_work("scratch"):
+        drop_scratch.delay(tenant_id, note_id)
