@@ -25,6 +25,7 @@ class ExtractionRow(Shown[Extraction]):
             "verdict",
             "reason",
             "skill_id",
+            "masked",
             "model",
             "stand_in",
             "input_tokens",

@@ -54,7 +54,7 @@ class SettingsAdmin(GovernedAdmin):
     fields = (
         *("timezone", "ai_disclosure", "slot_order", "memory_review", "learning_apply_mode"),
         *("high_risk_reviewers", "proposal_days", "max_open_proposals"),
-        "day_budget_micro_usd",
+        *("private_patterns", "day_budget_micro_usd"),
         *("profiles_need_proof", "messages_per_minute", "messages_per_day"),
     )
     change_form_template = "console/settings.html"

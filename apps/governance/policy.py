@@ -214,6 +214,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
             _ADMIN,
             (
                 *("timezone", "ai_disclosure", "slot_order", "memory_review", "learning_apply_mode"),
+                "private_patterns",
                 "day_budget_micro_usd",
                 *_REVIEW_TERMS,
                 *_ADMISSION,

@@ -21,6 +21,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.learning.extraction import transcript
+from apps.learning.protecting import own_templates
 from apps.learning.rules import known_of
 from apps.lessons import cases
 from apps.lessons.cases import Case
@@ -77,7 +78,7 @@ def attempt_capture(tenant_id: int, agent_id: int) -> None:
 
 def _look(settled: Settled, actor: Actor) -> bool:
     with acting(actor):
-        case = cases.masked(settled.told(_asked(settled)), _mask(settled))
+        case = cases.masked(settled.told(_asked(settled)), _mask(settled, actor))
         return note_case(settled.found, case, actor=actor) is not None
 
 
@@ -95,7 +96,7 @@ def _asked(settled: Settled) -> str:
     return before.first() or ""
 
 
-def _mask(settled: Settled) -> Callable[[str], str]:
+def _mask(settled: Settled, actor: Actor) -> Callable[[str], str]:
     """Takes out whatever is known to be somebody's: of the whole conversation, and of these words themselves."""
     lines, names, key = [Line("agent", text) for text in settled.texts], frozenset[str](), ""
     if settled.found.conversation_id is not None:
@@ -107,7 +108,7 @@ def _mask(settled: Settled) -> Callable[[str], str]:
         ]
         names = frozenset(written.exclude(sender_name="").values_list("sender_name", flat=True))
         key = conversation.end_user_key
-    firewall = Firewall.against(known_of(lines, key) | Known(names=names))
+    firewall = Firewall.against(known_of(lines, key) | Known(names=names), templates=own_templates(actor))
     return lambda text: firewall.mask(text).text
 
 

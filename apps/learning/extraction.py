@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from django.conf import settings
@@ -18,7 +18,8 @@ from apps.learning.claims import claim, let_go, put_off
 from apps.learning.journal import Finding, conclude, verdict_on, write_verdict
 from apps.learning.likening import called_in, closest, compare_one_at_a_time
 from apps.learning.models import Extraction
-from apps.learning.rules import MOST_FAILURES, Refused, Vetted, gate, known_of, vet
+from apps.learning.protecting import known_about, own_templates
+from apps.learning.rules import MOST_FAILURES, Refused, Vetted, counted_in, gate, vet
 from apps.llm.anthropic.client import backend_at
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.extraction import (
@@ -35,7 +36,10 @@ from apps.skills.actions import draft_skill
 from apps.skills.models import Skill
 from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
+from apps.texts.known import Known
 from apps.texts.likeness import tools_in
+from apps.texts.private import Firewall
+from apps.texts.templates import Template
 
 logger = logging.getLogger(__name__)
 
@@ -46,12 +50,21 @@ CALL_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
+class Private:
+    """What of a conversation is somebody's, and what the tenant's own numbers look like."""
+
+    known: Known
+    templates: tuple[Template, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Worthwhile:
     """A vetted draft, and the answer of the model it came from."""
 
     draft: Vetted
     reply: Reply
     called: frozenset[str]
+    masked: Mapping[str, int]
 
 
 def learning_backend() -> Backend:
@@ -89,9 +102,10 @@ def _look(conversation: Conversation, failures: int, actor: Actor, backend: Back
         if known := Extraction.objects.filter(conversation=conversation).first():
             return known
         lines = transcript(conversation)
+        private = Private(known_about(conversation, lines, actor), own_templates(actor))
     decided: Finding | Worthwhile | None
     try:
-        decided = _decide(conversation, lines, backend)
+        decided = _decide(conversation, lines, private, backend)
     except BackendError as error:
         decided = _given_up(error, failures + 1)
         if decided is None:
@@ -134,7 +148,9 @@ def transcript(conversation: Conversation) -> list[Line]:
     ]
 
 
-def _decide(conversation: Conversation, lines: Sequence[Line], backend: Backend) -> Finding | Worthwhile:
+def _decide(
+    conversation: Conversation, lines: Sequence[Line], private: Private, backend: Backend
+) -> Finding | Worthwhile:
     if not conversation.agent.learns:
         return Finding(Verdict.SWITCHED_OFF, "Learning is off for this agent.")
     refusal = gate(lines, conversation.outcome, off_the_record=conversation.off_the_record)
@@ -146,12 +162,12 @@ def _decide(conversation: Conversation, lines: Sequence[Line], backend: Backend)
         return Finding(Verdict.MALFORMED, found.reason, reply)
     if not isinstance(found, ExtractedSkill):
         return Finding(Verdict.NOTHING, "The model saw no reusable procedure.", reply)
-    vetted = vet(
-        found.name, found.title, found.description, found.body, known=known_of(lines, conversation.end_user_key)
-    )
+    texts = (found.title, found.description, found.body)
+    masked = counted_in(texts, Firewall.against(private.known, templates=private.templates))
+    vetted = vet(found.name, *texts, known=private.known, templates=private.templates)
     if isinstance(vetted, Refused):
-        return Finding(Verdict(vetted.verdict), vetted.reason, reply)
-    return Worthwhile(vetted, reply, called_in(lines))
+        return Finding(Verdict(vetted.verdict), vetted.reason, reply, masked=masked)
+    return Worthwhile(vetted, reply, called_in(lines), masked)
 
 
 def _draft(conversation: Conversation, worthwhile: Worthwhile, failures: int, actor: Actor) -> Extraction | None:
@@ -179,7 +195,7 @@ def _draft(conversation: Conversation, worthwhile: Worthwhile, failures: int, ac
 
 def _placed(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) -> tuple[Finding, Skill]:
     """Where the agent has a runbook that surely says the same, this is one more reason for it; else there is a new draft."""
-    draft, reply = worthwhile.draft, worthwhile.reply
+    draft, reply, masked = worthwhile.draft, worthwhile.reply, worthwhile.masked
     tools = tuple(sorted(tools_in(draft.body, worthwhile.called)))
     drafted = f"Drafted {draft.name}."
     if alike := closest(draft, worthwhile.called, conversation.agent_id, actor=actor):
@@ -187,7 +203,9 @@ def _placed(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) ->
         if why.is_sure:
             adds = skill.status == Skill.Status.DRAFT
             said = f"Adds to the draft {skill.name}." if adds else f"The agent has the skill {skill.name}."
-            return Finding(Verdict.SUPPORTS if adds else Verdict.KNOWN, f"{said} {why.reason}", reply, tools), skill
+            return Finding(
+                Verdict.SUPPORTS if adds else Verdict.KNOWN, f"{said} {why.reason}", reply, tools, worthwhile.masked
+            ), skill
         drafted += f" Perhaps {skill.name} says the same. {why.reason}"
     imported = conversation.origin == Conversation.Origin.IMPORTED
     new = draft_skill(
@@ -197,7 +215,7 @@ def _placed(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) ->
         evidence={"conversation_id": conversation.pk},
         taint=Taint.IMPORTED if imported else Taint.CUSTOMER_DERIVED,
     )
-    return Finding(Verdict.DRAFTED, drafted, reply, tools), new
+    return Finding(Verdict.DRAFTED, drafted, reply, tools, masked), new
 
 
 def _request(conversation: Conversation, lines: Sequence[Line]) -> Request:

@@ -1,7 +1,7 @@
 """The one writer of verdicts: one row per conversation, whoever comes second reads the first one's; and of runs of the digest."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from django.db import IntegrityError
 
@@ -22,6 +22,7 @@ class Finding:
     reason: str
     reply: Reply | None = None
     tools: tuple[str, ...] = ()
+    masked: Mapping[str, int] = field(default_factory=dict)
 
 
 def conclude(conversation: Conversation, finding: Finding, *, actor: Actor) -> Extraction:
@@ -50,6 +51,7 @@ def write_verdict(conversation: Conversation, finding: Finding, *, actor: Actor,
             reason=finding.reason,
             skill=skill,
             tools=list(finding.tools),
+            masked=dict(finding.masked),
             model=reply.model if reply else "",
             stand_in=reply.stand_in if reply else False,
             input_tokens=reply.usage.prompt_tokens if reply else 0,

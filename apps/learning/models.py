@@ -36,6 +36,9 @@ class Extraction(models.Model):
         "skills.Skill", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="extractions"
     )
     tools = models.JSONField(default=list, blank=True, help_text="What the procedure calls, by name.")
+    masked = models.JSONField(
+        default=dict, blank=True, help_text="How often what of each kind was masked in the draft."
+    )
     model = models.CharField(max_length=80, blank=True)
     stand_in = models.BooleanField(default=False)
     input_tokens = models.PositiveIntegerField(default=0)

@@ -27,6 +27,7 @@ from apps.learning.days import Held, Outcome, TakenOver, claim_day, put_off, set
 from apps.learning.extraction import learning_backend, shown, transcript
 from apps.learning.likening import called_in, closest, compare_one_at_a_time
 from apps.learning.models import Reflection
+from apps.learning.protecting import known_about, own_templates
 from apps.learning.rules import (
     CONVERSATIONS_READ,
     LINES_READ,
@@ -37,7 +38,6 @@ from apps.learning.rules import (
     bounds_of,
     day_to_reflect_on,
     gate,
-    known_of,
     masked,
     vet,
 )
@@ -52,6 +52,7 @@ from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent, TenantSettings
 from apps.texts.known import Known
 from apps.texts.private import Firewall
+from apps.texts.templates import Template
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +77,7 @@ class Day:
     agent: Agent
     resolved: int
     read: tuple[Read, ...]
+    templates: tuple[Template, ...]
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -130,15 +132,15 @@ def _gathered(agent: Agent, day: date, zone: ZoneInfo, actor: Actor) -> Day:
         resolved_at__lt=ends,
     )
     latest = rows.order_by("-resolved_at", "-pk")[:CONVERSATIONS_READ]
-    return Day(agent, rows.count(), tuple(_worth_reading(latest)))
+    return Day(agent, rows.count(), tuple(_worth_reading(latest, actor)), own_templates(actor))
 
 
-def _worth_reading(rows: Iterable[Conversation]) -> Iterator[Read]:
+def _worth_reading(rows: Iterable[Conversation], actor: Actor) -> Iterator[Read]:
     """Those that the gate of extraction lets through, the earliest first."""
     for row in reversed(list(rows)):
         lines = transcript(row)
         if not isinstance(gate(lines, row.outcome, off_the_record=row.off_the_record), Refused):
-            yield Read(row.pk, lines[-LINES_READ:], known_of(lines, row.end_user_key))
+            yield Read(row.pk, lines[-LINES_READ:], known_about(row, lines, actor))
 
 
 def _settled(held: Held, day: Day, actor: Actor, backend: Backend) -> Reflection | None:
@@ -178,7 +180,9 @@ def _decide(day: Day, backend: Backend) -> Outcome | tuple[tuple[SkillOfDay, ...
 
 
 def _request(day: Day) -> Request:
-    conversations = [shown(masked(each.lines, Firewall.against(each.known))) for each in day.read]
+    conversations = [
+        shown(masked(each.lines, Firewall.against(each.known, templates=day.templates))) for each in day.read
+    ]
     return Request(
         model=day.agent.model or settings.DEFAULT_MODEL,
         max_tokens=MAX_TOKENS,
@@ -213,7 +217,14 @@ def _vetted(found: SkillOfDay, day: Day) -> tuple[Vetted | None, str]:
     cited = [number for number in found.conversations if number <= len(day.read)]
     if len(cited) < SHOWN_BY:
         return None, f"{found.skill.name[:64]} names {len(cited)} conversations that show it; two are needed."
-    vetted = vet(found.skill.name, found.skill.title, found.skill.description, found.skill.body, known=day.known)
+    vetted = vet(
+        found.skill.name,
+        found.skill.title,
+        found.skill.description,
+        found.skill.body,
+        known=day.known,
+        templates=day.templates,
+    )
     return (None, vetted.reason) if isinstance(vetted, Refused) else (vetted, "")
 
 

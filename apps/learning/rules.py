@@ -1,6 +1,7 @@
 """What is worth learning from, and what a draft must look like; pure."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -13,6 +14,7 @@ from apps.conversations.rules import Line
 from apps.texts.known import Known, codes_in
 from apps.texts.private import Firewall
 from apps.texts.telling import known_from
+from apps.texts.templates import Template
 
 MIN_MESSAGES = 4
 # How long a conversation waits for its next look after the model failed over it, and after how many failures it waits no more.
@@ -74,9 +76,11 @@ class Vetted:
     body: str
 
 
-def vet(name: str, title: str, description: str, body: str, *, known: Known) -> Vetted | Refused:
+def vet(
+    name: str, title: str, description: str, body: str, *, known: Known, templates: Iterable[Template] = ()
+) -> Vetted | Refused:
     """Take out what identifies anybody, and refuse a body without the sections of a runbook (R104, R115)."""
-    firewall = Firewall.against(known)
+    firewall = Firewall.against(known, templates=templates)
     texts = [firewall.mask(text).text for text in (title, description, body)]
     missing = [section for section in SECTIONS if f"## {section}".lower() not in texts[2].lower()]
     if missing:
@@ -84,6 +88,11 @@ def vet(name: str, title: str, description: str, body: str, *, known: Known) -> 
     if firewall.mask(name).findings:
         return Refused("refused", "The draft's name holds an identifier from the conversation.")
     return Vetted(name, *texts)
+
+
+def counted_in(texts: Iterable[str], firewall: Firewall) -> dict[str, int]:
+    """How often what of each kind was masked: what a reviewer is told, without the values."""
+    return dict(sorted(Counter(found.kind for text in texts for found in firewall.mask(text).findings).items()))
 
 
 def known_of(lines: Sequence[Line], end_user_key: str) -> Known:

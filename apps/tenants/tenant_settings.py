@@ -3,21 +3,30 @@
 from typing import ClassVar
 
 from django.core.exceptions import ValidationError
-from django.core.validators import MaxValueValidator, MinValueValidator
+from django.core.validators import MaxLengthValidator, MaxValueValidator, MinValueValidator
 from django.db import models
 
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
+from apps.governance.text import plain_text
 from apps.prompt.holding import MemoryReview
 from apps.prompt.values import Disclosure, SlotOrder
 from apps.tenants.endpoint_models import SealedSecret
 from apps.tenants.rules import TIME_ZONE_RULE, is_time_zone
+from apps.texts.templates import TEMPLATES, TEMPLATES_CHARACTERS, Unusable, read_templates
 
 
 def known_timezone(name: str) -> None:
     """Refuse a zone that the zone database does not have."""
     if not is_time_zone(name):
         raise ValidationError(f"There is no time zone {name}. {TIME_ZONE_RULE}")
+
+
+def usable_patterns(written: str) -> None:
+    """Refuse what is no template, with the reasons."""
+    read = read_templates(written)
+    if isinstance(read, Unusable):
+        raise ValidationError(list(read.reasons))
 
 
 class TenantSettings(Governed):
@@ -98,6 +107,14 @@ class TenantSettings(Governed):
         " what customers write waits for the next day. Empty: no budget.",
     )
 
+    private_patterns = models.TextField(
+        "numbers of your own",
+        blank=True,
+        default="",
+        validators=[plain_text, MaxLengthValidator(TEMPLATES_CHARACTERS), usable_patterns],
+        help_text=f"Up to {TEMPLATES}, a line each: policy-number: POL-######. # is a digit, @ a letter, * either, {{6,8}} repeats."
+        " They are masked before anything is learned.",
+    )
     profiles_need_proof = models.BooleanField(
         "profiles need a proof",
         default=True,

@@ -1,5 +1,6 @@
 """What a tool's answer tells about somebody: names, ids, addresses, by the names of its keys."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -36,6 +37,16 @@ _SNAKE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # Five capitals may be a reservation; one word in other letters says what kind of thing it is: visa, none, gold.
 _WORD: Final = re.compile(r"\s*[^\W\d_]*\s*")
 _CAPITALS: Final = re.compile(r"[A-Z]{5,12}")
+
+
+def known_in_notes(text: str) -> Known:
+    """What notes about a customer say of them, told by the words before a colon: `- Name: Mia Li`; notes may be JSON (R084)."""
+    try:
+        return known_from(json.loads(text), "customer")
+    except (ValueError, RecursionError):
+        parts = (line.partition(":") for line in text.splitlines())
+        said = ((_snake(key.strip(" \t-*").replace(" ", "_")), value.strip(" \t*")) for key, _, value in parts)
+        return _joined(known_from({key: value}, "customer") for key, value in said if value)
 
 
 def known_from(result: object, key: str = "", depth: int = 0) -> Known:

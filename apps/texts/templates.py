@@ -12,6 +12,8 @@ LABEL: Final = re.compile(r"[a-z](?:[a-z]|-(?=[a-z])){1,23}")
 CHARACTERS: Final = 80
 WIDTH: Final = 64
 LEAST_KNOWN: Final = 3
+TEMPLATES: Final = 20
+TEMPLATES_CHARACTERS: Final = 2_400
 
 _PLACES: Final = {"#": "[0-9]", "@": r"[^\W\d_]", "*": r"[^\W_]"}
 _PIECE: Final = re.compile(r"(?P<place>[#@*])(?:\{(?P<least>[0-9]{1,2})(?:,(?P<most>[0-9]{1,2}))?\})?|(?P<literal>.)")
@@ -69,6 +71,21 @@ def read_template(label: str, written: str) -> Template | Unusable:
         return Unusable(reasons)
     body = "".join(piece.pattern for piece in pieces)
     return Template(label, re.compile(f"{LEFT}{body}{RIGHT}", re.IGNORECASE))
+
+
+def read_templates(written: str) -> tuple[Template, ...] | Unusable:
+    """A tenant's templates as its settings hold them, each on a line: `policy-number: POL-######`."""
+    lines = [line for line in written.splitlines() if line.strip()]
+    read = [read_template(label.strip(), rest.strip()) for label, _, rest in (line.partition(":") for line in lines)]
+    reasons = [
+        f"{line.strip()[:CHARACTERS]}: {reason}"
+        for line, found in zip(lines, read, strict=True)
+        if isinstance(found, Unusable)
+        for reason in found.reasons
+    ]
+    if len(lines) > TEMPLATES:
+        reasons.append(f"There are {len(lines)} templates; {TEMPLATES} are allowed.")
+    return Unusable(tuple(reasons)) if reasons else tuple(found for found in read if isinstance(found, Template))
 
 
 def _pieces(written: str) -> Iterator[_Piece]:

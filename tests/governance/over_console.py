@@ -34,6 +34,7 @@ HOW_IT_RUNS = (
 CHOICES = (
     *("timezone", "ai_disclosure", "slot_order", "memory_review", "learning_apply_mode"),
     *("high_risk_reviewers", "proposal_days", "max_open_proposals", "day_budget_micro_usd"),
+    "private_patterns",
     *("messages_per_minute", "messages_per_day"),
 )
 OF_AGENTS = "an agent does this; a person changes the row itself"

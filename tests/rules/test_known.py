@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from apps.texts.known import Known, codes_in
 from apps.texts.private import Firewall
-from apps.texts.telling import DEEPEST, known_from
+from apps.texts.telling import DEEPEST, known_from, known_in_notes
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "tau_airline_transcripts.jsonl"
 
@@ -172,3 +172,12 @@ def _of_customers(results: list[object]) -> Iterator[str]:
         if isinstance(result, Mapping) and "reservation_id" in result:
             yield from (result["reservation_id"], result["user_id"])
             yield from (f"{each['first_name']} {each['last_name']}" for each in result["passengers"])
+
+
+def test_notes_about_a_customer_tell_their_name_in_json_and_in_lines() -> None:
+    # R084
+    noted = known_in_notes("- **Name**: Mia Li\n- E-mail: mia@example.com\nPrefers: letters\nWrites at night.\nPhone:")
+    assert noted.names == {"Mia Li"}
+    assert "mia@example.com" in noted.values
+    assert known_in_notes('{"name": "Mia Li", "tone": "kind"}').names == {"Mia Li"}
+    assert known_in_notes("Likes tea.") == known_in_notes("") == Known()

@@ -12,12 +12,15 @@ from apps.learning.rules import (
     Accepted,
     Refused,
     Vetted,
+    counted_in,
     gate,
     known_of,
     next_look_seconds,
     vet,
 )
 from apps.texts.known import Known
+from apps.texts.private import Firewall
+from apps.texts.templates import read_templates
 
 TALK = [Line("customer", "Hi"), Line("agent", "Hi"), Line("customer", "Thanks")]
 WORK = Line("agent", "", (ToolCall("c", "look", {}),))
@@ -110,3 +113,14 @@ def test_the_next_look_is_later_after_each_failure_up_to_an_hour() -> None:
 )
 def test_an_endpoint_may_ask_for_a_longer_wait_and_for_no_absurd_one(asked: float | None, waits: float) -> None:
     assert next_look_seconds(1, asked, 1) == waits
+
+
+def test_a_reviewer_is_told_how_often_what_was_masked() -> None:
+    templates = read_templates("policy: POL-####")
+    assert isinstance(templates, tuple)
+    firewall = Firewall.against(Known(names=frozenset({"Mia Li"})), templates=templates)
+    texts = ["Greet Mia Li.", "Ask Mia Li for POL-1234 and write to a@example.com."]
+    assert counted_in(texts, firewall) == {"e-mail": 1, "name": 2, "policy": 1}
+    vetted = vet("a", "b", "POL-1234", BODY, known=Known(), templates=templates)
+    assert isinstance(vetted, Vetted)
+    assert vetted.description == "[policy]"

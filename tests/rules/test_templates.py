@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from apps.texts.known import Known
 from apps.texts.private import Firewall
-from apps.texts.templates import CHARACTERS, Template, Unusable, read_template
+from apps.texts.templates import CHARACTERS, TEMPLATES, Template, Unusable, read_template, read_templates
 
 
 def template(label: str, written: str) -> Template:
@@ -89,3 +89,21 @@ def test_no_template_is_slow_on_any_text(hostile: str) -> None:
             list(each.pattern.finditer(text))
         seconds.append(process_time() - begun)
     assert seconds[1] < 3.2 * seconds[0] + 0.02
+
+
+def test_a_tenants_templates_stand_each_on_a_line() -> None:
+    read = read_templates("policy-number: POL-######\n\n order : K#{6,8}\n")
+    assert isinstance(read, tuple)
+    assert [each.label for each in read] == ["policy-number", "order"]
+    assert read_templates(" \n") == ()
+    masked = Firewall.against(Known(), templates=read).mask("POL-482113 and K123456").text
+    assert masked == "[policy-number] and [order]"
+
+
+def test_a_line_that_is_no_template_is_refused_with_its_reasons() -> None:
+    read = read_templates("policy: POL-######\nno colon\nwords: @{1,9}")
+    assert isinstance(read, Unusable)
+    assert any(reason.startswith("no colon: A label") for reason in read.reasons)
+    assert any(reason.startswith("words: @{1,9}: A template needs at least") for reason in read.reasons)
+    many = read_templates("\n".join(f"policy: P{number:02}-####" for number in range(TEMPLATES + 1)))
+    assert many == Unusable((f"There are {TEMPLATES + 1} templates; {TEMPLATES} are allowed.",))

@@ -1,0 +1,30 @@
+"""What is looked for before anything is learned: what is known of a conversation's people, and the tenant's own numbers."""
+
+from collections.abc import Sequence
+
+from apps.conversations.models import Conversation, InboundEvent
+from apps.conversations.rules import Line
+from apps.governance.actors import Actor
+from apps.learning.rules import known_of
+from apps.memory.models import CustomerProfile
+from apps.tenants.models import TenantSettings
+from apps.texts.known import Known
+from apps.texts.telling import known_in_notes
+from apps.texts.templates import Template, Unusable, read_templates
+
+
+def known_about(conversation: Conversation, lines: Sequence[Line], actor: Actor) -> Known:
+    """What was said and returned, who wrote, and what the customer's profile says of them."""
+    known = known_of(lines, conversation.end_user_key)
+    written = InboundEvent.objects.filter(conversation=conversation).exclude(sender_name="")
+    known |= Known(names=frozenset(written.values_list("sender_name", flat=True)))
+    profiles = CustomerProfile.objects.visible_to(actor).filter(end_user_key=conversation.end_user_key)
+    for text in (text for both in profiles.values_list("preferences", "notes") for text in both):
+        known |= known_in_notes(text)
+    return known
+
+
+def own_templates(actor: Actor) -> tuple[Template, ...]:
+    """The tenant's own numbers; the settings refused what is none."""
+    read = read_templates(TenantSettings.objects.visible_to(actor).get().private_patterns)
+    return () if isinstance(read, Unusable) else read
