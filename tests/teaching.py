@@ -34,15 +34,25 @@ DRAFTED = "It is on its way."
 SENT = "Your parcel is on its way. Track it in your account."
 
 
-def make_asked_draft(world: World, asked: str = ASKED, text: str = DRAFTED, **given: str) -> Draft:
+def make_asked_draft(
+    world: World, asked: str = ASKED, text: str = DRAFTED, *, off_the_record: bool | None = None, **given: str
+) -> Draft:
     """A draft that answers what a customer wrote, in a thread of its own."""
-    event: InboundEvent = make_event(world, asked, None, **given)
+    event: InboundEvent = make_event(world, asked, off_the_record, **given)
     return make_waiting_draft(world, event.conversation, text)
 
 
-def make_edited_draft(world: World, asked: str = ASKED, text: str = DRAFTED, sent: str = SENT, **given: str) -> Draft:
+def make_edited_draft(
+    world: World,
+    asked: str = ASKED,
+    text: str = DRAFTED,
+    sent: str = SENT,
+    *,
+    off_the_record: bool | None = None,
+    **given: str,
+) -> Draft:
     """The same, sent in an operator's words."""
-    draft = make_asked_draft(world, asked, text, **given)
+    draft = make_asked_draft(world, asked, text, off_the_record=off_the_record, **given)
     send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text=sent)
     return draft
 

@@ -25,16 +25,18 @@ from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.learning.lineage import descendants, quarantine_descendants
 from apps.runtime.models import Turn
+from apps.runtime.retrieval import Retrieval, retrieval_of
 
 TURNS_SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True)
 class TakenTurn:
-    """A turn with what its model calls used."""
+    """A turn with what its model calls used, and what of the learning stood before them."""
 
     turn: Turn
     usage: Usage
+    retrieval: Retrieval
 
 
 def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, Any]:
@@ -59,7 +61,7 @@ def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, An
 
 def _turns(turns: Iterable[Turn]) -> Iterator[TakenTurn]:
     for turn in turns:
-        yield TakenTurn(turn, total(turn.calls.all()))
+        yield TakenTurn(turn, total(turn.calls.all()), retrieval_of(turn))
 
 
 def _resolve(conversation: Conversation, actor: Actor, said: Values) -> Conversation:

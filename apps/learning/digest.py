@@ -4,8 +4,10 @@ import json
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Final
 
 from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 
 from apps.governance.acting import acting
@@ -45,6 +47,13 @@ logger = logging.getLogger(__name__)
 
 Verdict = DigestRun.Verdict
 MAX_TOKENS = 4096
+# What open conversations read is the business of whoever takes their turns; this only keeps it from being pruned.
+_PINNED: Final = """
+SELECT DISTINCT turn.learning_version_id FROM runtime_turn AS turn JOIN conversations_conversation AS thread
+    ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
+ WHERE turn.tenant_id = app_tenant() AND thread.agent_id = %(agent)s AND thread.status = 'open'
+   AND turn.learning_version_id IS NOT NULL
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +235,9 @@ def _is_overtaken(material: Material, actor: Actor) -> bool:
 
 
 def _pinned(agent_id: int) -> Collection[int]:
-    del agent_id
-    return ()
+    with connection.cursor() as cursor:
+        cursor.execute(_PINNED, {"agent": agent_id})
+        return [int(version_id) for (version_id,) in cursor.fetchall()]
 
 
 def _ended(material: Material, outcome: Outcome, actor: Actor) -> DigestRun:

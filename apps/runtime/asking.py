@@ -3,17 +3,31 @@
 from dataclasses import replace
 
 from apps.conversations.models import Conversation, InboundEvent
+from apps.desk.models import Draft
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.history import stamps
 from apps.governance.models import Taint
+from apps.lessons.models import LearningVersion
+from apps.lessons.rules import summary_of
 from apps.llm.backend import JsonObject
 from apps.personas.models import IdentityCard
 from apps.prompt.framing import OWNERS, date_line
 from apps.prompt.segments import Part, encode_segments
 from apps.prompt.tool_names import DRAFT_SKILL, SKILL_SAVE
 from apps.prompt.turns import user_turn
-from apps.prompt.values import Delegation, Event, EventKind, LineCard, SendMode, Source, TurnInput
+from apps.prompt.values import (
+    Delegation,
+    Event,
+    EventKind,
+    Example,
+    LineCard,
+    Passage,
+    SendMode,
+    Source,
+    TurnInput,
+)
+from apps.runtime.brought import Corrected
 from apps.runtime.claims import Claim
 from apps.runtime.gather import line_card
 from apps.runtime.journal import Asked
@@ -47,10 +61,35 @@ def asked_of(claimed: Claim, mode: SendMode, *, actor: Actor) -> Asked:
             send_mode=mode if agent.learns and not (conversation.is_asked or conversation.is_talk) else None,
             open_escalations=brought.open_escalations,
             save_with=_save_with(claimed),
+            learning=_learning(claimed),
+            examples=_examples(claimed),
             line_cards=_line_cards(claimed, actor),
         )
     )
     return Asked(wire_of(turned.part), encode_segments(turned.part))
+
+
+def _learning(claimed: Claim) -> tuple[Passage, ...]:
+    """The first bullets of the version the conversation is pinned to; data where no person let it through (R145, R146)."""
+    pinned = claimed.brought.learning
+    if pinned is None:
+        return ()
+    kind = LearningVersion._meta.label_lower
+    source = Source(kind, pinned.id, pinned.version, "body", approver=pinned.approver, taint=pinned.taint)
+    return (Passage(summary_of(pinned.body), source),)
+
+
+def _examples(claimed: Claim) -> tuple[Example, ...]:
+    """Earlier corrections for this customer alone, where whoever writes is believed to be them (R164)."""
+    if not claimed.customer_is_proven:
+        return ()
+    return tuple(_example(each, at) for at, each in enumerate(claimed.brought.examples))
+
+
+def _example(corrected: Corrected, at: int) -> Example:
+    written = Source(Draft._meta.label_lower, corrected.id, corrected.version, "text", taint=Taint.CUSTOMER_DERIVED)
+    sent = replace(written, field="sent_text", author=corrected.by)
+    return Example(Passage(corrected.draft, written, at), Passage(corrected.sent, sent, at))
 
 
 def _save_with(claimed: Claim) -> str:

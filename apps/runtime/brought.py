@@ -18,6 +18,8 @@ from apps.runtime.steps import ordered
 from apps.tenants.identity import Said, held_once
 
 UTC = "UTC"
+# Of corrections shown with a turn, the latest.
+EXAMPLES = 3
 
 Row = TypeVar("Row", bound=Model)
 # Any: JSON as PostgreSQL made it of rows.
@@ -82,6 +84,28 @@ class AskedBy:
 
 
 @dataclass(frozen=True, slots=True)
+class Pinned:
+    """The learning version that the conversation reads, as it stands now."""
+
+    id: int
+    version: int
+    body: str
+    approver: str
+    taint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A draft for this customer, and what a person sent in its place."""
+
+    id: int
+    version: int
+    draft: str
+    sent: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class Brought:
     """Everything a turn needs before its first call, as it stood when the turn was claimed."""
 
@@ -97,6 +121,8 @@ class Brought:
     turns: int
     earlier: Told
     asked_by: AskedBy | None = None
+    learning: Pinned | None = None
+    examples: tuple[Corrected, ...] = ()
 
     @classmethod
     def of(cls, told: Told) -> Self:
@@ -113,6 +139,8 @@ class Brought:
             turns=told["turns"],
             earlier=told["earlier"],
             asked_by=AskedBy(**told["asked_by"]) if told["asked_by"] else None,
+            learning=Pinned(**told["learning"]) if told["learning"] else None,
+            examples=tuple(Corrected(**each) for each in told["examples"] or ()),
         )
 
 

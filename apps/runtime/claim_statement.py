@@ -15,7 +15,8 @@ from apps.tenants.identity import SAID
 # begins one. Events are taken only while locked, so no turn can begin for events that another worker answers meanwhile.
 _TAKE: Final = """
 WITH thread AS (
-    SELECT thread.id, thread.tenant_id, thread.held_at FROM conversations_conversation AS thread
+    SELECT thread.id, thread.tenant_id, thread.held_at, thread.agent_id, agent.learns AND thread.member_user_id IS NULL AS learns
+      FROM conversations_conversation AS thread
       JOIN tenants_agent AS agent ON agent.id = thread.agent_id AND agent.tenant_id = thread.tenant_id
       JOIN tenants_tenant AS tenant ON tenant.id = thread.tenant_id
      WHERE thread.id = %(conversation)s AND %(only)s IN ('', tenant.key || '/' || agent.key)
@@ -37,11 +38,19 @@ WITH thread AS (
      WHERE event.turn_id IS NULL ORDER BY event.id FOR UPDATE OF event SKIP LOCKED
 ), begun AS (
     INSERT INTO runtime_turn (tenant_id, conversation_id, status, outcome, round, fence, attempts, crashes, tries, is_released,
-                              lease_until, run_at, deadline_at, asking_step, asked_at, started_at, failure_code, failure)
+                              lease_until, run_at, deadline_at, asking_step, asked_at, started_at, failure_code, failure,
+                              learning_version_id)
     SELECT thread.tenant_id, thread.id, 'running', '', 1, 1, 1, 0, 0, false, statement_timestamp() + %(lease)s::interval,
            statement_timestamp(), statement_timestamp() + %(patience)s::interval, 1, statement_timestamp(),
-           statement_timestamp(), '', ''
-      FROM thread
+           statement_timestamp(), '', '',
+           -- The first turn that an agent takes pins what is active then, if anything is; the others read that one (R146).
+           CASE WHEN NOT thread.learns THEN NULL WHEN first.id IS NOT NULL THEN first.learning_version_id ELSE (
+               SELECT version.id FROM lessons_learningversion AS version WHERE version.tenant_id = thread.tenant_id
+                  AND version.agent_id = thread.agent_id AND version.status = 'active') END
+      FROM thread LEFT JOIN LATERAL (
+               SELECT turn.id, turn.learning_version_id FROM runtime_turn AS turn
+                WHERE turn.tenant_id = thread.tenant_id AND turn.conversation_id = thread.id AND turn.session_id IS NOT NULL
+                ORDER BY turn.id LIMIT 1) AS first ON true
      WHERE thread.held_at IS NULL AND NOT EXISTS (SELECT 1 FROM over)
        AND (SELECT min(due_at) FROM waiting) <= statement_timestamp()
     ON CONFLICT (tenant_id, conversation_id) WHERE status = 'running' DO NOTHING
@@ -145,6 +154,21 @@ _STANDING: Final = f"""
                      WHERE escalation.tenant_id = %(tenant)s AND escalation.conversation_id = thread.id
                        AND escalation.status = 'open')"""
 
+# What the conversation is pinned to, and what people wrote in the place of drafts for this customer and nobody else (R145, R164).
+_LEARNED: Final = """
+    'learning', (SELECT json_build_object('id', version.id, 'version', version.version, 'body', version.body,
+                                          'approver', version.approved_by, 'taint', version.taint)
+                   FROM lessons_learningversion AS version
+                  WHERE version.tenant_id = %(tenant)s AND version.id = claimed.learning_version_id AND agent.learns),
+    'examples', CASE WHEN agent.learns AND thread.end_user_key <> '' THEN (
+        SELECT json_agg(json_build_object('id', past.id, 'version', past.version, 'draft', past.text, 'sent', past.sent_text,
+                                          'by', past.decided_by) ORDER BY past.id)
+          FROM (SELECT draft.* FROM conversations_conversation AS other JOIN desk_draft AS draft
+                    ON draft.tenant_id = other.tenant_id AND draft.conversation_id = other.id
+                 WHERE other.tenant_id = %(tenant)s AND other.end_user_key = thread.end_user_key AND other.end_user_key <> ''
+                   AND other.agent_id = thread.agent_id AND NOT other.off_the_record AND draft.status = 'sent_edited'
+                 ORDER BY draft.id DESC LIMIT %(examples)s) AS past) END"""
+
 # Of a long conversation only the end is replayed, and only that much is read.
 _HISTORY: Final = """
     'messages', (SELECT count(*) FROM conversations_message AS message
@@ -179,7 +203,7 @@ SELECT json_build_object(
                    SELECT * FROM taken UNION ALL
                    SELECT * FROM conversations_inboundevent AS earlier
                     WHERE earlier.tenant_id = claimed.tenant_id AND earlier.turn_id = claimed.id) AS event),
-    {_KEPT},{_STANDING},{_ASKED_BY},{_HISTORY},{TERMS},{OTHERS},{_EARLIER},{CLAIMED})::text
+    {_KEPT},{_STANDING},{_ASKED_BY},{_LEARNED},{_HISTORY},{TERMS},{OTHERS},{_EARLIER},{CLAIMED})::text
   FROM claimed
   JOIN conversations_conversation AS thread ON thread.tenant_id = claimed.tenant_id AND thread.id = claimed.conversation_id
   JOIN tenants_agent AS agent ON agent.tenant_id = thread.tenant_id AND agent.id = thread.agent_id

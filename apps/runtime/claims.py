@@ -15,7 +15,7 @@ from apps.governance.acting import one_shot
 from apps.governance.actors import Actor, Role
 from apps.llm.backend import JsonObject
 from apps.prompt.segments import Part
-from apps.runtime.brought import Brought, Told, row_of
+from apps.runtime.brought import EXAMPLES, Brought, Told, row_of
 from apps.runtime.budgets import LOOP_WINDOW, DaySpent, Money, TurnKind, least_of
 from apps.runtime.claim_statement import CLAIM
 from apps.runtime.earlier import OTHERS_CALLS, OWN_TURNS
@@ -31,6 +31,13 @@ from apps.tenants.identity import PLACES
 from apps.tenants.models import Agent
 
 AGENTS_KEPT = 512
+# Of what a claim brings.
+_AT_MOST = {
+    "history": HISTORY_MESSAGES,
+    "examples": EXAMPLES,
+    "own_turns": OWN_TURNS,
+    "others_calls": OTHERS_CALLS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +144,7 @@ def claim(conversation_id: int, *, actor: Actor) -> Claim | None:
         "patience": PATIENCE,
         "known": list(known),
         "known_tools": list(known_tools),
-        "history": HISTORY_MESSAGES,
-        "own_turns": OWN_TURNS,
-        "others_calls": OTHERS_CALLS,
+        **_AT_MOST,
         "role": Role.AGENT.value,
         "tenant": actor.tenant_id,
         "loop_window": LOOP_WINDOW,

@@ -78,6 +78,7 @@ class Turn(models.Model):
 
     Times are the database's. `run_at` is when it may be taken next, `deadline_at` when nobody waits for it any more;
     `asking_step` is the model call that was begun last, so that a call whose answer never came is known to have been asked.
+    `learning_version_id` is what the conversation's first turn pinned and all others read (R146).
     `model` is the one asked in the place of the agent's, once chosen for the whole turn;
     `shortened` is how often its history was halved, because it did not fit.
     `attempts` counts claims, `crashes` those that followed a worker which had not let go, `tries` the failed calls of a step.
@@ -126,6 +127,8 @@ class Turn(models.Model):
     failure_code = models.CharField(max_length=40, blank=True)
     failure = models.TextField(blank=True)
     asked_segments = models.JSONField(null=True)
+    # Versions are pruned; which one a conversation was pinned to stays told.
+    learning_version_id = models.BigIntegerField(null=True)
 
     class Meta:
         ordering: ClassVar = ["-id"]

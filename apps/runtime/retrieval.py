@@ -1,0 +1,36 @@
+"""What of the learning stood before a turn's model: ids and counts alone, read off the owners of the user turn's bytes (R165)."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from apps.runtime.models import Turn
+
+VERSION: Final = "lessons.learningversion"
+DRAFT: Final = "desk.draft"
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """Which learning version the conversation is pinned to, how many of its bullets were shown, and which corrections."""
+
+    learning_version_id: int | None
+    bullet_count: int
+    example_ids: tuple[int, ...]
+
+
+def retrieval_of(turn: Turn) -> Retrieval:
+    """As the journal has it; the turn's calls may have been fetched with it."""
+    table = turn.asked_segments or _kept(turn) or {"owners": [], "runs": []}
+    owners = [owner if isinstance(owner, list) else ["", 0] for owner in table["owners"]]
+    shown = {(*owners[place][:2], line) for place, line in zip(table["runs"][::3], table["runs"][1::3], strict=True)}
+    bullets = [line for kind, _, line in shown if kind == VERSION]
+    examples = sorted({number for kind, number, _ in shown if kind == DRAFT})
+    return Retrieval(turn.learning_version_id, len(bullets), tuple(examples))
+
+
+def _kept(turn: Turn) -> Any:  # Any: a table of segments as it was stored
+    """With the first step of the turn's round, where the transcript has none."""
+    kept = next((call.asked for call in turn.calls.all() if call.asked and call.round == turn.round), None)
+    segments = kept["segments"] if kept else None
+    return json.loads(segments) if isinstance(segments, str) else segments
