@@ -4,7 +4,7 @@ from tests.governance.mutants import CodeMutant, DatabaseMutant
 
 D, A = "tests/durability/", "tests/actions/"
 STALE = (
-    f"{D}test_stale_writer.py::test_a_worker_that_slept_too_long_writes_nothing[within a session-another holds the turn]",
+    f"{D}test_stale_writer.py::test_a_worker_that_slept_too_long_writes_nothing[opening a session, another holds the turn]",
 )
 EVERY_POINT = (f"{D}test_every_point.py::test_a_worker_may_die_at_any_line_of_a_turn[within a session]",)
 CALL_MADE, QUESTION_ASKED, QUESTION_ANSWERED = (
@@ -18,8 +18,8 @@ UNFENCED = "id = %(turn)s AND (fence = %(fence)s OR true) AND status = 'running'
 DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     CodeMutant(
         *("fence", "steps of a worker that was overtaken", "apps/runtime/statements.py"),
-        f"           failure = ''\n     WHERE tenant_id = app_tenant() AND {FENCED}",
-        f"           failure = ''\n     WHERE tenant_id = app_tenant() AND {UNFENCED}",
+        f"failure_code = '', failure = ''\n     WHERE tenant_id = app_tenant() AND {FENCED}",
+        f"failure_code = '', failure = ''\n     WHERE tenant_id = app_tenant() AND {UNFENCED}",
         STALE,
     ),
     CodeMutant(
@@ -43,8 +43,8 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     CodeMutant(
         *("intent row", "a call that must not be repeated is", "apps/runtime/turn.py"),
         "known.may_be_repeated and outside.tool.repeats is not ToolStep.Repeats.UNSAFE",
-        "outside.key",
-        EVERY_POINT,
+        "bool(known)",
+        (f"{A}test_tools.py", f"{A}test_resuming.py"),
     ),
     CodeMutant(
         *("approval", "a yes is not used up by the call", "apps/runtime/calling.py"),

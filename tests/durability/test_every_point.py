@@ -4,11 +4,12 @@ import pytest
 
 from tests.durability.dying import chosen, crossings_of, dies_at
 from tests.durability.stage import Stage
+from tests.wholeness import whole_or
 
-pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured, pytest.mark.whole]
 
 # All of them are in `tests.proof_durability`.
-MOST = 3
+MOST = whole_or(3, whole=5)
 
 
 @pytest.mark.parametrize("in_session", [False, True], ids=["opening a session", "within a session"])

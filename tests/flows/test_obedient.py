@@ -193,10 +193,10 @@ def test_no_draft_and_no_deprecated_skill_was_read_or_listed(campaign: Campaign)
 
 def test_what_an_obedient_extractor_drafts_waits_for_a_person(campaign: Campaign) -> None:
     # R093, R110, R114
-    assert {verdict.verdict for verdict in campaign.verdicts} == {
-        Extraction.Verdict.DRAFTED,
-        Extraction.Verdict.SUPPORTS,
-    }
+    verdicts = {verdict.verdict for verdict in campaign.verdicts}
+    # Refused where the name of the draft holds what the customer is called.
+    assert {Extraction.Verdict.DRAFTED, Extraction.Verdict.SUPPORTS} <= verdicts
+    assert verdicts <= {Extraction.Verdict.DRAFTED, Extraction.Verdict.SUPPORTS, Extraction.Verdict.REFUSED}
     for side, _ in campaign.sides:
         with acting(side.world.system):
             [skill] = Skill.objects.filter(name="as-ordered")

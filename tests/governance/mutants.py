@@ -77,16 +77,14 @@ Mutant = DatabaseMutant | CodeMutant
 CODE = (
     CodeMutant(
         *("LOCAL", "role and tenant for the session", "apps/governance/acting.py"),
-        """            "SELECT set_config('role', %s, true), set_config('app.tenant', %s, true),"
-            " set_config('app.agent', %s, true), set_config('app.customer', %s, true)",""",
-        """            "SELECT set_config('role', %s, false), set_config('app.tenant', %s, false),"
-            " set_config('app.agent', %s, false), set_config('app.customer', %s, false)",""",
+        """SELECT set_config('role', %(as_role)s, true), set_config('app.tenant', %(as_tenant)s, true),""",
+        """SELECT set_config('role', %(as_role)s, false), set_config('app.tenant', %(as_tenant)s, false),""",
         SETTINGS_OF_SESSION,
     ),
     CodeMutant(
         *("role switch", "every actor acts as the worker", "apps/governance/acting.py"),
-        'role = f"{settings.DATABASE_ROLE_PREFIX}_{DATABASE_ROLES[actor.role]}"',
-        'role = f"{settings.DATABASE_ROLE_PREFIX}_worker"',
+        'f"{settings.DATABASE_ROLE_PREFIX}_{DATABASE_ROLES[actor.role]}"',
+        'f"{settings.DATABASE_ROLE_PREFIX}_worker"',
         (f"{G}test_acting.py::test_the_database_knows_who_acts", f"{G}test_agent_role.py"),
     ),
     CodeMutant(
@@ -97,7 +95,7 @@ CODE = (
     ),
     CodeMutant(
         *("customer", "a turn does not say whom it serves", "apps/governance/acting.py"),
-        'return "" if actor.customer_key is None else f"={actor.customer_key}"',
+        """return f"{'=' if actor.customer_is_proven else '~'}{actor.customer_key}\"""",
         'return ""',
         (f"{G}test_isolation_of_customers.py",),
     ),

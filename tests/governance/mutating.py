@@ -191,7 +191,7 @@ def _pytest(
     return subprocess.run(
         command,
         cwd=tree,
-        env=os.environ | {"PYTHONPATH": str(tree)} | environment,
+        env=os.environ | {"PYTHONPATH": str(tree), "WHOLE_TESTS": "1"} | environment,
         capture_output=True,
         text=True,
         check=False,
