@@ -31,6 +31,7 @@ from apps.lessons.rules import LessonSource
 from apps.tenants.identity import system_actor
 from apps.texts.known import Known
 from apps.texts.private import Firewall
+from apps.texts.telling import known_of_sender
 
 # Of each kind, in one go; the sweep comes again for what is left.
 AT_ONCE: Final = 100
@@ -106,7 +107,8 @@ def _mask(settled: Settled, actor: Actor) -> Callable[[str], str]:
             *transcript(conversation),
             *(Line("customer", text) for text in written.values_list("text", flat=True)),
         ]
-        names = frozenset(written.exclude(sender_name="").values_list("sender_name", flat=True))
+        senders = written.exclude(sender_name="").values_list("sender_name", flat=True)
+        names = frozenset(name for sender in senders for name in known_of_sender(sender).names)
         key = conversation.end_user_key
     firewall = Firewall.against(known_of(lines, key) | Known(names=names), templates=own_templates(actor))
     return lambda text: firewall.mask(text).text

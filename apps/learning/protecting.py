@@ -9,7 +9,7 @@ from apps.learning.rules import known_of
 from apps.memory.models import CustomerProfile
 from apps.tenants.models import TenantSettings
 from apps.texts.known import Known
-from apps.texts.telling import known_in_notes
+from apps.texts.telling import known_in_notes, known_of_sender
 from apps.texts.templates import Template, Unusable, read_templates
 
 
@@ -17,7 +17,8 @@ def known_about(conversation: Conversation, lines: Sequence[Line], actor: Actor)
     """What was said and returned, who wrote, and what the customer's profile says of them."""
     known = known_of(lines, conversation.end_user_key)
     written = InboundEvent.objects.filter(conversation=conversation).exclude(sender_name="")
-    known |= Known(names=frozenset(written.values_list("sender_name", flat=True)))
+    for name in written.values_list("sender_name", flat=True):
+        known |= known_of_sender(name)
     profiles = CustomerProfile.objects.visible_to(actor).filter(end_user_key=conversation.end_user_key)
     for text in (text for both in profiles.values_list("preferences", "notes") for text in both):
         known |= known_in_notes(text)

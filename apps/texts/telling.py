@@ -39,6 +39,21 @@ _WORD: Final = re.compile(r"\s*[^\W\d_]*\s*")
 _CAPITALS: Final = re.compile(r"[A-Z]{5,12}")
 
 
+# What somebody who gives no name is called, and what says whose side they are on: no name of anybody.
+_NO_NAME: Final = frozenset(
+    (
+        f"{_WHO.replace('|', ' ')} customers clients users guests members first second third new old test demo anonymous unknown"
+        " visitor web chat support service team agent order orders mr mrs ms"
+    ).split()
+)
+
+
+def known_of_sender(name: str) -> Known:
+    """What whoever writes calls themselves; words that name nobody, such as in “New customer”, are left out."""
+    said = " ".join(word for word in name.split() if word.casefold().strip(".,:;()") not in _NO_NAME)
+    return Known(names=frozenset([said] if said else []))
+
+
 def known_in_notes(text: str) -> Known:
     """What notes about a customer say of them, told by the words before a colon: `- Name: Mia Li`; notes may be JSON (R084)."""
     try:

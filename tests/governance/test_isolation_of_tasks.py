@@ -14,6 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.governance.acting import acting
+from apps.notebook.models import Note
 from apps.runtime.models import Session
 from apps.tools.models import ToolServer
 from config.celery import app
@@ -32,6 +33,7 @@ IDS: Mapping[str, Callable[[Filled], int]] = {
     "skill_id": lambda filled: filled.approved.pk,
     "proposal_id": lambda filled: filled.proposal.pk,
     "agent_id": lambda filled: filled.world.agent.pk,
+    "note_id": lambda filled: row_of(Note, filled.world).pk,
     "server_id": lambda filled: server_of(filled.world).pk,
 }
 # Whose rows they are, and when to look.

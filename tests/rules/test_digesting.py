@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from apps.lessons.digesting import Accepted, Digest, Malformed, Refused, digest_schema, parse_digest, vet
 from apps.lessons.weakening import Held, Weakens
+from apps.prompt.digesting import CorrectionLine, LessonLine, digest_message
 from apps.prompt.framing import canonical_json
 
 GOOD = {
@@ -122,3 +123,17 @@ def test_whatever_is_accepted_is_a_list_that_reads_back(body: str, ids: list[int
         assert again.body == found.body
     else:
         assert found.reasons
+
+
+def test_the_material_is_a_line_of_data_for_each_bullet_lesson_and_correction() -> None:  # R154
+    shown = digest_message(
+        ["Say when it arrives."],
+        (LessonLine(7, "Where is it?", "It is on its way.", "", 2),),
+        (CorrectionLine("Soon.", "On Monday."),),
+    )
+    lines = [json.loads(line) for line in shown.splitlines() if line.startswith("{")]
+    assert lines == [
+        {"kind": "active", "bullet": "Say when it arrives."},
+        {"kind": "lesson", "id": 7, "situation": "Where is it?", "went_wrong": "It is on its way.", "cases": 2},
+        {"kind": "correction", "draft": "Soon.", "sent": "On Monday."},
+    ]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from apps.texts.known import Known, codes_in
 from apps.texts.private import Firewall
-from apps.texts.telling import DEEPEST, known_from, known_in_notes
+from apps.texts.telling import DEEPEST, known_from, known_in_notes, known_of_sender
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "tau_airline_transcripts.jsonl"
 
@@ -181,3 +181,11 @@ def test_notes_about_a_customer_tell_their_name_in_json_and_in_lines() -> None:
     assert "mia@example.com" in noted.values
     assert known_in_notes('{"name": "Mia Li", "tone": "kind"}').names == {"Mia Li"}
     assert known_in_notes("Likes tea.") == known_in_notes("") == Known()
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [("Mia Li", {"Mia Li"}), ("Mrs. Mia Li (customer)", {"Mia Li"}), ("First customer", set()), ("", set())],
+)
+def test_whoever_writes_is_known_by_their_name_and_not_by_what_everybody_is(name: str, names: set[str]) -> None:
+    assert known_of_sender(name).names == names

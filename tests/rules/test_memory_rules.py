@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from apps.memory.rules import END_USER_KEY, joined_facts
+from apps.memory.rules import END_USER_KEY, joined_facts, label_key
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,7 @@ def test_an_end_user_is_a_channel_and_its_id(key: str) -> None:
     assert re.match(END_USER_KEY, key)
     for wrong in (f"{key} x", f" {key}", f"{key}\n", key.partition(":")[0], f":{key}"):
         assert not re.match(END_USER_KEY, wrong)
+
+
+def test_a_label_is_the_same_however_it_is_spelled() -> None:
+    assert label_key("Business_Facts") == label_key("business-facts") == label_key("BusinessFacts") == "businessfacts"
