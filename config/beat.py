@@ -24,5 +24,10 @@ def sweeps(interval_seconds: float) -> dict[str, dict[str, Any]]:  # Any: the fo
         },
         "sweep days": {"task": "apps.learning.tasks.sweep_days", "schedule": 300.0, "options": {"expires": 300.0}},
         "sweep digests": {"task": "apps.learning.tasks.sweep_digests", "schedule": 60.0, "options": {"expires": 60.0}},
+        "sweep contradictions": {
+            "task": "apps.runtime.tasks.sweep_contradictions",
+            "schedule": 300.0,
+            "options": {"expires": 300.0},
+        },
         "sweep lessons": {"task": "apps.learning.tasks.sweep_lessons", "schedule": 60.0, "options": {"expires": 60.0}},
     }

@@ -105,7 +105,7 @@ INSTALLED_APPS = [
     "apps.personas",
     *("apps.skills", "apps.memory", "apps.conversations"),
     *("apps.desk", "apps.lessons"),
-    *("apps.switches", "apps.schedules", "apps.notebook", "apps.tools"),
+    *("apps.switches", "apps.schedules", "apps.notebook", "apps.contradictions", "apps.tools"),
     *("apps.runtime", "apps.learning", "apps.restoration"),
     "apps.review",
     "apps.api",
@@ -222,6 +222,10 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "SwitchStatus": "apps.switches.models.Switch.Status",
         **{f"Proposal{name}": f"apps.governance.models.Proposal.{name}" for name in ("Kind", "Reason", "State")},
         **{f"Draft{name}": f"apps.desk.models.Draft.{name}" for name in ("Status", "Reason")},
+        **{
+            f"Contradiction{name}": f"apps.contradictions.models.Contradiction.{name}"
+            for name in ("Status", "Kinds", "Nouns")
+        },
         "LearningVersionStatus": "apps.lessons.models.LearningVersion.Status",
         **{f"Escalation{name}": f"apps.desk.models.Escalation.{name}" for name in ("Status", "Reason")},
         "DeliveryStatus": "apps.webhooks.models.Delivery.Status",

@@ -10,6 +10,7 @@ from apps.api.agents import AgentView
 from apps.api.attachments import AttachmentsView, AttachmentView
 from apps.api.blocks import BlockView
 from apps.api.books import ChangeView, RefusalView
+from apps.api.contradictions import ContradictionView
 from apps.api.conversations import ConversationView
 from apps.api.drafts import DraftView
 from apps.api.endpoints import EndpointTestView, EndpointView
@@ -81,6 +82,7 @@ router.register("members", MemberView, "member")
 router.register("spend", SpendView, "spend")
 router.register("memory-lines", MemoryLineView, "memory-line")
 router.register("extractions", ExtractionView, "extraction")
+router.register("contradictions", ContradictionView, "contradiction")
 router.register("reflections", ReflectionView, "reflection")
 router.register("learning-versions", VersionView, "learning-version")
 router.register("digest-runs", RunView, "digest-run")

@@ -74,6 +74,7 @@ GROUPS = (
             Place("Memory", "psychology", "memory_agentmemory_changelist"),
             Place("Memory blocks", "view_agenda", "memory_memoryblock_changelist"),
             Place("Lines of memory", "format_list_bulleted", "memory_memoryline_changelist"),
+            Place("Contradictions", "compare_arrows", "contradictions_contradiction_changelist"),
             Place("Notebook", "edit_note", "notebook_note_changelist"),
             Place("Customers", "group", "memory_customerprofile_changelist"),
         ),

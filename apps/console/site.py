@@ -21,6 +21,7 @@ from apps.console.attachments import download, upload
 from apps.console.blocks import BlockAdmin
 from apps.console.changes import ChangeRecordAdmin
 from apps.console.checkpoints import CheckpointAdmin
+from apps.console.contradictions import ContradictionAdmin
 from apps.console.conversations import ConversationAdmin
 from apps.console.dashboard import overview
 from apps.console.drafts import DraftAdmin
@@ -60,6 +61,7 @@ from apps.console.tool_calls import ToolApprovalAdmin
 from apps.console.tool_servers import ToolServerAdmin, refresh_page
 from apps.console.tools import AgentToolAdmin
 from apps.console.webhooks import WebhookAdmin
+from apps.contradictions.models import Contradiction
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
@@ -99,6 +101,7 @@ PAGES = {
     AuditCheck: AuditCheckAdmin,
     ChangeRecord: ChangeRecordAdmin,
     Checkpoint: CheckpointAdmin,
+    Contradiction: ContradictionAdmin,
     Conversation: ConversationAdmin,
     CustomerProfile: ProfileAdmin,
     Draft: DraftAdmin,

@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.console.attachments import FileDecision, detach, files_panel, move_up
+from apps.console.contradictions import contradictions_about
 from apps.console.deeds import Amendment, Button, Creation, Tabs, Values
 from apps.console.flags import flags
 from apps.console.forms import Approval, OptionalReason, ReasonedDecision
@@ -67,6 +68,7 @@ def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
         "approver": people_of(request)[skill.approved_by] if skill.approved_by else "",
         "use": getattr(skill, "use", None),
         "proposals": open_about(skill, actor_of(request)),
+        "contradictions": contradictions_about(skill, request),
     }
 
 

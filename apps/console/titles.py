@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from apps.console.people import label_of, label_of_agent
+from apps.contradictions.models import Contradiction
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import Proposal
 from apps.lessons.models import LearningVersion
@@ -47,6 +48,7 @@ BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
     Draft: lambda row: f"Draft of agent {row.agent}",
     Escalation: lambda row: f"{row.get_reason_display()}: agent {row.agent}",
     Schedule: lambda row: f"Schedule {row} of agent {row.agent}",
+    Contradiction: lambda row: f"{row.get_kind_display()}: agent {row.agent}",
     Note: lambda row: f"{row.get_kind_display()} of agent {row.agent}",
     AgentTool: lambda row: f"Agent {row.agent} may call {row}",
     ToolApproval: lambda row: f"{row.called}, asked for by agent {row.agent}",

@@ -13,6 +13,7 @@ from typing import Any
 
 from apps.governance.actors import PEOPLE, Role
 from apps.governance.acts import Act
+from apps.governance.policy_of_learning import OF_LEARNING
 from apps.governance.policy_rule import Does, Risk, Rule
 
 __all__ = [
@@ -175,13 +176,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
             does=Does.WRITES,
         ),
         Act.SEND_RULE_LIFT: Rule(PEOPLE, risk=Risk.HIGH, does=Does.REMOVES),
-        Act.LEARNING_VERSION_PROPOSE: Rule(_SYSTEM, does=Does.MAKES),
-        Act.LEARNING_VERSION_APPLY: Rule(_SYSTEM, ("status",)),
-        Act.LEARNING_VERSION_ACTIVATE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
-        Act.LEARNING_VERSION_REJECT: Rule(PEOPLE, ("status",)),
-        Act.LEARNING_VERSION_RETIRE: Rule(PEOPLE | _SYSTEM, ("status",)),
-        Act.LEARNING_VERSION_RESTORE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
-        Act.LEARNING_VERSION_PRUNE: Rule(_SYSTEM, does=Does.REMOVES),
+        **OF_LEARNING,
         Act.SCHEDULE_DRAFT: Rule(PEOPLE | _AGENT, ("agent", "key", *_PLAN), does=Does.MAKES),
         Act.SCHEDULE_AMEND: Rule(PEOPLE, _PLAN, risk=Risk.HIGH, stamps=_SIGNED_BY),
         Act.SCHEDULE_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),

@@ -12,17 +12,15 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.memory.ledger import Remembered
-from apps.memory.models import AgentMemory, MemoryBlock
-from apps.personas.models import SECTIONS, Persona, StandingRule
-from apps.prompt.line_dates import holding, is_expired
+from apps.prompt.line_dates import is_expired
 from apps.prompt.lines import bare, known, lines_of
+from apps.runtime.going_by import remembered, written_by_people
 from apps.runtime.tooling import clean
 from apps.texts.contradictions import Finding, Part, Written, contradictions
 
 SHOWN = 5
 QUOTED = 120
 NEW = "what is new"
-AVOID = "avoid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ def clashes(row: Remembered, lines: Iterable[str], *, actor: Actor) -> tuple[Cla
     if not new:
         return ()
     with acting(actor):
-        standing = [*_written_by_people(row.agent_id, actor), *_remembered(row.agent_id, actor, frozenset(new), now)]
+        standing = list(_standing(row.agent_id, actor, frozenset(new), now))
     found = contradictions([Written(NEW, Part.MEMORY, "\n".join(new))], standing)
     return tuple(clash for finding in found.findings[:SHOWN] for clash in _clash(finding))
 
@@ -65,19 +63,10 @@ def _clash(finding: Finding) -> Iterable[Clash]:
         yield Clash(place.text[:QUOTED], other.text[:QUOTED], other.record, finding.kind)
 
 
-def _written_by_people(agent_id: int, actor: Actor) -> Iterable[Written]:
-    for persona in Persona.objects.visible_to(actor).active().filter(agent_id=agent_id):
-        for name in SECTIONS:
-            part = Part.AVOID if name == AVOID else Part.PERSONA
-            yield Written(f"the persona ({name})", part, getattr(persona, name))
-    for rule in StandingRule.objects.visible_to(actor).active().for_agent(agent_id).order_by("position", "id"):
-        yield Written(f"rule {rule.pk}", Part.RULE, rule.text)
-
-
-def _remembered(agent_id: int, actor: Actor, new: frozenset[str], now: datetime) -> Iterable[Written]:
-    """What holds of memory, without the lines that are looked at."""
-    named = [(row, "the memory") for row in AgentMemory.objects.visible_to(actor).filter(agent_id=agent_id)]
-    blocks = MemoryBlock.objects.visible_to(actor).filter(agent_id=agent_id).order_by("label", "id")
-    for row, name in (*named, *((row, f"the block {row.label}") for row in blocks)):
-        text = holding(row.body, row.line_dates, now)
-        yield Written(name, Part.MEMORY, "\n".join("" if bare(line) in new else line for line in lines_of(text)))
+def _standing(agent_id: int, actor: Actor, new: frozenset[str], now: datetime) -> Iterable[Written]:
+    """What the agent goes by, without the lines of memory that are looked at."""
+    for text in written_by_people(agent_id, actor):
+        yield Written(text.where, text.part, text.text)
+    for text in remembered(agent_id, actor, now):
+        rest = "\n".join("" if bare(line) in new else line for line in lines_of(text.text))
+        yield Written(text.where, text.part, rest)

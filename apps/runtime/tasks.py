@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from apps.runtime.backends import turn_backend, turn_backend_at
+from apps.runtime.contradicting import attempt_look
 from apps.runtime.driving import answer
 from apps.runtime.tool_servers import refresh_due
 from apps.runtime.waking import wake
@@ -27,3 +28,16 @@ def sweep_listings() -> None:
     """Ask every tool server whose listing has grown old."""
     for tenant_id, server_id in due_work("listing"):
         refresh_listing.delay(tenant_id, server_id)
+
+
+@shared_task
+def look_for_contradictions(tenant_id: int, agent_id: int) -> None:
+    """Look at what one agent goes by."""
+    attempt_look(tenant_id, agent_id)
+
+
+@shared_task
+def sweep_contradictions() -> None:
+    """Look at what every agent goes by, once it is three in the morning there."""
+    for tenant_id, agent_id in due_work("contradiction"):
+        look_for_contradictions.delay(tenant_id, agent_id)

@@ -10,7 +10,8 @@ def due_work(kind: str) -> list[tuple[int, int]]:
     schedules, `listing` tool servers, `delivery` what webhooks are to be told, `forget`
     conversations off the record, `reflection` agents whose day is over,
     `lesson` agents with something settled that no lesson was made of, `digest` agents with
-    lessons that no digest has read, `scratch` notes nobody touched for long."""
+    lessons that no digest has read, `scratch` notes nobody touched for long, `contradiction` agents whose
+    lines no look went through tonight."""
     return due_works(kind)[kind]
 
 

@@ -3,11 +3,13 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from apps.contradictions.models import Contradiction
 from apps.governance.acting import acting
 from apps.learning.models import Reflection
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import UNFOLD, flaws, sign_in
-from tests.surfaces.console.browsing import page_of
+from tests.contradicting import make_contradiction
+from tests.surfaces.console.browsing import list_of, page_of
 from tests.surfaces.console.furnishing import make_run
 from tests.teaching import make_lesson, make_version, versions_of
 
@@ -33,6 +35,9 @@ def test_the_pages_of_learning_are_accessible(page: Page, console: Console, sche
         "version": page_of(version),
         "digests": "/admin/learning/digestrun/",
         "digest": page_of(make_run(console.full)),
+        "contradictions": list_of(Contradiction),
+        "contradiction": page_of(make_contradiction(console.full)),
+        "dismissed contradiction": page_of(make_contradiction(console.full, "dismissed")),
         "day": page_of(day),
         "days": DAYS,
     }

@@ -27,6 +27,7 @@ from apps.runtime.scheduling import run_now
 from apps.skills.actions import approve_skill, count_use
 from apps.skills.models import Skill
 from apps.switches.actions import lift_switch
+from tests.contradicting import make_contradiction, run_look
 from tests.factories import (
     World,
     make_block,
@@ -110,6 +111,8 @@ def fill(backend: Backend) -> Filled:
     make_escalation(world, thread)
     make_send_rule(world)
     make_reflection(world, backend)
+    run_look(world)
+    make_contradiction(world)
     make_answered(world)
     digest(world.agent.pk, actor=world.system, backend=backend)
     make_endpoint(world)

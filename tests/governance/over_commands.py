@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
 from apps.governance.policy import Act
+from tests.contradicting import contradict_oneself
 from tests.governance.over_tasks import learn, with_a_model
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import SYNCS
@@ -39,6 +40,11 @@ def seed_words(*_: object) -> Words:
     return ("seed_personas", "--only", "onboarding")
 
 
+def check_words(scene: Scene, _: Any) -> Words:
+    contradict_oneself(scene.world)
+    return ("check_contradictions", "--agent", scene.world.agent.key)
+
+
 CALLED: Mapping[Act, Callable[[Scene, Any], Words]] = {
     Act.CHECKPOINT_MAKE: lambda *_: ("checkpoint", "Before the sale"),
     Act.SWITCH_THROW: lambda *_: ("switch", "freeze-learning", "--reason", "Rest."),
@@ -52,10 +58,13 @@ CALLED: Mapping[Act, Callable[[Scene, Any], Words]] = {
     Act.AGENT_CREATE: seed_words,
     Act.PERSONA_CREATE: seed_words,
     Act.SKILL_DRAFT: mine_words,
+    Act.CONTRADICTION_FIND: check_words,
 }
 # Declared, and left out of the matrix for these reasons.
 ELSEWHERE: Mapping[Act, str] = {
     Act.GRANT_SYNC: SYNCS,
+    Act.CONTRADICTION_RETURN: "what a look finds again; CONTRADICTION_FIND proves the look",
+    Act.CONTRADICTION_CLEAR: "what a look finds no more; CONTRADICTION_FIND proves the look",
     Act.TENANT_CREATE: "its books are those of the tenant it makes; test_tenant_commands reads them",
     Act.CONVERSATION_RESOLVE: "an imported conversation comes resolved; CONVERSATION_IMPORT proves it",
 }
@@ -72,7 +81,10 @@ class Commands:
     }
     not_for: ClassVar[Mapping[tuple[Act, Role], str]] = {
         (act, role): "the command names nobody: whoever has a shell does it as the system"
-        for act in (Act.MEMBER_ADD, Act.TOKEN_ISSUE, Act.AGENT_CREATE, Act.PERSONA_CREATE, Act.SKILL_DRAFT)
+        for act in (
+            *(Act.MEMBER_ADD, Act.TOKEN_ISSUE, Act.AGENT_CREATE, Act.PERSONA_CREATE, Act.SKILL_DRAFT),
+            Act.CONTRADICTION_FIND,
+        )
         for role in (Role.OPERATOR, Role.ADMIN)
     }
 

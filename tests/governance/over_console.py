@@ -11,6 +11,7 @@ from apps.console.requests import VISIT_KEY
 from apps.governance.actors import Role
 from apps.governance.policy import Act
 from apps.personas.models import CARD_TEXTS, SECTIONS
+from tests.contradicting import BY_LOOKS, CONTRADICTING_FORMS
 from tests.governance.on_desk import DESK_FORMS
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
@@ -64,6 +65,7 @@ class Console:
     not_offered: Mapping[Act, str] = {
         Act.GRANT_SYNC: SYNCS,
         **BY_DIGESTS,
+        **BY_LOOKS,
         Act.DRAFT_MAKE: "a turn makes a draft; nobody asks for one",
         Act.TOOL_APPROVAL_ASK: "a turn asks for the call it may not make by itself",
         Act.TOOL_APPROVAL_SPEND: "a turn uses the yes up as it begins the call",
@@ -108,6 +110,7 @@ class Console:
         **NOTING_FORMS,
         **HOOKING_FORMS,
         **TEACHING_FORMS,
+        **CONTRADICTING_FORMS,
         Act.PERSONA_CREATE: add("personas_persona", identity="You are Ada."),
         Act.PERSONA_AMEND: edit(*SECTIONS, style="Brief."),
         Act.PERSONA_ARCHIVE: decision("archive"),

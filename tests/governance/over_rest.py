@@ -10,6 +10,7 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from apps.governance.actors import Role
 from apps.governance.policy import Act
+from tests.contradicting import BY_LOOKS, CONTRADICTING_REQUESTS
 from tests.governance.on_desk import DESK_REQUESTS
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
@@ -64,6 +65,7 @@ class Rest:
         Act.TENANT_LEAVE: "platform staff enter by the console alone",
         Act.AGENT_CREATE: "agents are made in the console",
         **BY_DIGESTS,
+        **BY_LOOKS,
         Act.SETTINGS_AMEND: "settings are changed in the console",
         Act.SETTINGS_ROTATE_PROOF_KEY: "settings are changed in the console",
         Act.CONVERSATION_PROVE: "a signed message proves its conversation",
@@ -105,6 +107,7 @@ class Rest:
         **NOTING_REQUESTS,
         **HOOKING_REQUESTS,
         **TEACHING_REQUESTS,
+        **CONTRADICTING_REQUESTS,
         Act.PERSONA_CREATE: lambda scene, _: ("POST", "personas", {"agent_key": scene.world.agent.key, "style": "x"}),
         Act.PERSONA_AMEND: lambda _, row: ("PATCH", f"personas/{row.pk}", {"style": "Brief."}),
         Act.PERSONA_ARCHIVE: lambda _, row: ("DELETE", f"personas/{row.pk}", None),

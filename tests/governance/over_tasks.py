@@ -21,6 +21,7 @@ from apps.runtime.tasks import take_turn
 from apps.runtime.tending import TENDING
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, tool
+from tests.contradicting import CONTRADICTING_TASKS
 from tests.factories import make_event
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK
@@ -69,6 +70,7 @@ RUN: Mapping[Act, Callable[[Scene, Any], None]] = {
     Act.SKILL_DRAFT: lambda scene, _: extract_skill.run(scene.world.tenant.pk, learn(scene).pk),
     Act.LEARNING_VERSION_PROPOSE: lambda scene, agent: _digest(scene, agent.pk),
     Act.PROPOSAL_EXPIRE: lambda scene, row: expire_proposal.run(scene.world.tenant.pk, row.pk),
+    **CONTRADICTING_TASKS,
     Act.NOTE_DROP: lambda scene, _: drop_scratch.run(scene.world.tenant.pk, make_old_scratch(scene.world)),
 }
 REWRITTEN: Mapping[str, str] = dict.fromkeys(("title", "description", "category", "body"), "New.")

@@ -25,6 +25,7 @@ from apps.tenants.actions import amend_agent, deactivate_member, issue_token
 from apps.tenants.identity import new_tenant_actor, staff_actor
 from apps.tenants.models import StaffVisit, TenantSettings, User
 from tests.asking import make_asking_conversation
+from tests.contradicting import CONTRADICTING_SUBJECTS
 from tests.factories import (
     World,
     make_block,
@@ -258,6 +259,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     **NOTING_SUBJECTS,
     **HOOKING_SUBJECTS,
     **TEACHING_SUBJECTS,
+    **CONTRADICTING_SUBJECTS,
     Act.WEBHOOK_CREATE: _nothing,
     Act.INVOKABLE_ALLOW: make_neighbour,
     Act.INVOKABLE_AMEND: make_invokable,
@@ -288,6 +290,6 @@ MAKING: frozenset[Act] = frozenset(
         *(act for act, make in _SUBJECTS.items() if make is _nothing),
         *(Act.TENANT_CREATE, Act.MEMBER_ADD, Act.MEMBER_INVITE, Act.INVOKABLE_ALLOW),
         *(Act.DRAFT_MAKE, Act.SCHEDULE_DRAFT, Act.NOTE_WRITE, Act.AGENT_TOOL_ALLOW),
-        *(Act.TOOL_APPROVAL_ASK, Act.LEARNING_VERSION_PROPOSE),
+        *(Act.TOOL_APPROVAL_ASK, Act.LEARNING_VERSION_PROPOSE, Act.CONTRADICTION_FIND),
     }
 )

@@ -100,6 +100,7 @@ from apps.tenants.actions import (
     write_grants,
 )
 from apps.tenants.proofs import rotate_proof_key
+from tests.contradicting import CONTRADICTING
 from tests.governance.on_desk import DESK
 from tests.governance.scenes import Scene
 from tests.hooking import HOOKING
@@ -217,6 +218,7 @@ class Actions:
         **NOTING,
         **HOOKING,
         **TEACHING,
+        **CONTRADICTING,
         Act.RULE_PROPOSE: lambda _, row, actor: propose_rule_change(row, actor=actor, text="Be brief."),
         Act.SKILL_UNDO: lambda _, row, actor: unpublish_skill(row, actor=actor, proposal=Proposal()),
         Act.PROPOSAL_SUBMIT: lambda _, row, actor: submit_draft(row, actor=actor),

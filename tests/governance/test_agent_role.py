@@ -141,7 +141,7 @@ CASES = {
             *(("governance_changerecord", "act"), ("governance_changetext", "before")),
             *(("lessons_lesson", "id"), ("lessons_lessoncase", "id"), ("lessons_learningversion", "id")),
             *(("learning_digestrun", "id"), ("learning_extraction", "id"), ("learning_reflection", "id")),
-            *(("tenants_agenttoken", "id"), ("tenants_membership", "id")),
+            *(("tenants_agenttoken", "id"), ("tenants_membership", "id"), ("contradictions_contradiction", "id")),
         )
     },
     "R149 learning version decided": Case("UPDATE lessons_learningversion SET status = 'rejected'"),

@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django_fsm import FSMFieldMixin
 
+from apps.contradictions.models import Contradiction
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
 from apps.desk.actions import (
@@ -34,6 +35,7 @@ from apps.skills.models import Skill
 from apps.switches.actions import lift_switch
 from apps.switches.models import Switch
 from apps.tools.models import ToolApproval
+from tests.contradicting import make_contradiction
 from tests.factories import (
     World,
     make_conversation,
@@ -182,6 +184,9 @@ MACHINES = {
     "learning_version": Machine(
         LearningVersion, "status", make_version, {"active": "approved_by = 'x', approved_at = now()"}
     ),
+    "contradiction": Machine(
+        Contradiction, "status", make_contradiction, {"dismissed": "decided_by = 'x', dismissal = 'x'"}
+    ),
     "draft": Machine(
         Draft,
         "status",
@@ -275,8 +280,9 @@ def test_database_lets_no_row_be_born_in_a_later_state(noun: str, state: str) ->
         f"INSERT INTO {table} SELECT (jsonb_populate_record(row,"  # noqa: S608  # constants above
         f" jsonb_build_object('id', 987654321, '{machine.column}', %s::text) || '{{\"version\": 1{more}}}')).* FROM {table} AS row"
     )
-    # A turn makes drafts and asks for calls, a digest makes versions; people make none.
-    maker = world.system if noun in {"draft", "tool_approval", "learning_version"} else world.operator
+    # A turn makes drafts and asks for calls, a digest makes versions, a look finds contradictions; people make none.
+    made = {"draft", "tool_approval", "learning_version", "contradiction"}
+    maker = world.system if noun in made else world.operator
     assert attempt(maker, born, [state]).sqlstate == BROKEN_RULE
     assert attempt(maker, born, [states(machine)[0]]).sqlstate in {"", "23505"}
 

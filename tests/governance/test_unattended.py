@@ -85,12 +85,14 @@ def test_every_task_and_every_tool_that_keeps_something_is_in_the_matrix() -> No
         "digest_lessons": Act.LEARNING_VERSION_PROPOSE,
         "expire_proposal": Act.PROPOSAL_EXPIRE,
         "drop_scratch": Act.NOTE_DROP,
+        "look_for_contradictions": Act.CONTRADICTION_FIND,
     }
     assert {name.rpartition(".")[2] for name in by_ids()} == {
         *("take_turn", "refresh_listing", "capture_lessons", "reflect_on_day"),
         *acts_by_task,
     }
-    assert set(acts_by_task.values()) == set(RUN)
+    # What a look finds, it also clears.
+    assert {*acts_by_task.values(), Act.CONTRADICTION_CLEAR} == set(RUN)
     assert set(ASKED) == set(ACTS) >= {tool.name for tool in HOUSE_TOOLS if tool.keeps}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from apps.governance.policy import Act
 from tests.machine.chosen import Deed
+from tests.machine.on_contradictions import CONTRADICTIONS
 from tests.machine.on_desk import DESK
 from tests.machine.on_endpoints import ENDPOINTS
 from tests.machine.on_notes import NOTES
@@ -26,6 +27,7 @@ DEEDS: Mapping[Act, Deed] = {
     **TOOLS,
     **WEBHOOKS,
     **VERSIONS,
+    **CONTRADICTIONS,
 }
 # Acts that nobody who acts for a tenant can try, each with the reason.
 NOT_TRIED: Mapping[Act, str] = {

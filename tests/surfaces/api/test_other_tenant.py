@@ -12,6 +12,7 @@ from apps.learning.models import Extraction
 from apps.memory.models import MemoryLine
 from apps.runtime.models import Spend
 from apps.tenants.actions import create_agent
+from tests.contradicting import make_contradiction
 from tests.factories import (
     World,
     make_block,
@@ -132,6 +133,7 @@ NOUNS = {
     "reflections": Noun(lambda world: make_reflection(world).pk, query="verdict=nothing"),
     "lessons": Noun(lambda world: make_lesson(world).pk, query="source=edited_draft"),
     "lesson-cases": Noun(make_case, query="source=edited_draft"),
+    "contradictions": Noun(lambda world: make_contradiction(world).pk, query="status=open"),
     "learning-versions": Noun(lambda world: make_version(world).pk, query="status=pending"),
     "digest-runs": Noun(lambda world: make_run(world).pk, query="verdict=refused"),
     "changes": Noun(make_change, query="act=skill.draft"),
@@ -155,6 +157,7 @@ JOURNALS_OF_PEOPLE = {
     "memory-lines",
     "extractions",
     "reflections",
+    "contradictions",
     "lessons",
     "lesson-cases",
     "learning-versions",

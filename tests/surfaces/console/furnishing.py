@@ -15,6 +15,7 @@ from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, T
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_deprecation, propose_revision
 from apps.switches.actions import lift_switch
+from tests.contradicting import make_contradiction
 from tests.factories import (
     World,
     make_block,
@@ -66,6 +67,7 @@ def furnished(world: World) -> list[Model]:
         make_lesson(world),
         make_reflection(world),
         make_version(world),
+        make_contradiction(world),
         make_run(world),
         make_endpoint(world),
         make_price(world),

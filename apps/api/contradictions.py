@@ -1,0 +1,99 @@
+"""Contradictions: which lines that agents go by cannot both be right, and what people said of it (R089). For people."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.bodies import Body, Number, Text
+from apps.api.filters import AgentFilters, ChoiceFilter
+from apps.api.rows import STAMPS, Shown, agent_key
+from apps.api.views import Rows
+from apps.contradictions.actions import dismiss_contradiction, reopen_contradiction
+from apps.contradictions.models import Contradiction
+from apps.governance.policy import Act
+
+READ = "The contradiction's version that was read."
+
+
+class ContradictionRow(Shown[Contradiction]):
+    """Two lines, where each stands, and whether people were asked, dismissed it, or one of the lines changed."""
+
+    agent_key = agent_key()
+    one_id = serializers.IntegerField(read_only=True)
+    other_id = serializers.IntegerField(read_only=True, allow_null=True, help_text="Null: a tool that is not allowed.")
+
+    class Meta:
+        model = Contradiction
+        fields = (
+            *("id", "agent_key", "kind", "words", "one_noun", "one_id", "one_where", "one_line"),
+            *("other_noun", "other_id", "other_where", "other_line", "status", "last_seen_at"),
+            *("dismissal", "decided_by", "decided_at", *STAMPS, "ignored_fields"),
+        )
+        read_only_fields = fields
+
+
+class DismissedBecause(Body):
+    """Why both lines may stay."""
+
+    bare = True
+
+    dismissal = Text()
+    version = Number(required=False, help_text=READ)
+
+
+class OpeningAgain(Body):
+    """The version that was read, and why it is opened again."""
+
+    bare = True
+
+    version = Number(required=False, help_text=READ)
+    reason = Text(required=False)
+
+
+class ContradictionFilters(AgentFilters):
+    """By agent, kind and state."""
+
+    kind = ChoiceFilter(choices=Contradiction.Kinds.choices)
+    status = ChoiceFilter(choices=Contradiction.Status.choices)
+
+
+class ContradictionView(Rows[Contradiction]):
+    """What the nightly look found; people read and decide."""
+
+    acts: ClassVar = {
+        "dismiss": (Act.CONTRADICTION_DISMISS,),
+        "reopen": (Act.CONTRADICTION_REOPEN,),
+    }
+    queryset = Contradiction.objects.none()
+    serializer_class = ContradictionRow
+    filterset_class = ContradictionFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[Contradiction]:
+        """All of them, for a reviewer."""
+        return Contradiction.objects.visible_to(self.actor).select_related("agent")
+
+    @extend_schema(request=DismissedBecause, responses=ContradictionRow)
+    @action(detail=True, methods=["post"])
+    def dismiss(self, request: Request, pk: str) -> Response:
+        """Say that both lines may stay, for as long as both say the same."""
+        del pk
+        row = self.get_object()
+        sent = DismissedBecause.read(request, self.actor)
+        dismiss_contradiction(row, actor=self.actor, dismissal=sent.values["dismissal"], read_at=sent.read_at)
+        return self.answer(row.pk, sent.ignored)
+
+    @extend_schema(request=OpeningAgain, responses=ContradictionRow)
+    @action(detail=True, methods=["post"])
+    def reopen(self, request: Request, pk: str) -> Response:
+        """Take a dismissal back."""
+        del pk
+        row = self.get_object()
+        sent = OpeningAgain.read(request, self.actor)
+        reopen_contradiction(row, actor=self.actor, read_at=sent.read_at, reason=sent.values.get("reason", ""))
+        return self.answer(row.pk, sent.ignored)

@@ -1,0 +1,63 @@
+"""The one writer of looks: one worker at a time goes through an agent's lines, by the database's clock, once a night."""
+
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from typing import Final
+
+from django.db import connection
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+
+# Many times what a look at its limits takes; a worker that died over it is followed by another one after this.
+LEASE_SECONDS: Final = 600
+
+_CLAIM: Final = """
+INSERT INTO contradictions_contradictionlook AS held (tenant_id, agent_id, lease_until, texts, pairs, is_whole)
+VALUES (app_tenant(), %(agent)s, statement_timestamp() + %(lease)s * interval '1 second', 0, 0, true)
+ON CONFLICT (tenant_id, agent_id) DO UPDATE SET lease_until = excluded.lease_until
+ WHERE held.lease_until <= statement_timestamp() AND (%(at_once)s OR coalesce(held.night < %(night)s, true))
+RETURNING lease_until, looked_at
+"""
+# Whoever was overtaken writes nothing: the lease is its own no more.
+_END: Final = """
+UPDATE contradictions_contradictionlook SET lease_until = statement_timestamp(), night = greatest(night, %(night)s),
+       looked_at = statement_timestamp(), texts = %(texts)s, pairs = %(pairs)s, is_whole = %(is_whole)s
+ WHERE tenant_id = app_tenant() AND agent_id = %(agent_id)s AND lease_until = %(lease_until)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An agent whose lines this worker looks at, for which night, and when a look last ended before."""
+
+    agent_id: int
+    night: date
+    lease_until: datetime
+    looked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What a look went through; `is_whole` is false where a limit ended it."""
+
+    texts: int
+    pairs: int
+    is_whole: bool
+
+
+def claim_look(agent_id: int, night: date, *, actor: Actor, at_once: bool) -> Held | None:
+    """Take an agent's lines for one look; None where another worker looks, or where this night's look has ended.
+
+    `at_once` is for a person who asks: it looks again though the night's look has ended.
+    """
+    with acting(actor), connection.cursor() as cursor:
+        cursor.execute(_CLAIM, {"agent": agent_id, "lease": LEASE_SECONDS, "night": night, "at_once": at_once})
+        row = cursor.fetchone()
+    return Held(agent_id, night, *row) if row else None
+
+
+def end_look(held: Held, extent: Extent, *, actor: Actor) -> None:
+    """Let go, and keep what was gone through."""
+    with acting(actor), connection.cursor() as cursor:
+        cursor.execute(_END, {**asdict(held), **asdict(extent)})

@@ -1,0 +1,30 @@
+"""The policy's rows about what agents learned, and about what in it contradicts itself: workers bring both, people decide."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from apps.governance.actors import PEOPLE, Role
+from apps.governance.acts import Act
+from apps.governance.policy_rule import Does, Risk, Rule
+
+_SYSTEM = frozenset({Role.SYSTEM})
+_SIGNED_BY = ("approved_by", "approved_at")
+_SETTLED_BY = ("decided_by", "decided_at")
+
+OF_LEARNING: Final[Mapping[Act, Rule]] = MappingProxyType(
+    {
+        Act.LEARNING_VERSION_PROPOSE: Rule(_SYSTEM, does=Does.MAKES),
+        Act.LEARNING_VERSION_APPLY: Rule(_SYSTEM, ("status",)),
+        Act.LEARNING_VERSION_ACTIVATE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
+        Act.LEARNING_VERSION_REJECT: Rule(PEOPLE, ("status",)),
+        Act.LEARNING_VERSION_RETIRE: Rule(PEOPLE | _SYSTEM, ("status",)),
+        Act.LEARNING_VERSION_RESTORE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
+        Act.LEARNING_VERSION_PRUNE: Rule(_SYSTEM, does=Does.REMOVES),
+        Act.CONTRADICTION_FIND: Rule(_SYSTEM, does=Does.MAKES),
+        Act.CONTRADICTION_RETURN: Rule(_SYSTEM, ("status",), stamps=("last_seen_at",)),
+        Act.CONTRADICTION_CLEAR: Rule(_SYSTEM, ("status",), stamps=("last_seen_at",)),
+        Act.CONTRADICTION_DISMISS: Rule(PEOPLE, ("status", "dismissal"), stamps=_SETTLED_BY),
+        Act.CONTRADICTION_REOPEN: Rule(PEOPLE, ("status",), stamps=("dismissal", *_SETTLED_BY)),
+    }
+)

@@ -1,0 +1,155 @@
+"""The nightly look at what each agent goes by: which lines cannot both be right, kept for people, in nobody's prompt (R089).
+
+No model is asked, and no transaction is open while texts are compared. What stands is read, compared, and each change of what is
+known is a commit of its own.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from django.utils import timezone
+
+from apps.contradictions.actions import clear_contradiction, find_contradiction, return_contradiction
+from apps.contradictions.looks import Extent, Held, claim_look, end_look
+from apps.contradictions.models import Contradiction
+from apps.contradictions.rules import Known, Pair, Settled, Side, night_of, settled, within
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.prompt.tool_names import HOUSE, ROUTING
+from apps.runtime.going_by import Text, remembered, runbooks, written_by_people
+from apps.runtime.house_tools import house_tools
+from apps.runtime.tooling import Offer
+from apps.tenants.identity import system_actor
+from apps.tenants.models import Agent, TenantSettings
+from apps.texts.contradictions import Checked, Finding, Limits, Place, Written, contradictions
+from apps.texts.tool_mentions import Tools
+from apps.tools.models import AgentTool, ServerTool
+
+logger = logging.getLogger(__name__)
+
+# What one look reads and compares at most: some seconds of one worker.
+LINES: Final = 10_000
+LIMITS: Final = Limits(pairs=200_000, findings=200)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a look came to: how many texts it read, whether it reached the end, and what changed in what is known."""
+
+    extent: Extent
+    new: int
+    back: int
+    gone: int
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The texts a look reads, which of them fit, and what the agent may call."""
+
+    texts: Sequence[Text]
+    tools: Tools
+    is_all: bool
+
+    @property
+    def by_record(self) -> Mapping[str, Text]:
+        return {str(number): text for number, text in enumerate(self.texts)}
+
+
+def look(agent_id: int, *, actor: Actor, now: datetime, at_once: bool = False) -> Looked | None:
+    """Look at an agent's lines once. None: this night's look has ended, or another worker looks.
+
+    `at_once` is for a person who asks.
+    """
+    with acting(actor):
+        agent = Agent.objects.visible_to(actor).filter(pk=agent_id).first()
+        if agent is None:
+            return None
+        zone = ZoneInfo(TenantSettings.objects.visible_to(actor).get().timezone)
+    held = claim_look(agent.pk, night_of(now, zone), actor=actor, at_once=at_once)
+    if held is None:
+        return None
+    with acting(actor):
+        material = _material(agent, actor, now)
+    return _kept(held, material, _compared(material), actor, now)
+
+
+def attempt_look(tenant_id: int, agent_id: int) -> None:
+    """Look under the tenant that came with the id."""
+    found = look(agent_id, actor=system_actor(tenant_id, "contradictions"), now=timezone.now())
+    if found:
+        extra = {"agent_id": agent_id, "texts": found.extent.texts, "new": found.new, "gone": found.gone}
+        logger.info("contradictions looked for", extra=extra)
+
+
+def _material(agent: Agent, actor: Actor, now: datetime) -> Material:
+    """What people wrote first, then memory, then runbooks: what does not fit is the latest runbooks."""
+    texts = [
+        *written_by_people(agent.pk, actor),
+        *remembered(agent.pk, actor, now),
+        *runbooks(agent.pk, actor),
+    ]
+    fits = within([text.text.count("\n") + 1 for text in texts], LINES)
+    return Material(texts[:fits], _callable(agent, actor), fits == len(texts))
+
+
+def _callable(agent: Agent, actor: Actor) -> Tools:
+    """What the agent may call in some conversation or other, and which other names are tools."""
+    offer = Offer(
+        plans_schedules=agent.plans_schedules,
+        may_ask_agents=True,
+        is_asked=True,
+        shows_figures=agent.shows_figures,
+        edits_memory=agent.edits_memory,
+        tends_skills=agent.tends_skills,
+        keeps_notebook=agent.keeps_notebook,
+    )
+    ours = {tool.name for tool in house_tools(offer)} | ROUTING
+    mine = {tool.allowed.name for tool in AgentTool.objects.visible_to(actor).for_agent(agent.pk)}
+    # A runbook may call a tool as its server does.
+    names = ServerTool.objects.filter(tenant_id=agent.tenant_id).values_list("called", "name")
+    listed = [frozenset(pair) for pair in names]
+    allowed = frozenset().union(ours, mine, *(pair for pair in listed if pair & mine))
+    return Tools(allowed, frozenset(HOUSE).union(*listed))
+
+
+def _compared(material: Material) -> Checked:
+    written = [Written(name, text.part, text.text) for name, text in material.by_record.items()]
+    return contradictions(written, tools=material.tools, limits=LIMITS)
+
+
+def _kept(held: Held, material: Material, checked: Checked, actor: Actor, now: datetime) -> Looked:
+    by_record = material.by_record
+    pairs = [_pair(finding, by_record) for finding in checked.findings]
+    extent = Extent(len(material.texts), checked.pairs, checked.is_whole and material.is_all)
+    with acting(actor):
+        rows = {row.pair_sha256: row for row in Contradiction.objects.visible_to(actor).of_agent(held.agent_id)}
+    known = {name: Known(row.pk, row.status == Contradiction.Status.GONE) for name, row in rows.items()}
+    change = settled(pairs, known, is_whole=extent.is_whole)
+    _write(held, change, {row.pk: row for row in rows.values()}, actor, now)
+    end_look(held, extent, actor=actor)
+    return Looked(extent, len(change.new), len(change.back), len(change.gone))
+
+
+def _write(held: Held, change: Settled, rows: Mapping[int, Contradiction], actor: Actor, now: datetime) -> None:
+    """Each in a commit of its own, so that a worker that dies leaves what it has done."""
+    for pair in change.new:
+        find_contradiction(held.agent_id, actor=actor, pair=pair)
+    for row_id in change.back:
+        return_contradiction(rows[row_id], actor=actor)
+    for row_id in change.gone:
+        clear_contradiction(rows[row_id], actor=actor, last_seen_at=held.looked_at or now)
+
+
+def _pair(finding: Finding, by_record: Mapping[str, Text]) -> Pair:
+    one = _side(finding.place, by_record)
+    other = _side(finding.other, by_record) if finding.other else None
+    return Pair(finding.kind.value, finding.place.words, one, other)
+
+
+def _side(place: Place, by_record: Mapping[str, Text]) -> Side:
+    text = by_record[place.record]
+    return Side(text.noun, text.row_id, text.where, place.text)

@@ -1,0 +1,53 @@
+"""What an agent goes by, text by text, with the row each stands in: what the checks for contradictions read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from apps.contradictions.models import Contradiction
+from apps.governance.actors import Actor
+from apps.memory.models import AgentMemory, MemoryBlock
+from apps.personas.models import SECTIONS, Persona, StandingRule
+from apps.prompt.line_dates import holding
+from apps.skills.models import Skill
+from apps.texts.contradictions import Part
+
+AVOID = "avoid"
+Nouns = Contradiction.Nouns
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of one row; `where` says to people where it stands."""
+
+    noun: str
+    row_id: int
+    where: str
+    part: Part
+    text: str
+
+
+def written_by_people(agent_id: int, actor: Actor) -> Iterator[Text]:
+    """The active persona and the rules in force."""
+    for persona in Persona.objects.visible_to(actor).active().filter(agent_id=agent_id):
+        for name in SECTIONS:
+            part = Part.AVOID if name == AVOID else Part.PERSONA
+            yield Text(Nouns.PERSONA, persona.pk, f"the persona ({name})", part, getattr(persona, name))
+    for rule in StandingRule.objects.visible_to(actor).active().for_agent(agent_id):
+        yield Text(Nouns.RULE, rule.pk, f"rule {rule.pk}", Part.RULE, rule.text)
+
+
+def remembered(agent_id: int, actor: Actor, now: datetime) -> Iterator[Text]:
+    """What holds of the memory and of every block, pinned or not."""
+    for memory in AgentMemory.objects.visible_to(actor).filter(agent_id=agent_id):
+        body = holding(memory.body, memory.line_dates, now)
+        yield Text(Nouns.MEMORY, memory.pk, "the memory", Part.MEMORY, body)
+    for block in MemoryBlock.objects.visible_to(actor).filter(agent_id=agent_id).order_by("label", "id"):
+        body = holding(block.body, block.line_dates, now)
+        yield Text(Nouns.BLOCK, block.pk, f"the block {block.label}", Part.MEMORY, body)
+
+
+def runbooks(agent_id: int, actor: Actor) -> Iterator[Text]:
+    """What a person approved and nobody holds back, the oldest first."""
+    for skill in Skill.objects.visible_to(actor).approved().for_agent(agent_id).order_by("id"):
+        yield Text(Nouns.SKILL, skill.pk, f"the skill {skill.name}", Part.SKILL, skill.body)

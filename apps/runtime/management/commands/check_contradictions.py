@@ -1,0 +1,44 @@
+"""Look at what an agent goes by now, without waiting for the night."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from apps.contradictions.models import Contradiction
+from apps.conversations.management.named import actor_named, add_names, agent_named
+from apps.governance.acting import acting
+from apps.governance.policy import Act
+from apps.runtime.contradicting import look
+from apps.tenants.identity import system_actor
+
+
+class Command(BaseCommand):
+    """One line for each contradiction that is open."""
+
+    acts = (Act.CONTRADICTION_FIND, Act.CONTRADICTION_RETURN, Act.CONTRADICTION_CLEAR)
+    help = (
+        "Compare persona, rules, memory, blocks and approved skills of one agent, without a model, and keep what cannot both"
+        " be right for people to look at. Every night does the same."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whose lines."""
+        add_names(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """What is open goes to stdout, how far the look went to stderr."""
+        del args
+        actor = system_actor(actor_named(options["tenant"]).tenant_id, "contradictions")
+        agent = agent_named(options["agent"], actor=actor)
+        found = look(agent.pk, actor=actor, now=timezone.now(), at_once=True)
+        if found is None:
+            raise CommandError("A worker looks at this agent just now. Run the command again in ten minutes.")
+        end = "" if found.extent.is_whole else " A limit ended the look."
+        self.stderr.write(f"{found.extent.texts} texts, {found.extent.pairs} pairs of statements compared.{end}")
+        with acting(actor):
+            rows = list(Contradiction.objects.visible_to(actor).of_agent(agent.pk).open().order_by("id"))
+        for row in rows:
+            other = f" / {row.other_where}: {row.other_line}" if row.other_where else f" ({row.words})"
+            self.stdout.write(f"{row.kind:<9} {row.one_where}: {row.one_line}{other}")
+        self.stdout.write(f"Open: {len(rows)}. New: {found.new}, back: {found.back}, gone: {found.gone}.")

@@ -1,0 +1,32 @@
+"""Contradictions by REST: people read them and decide; agents have no business there."""
+
+from tests.contradicting import WHY, make_contradiction
+from tests.factories import World
+from tests.surfaces.api.asking import Asker
+
+
+def test_contradictions_are_listed_dismissed_and_opened_again(world: World, operator: Asker) -> None:
+    assert operator.get("contradictions/").body["results"] == []
+    row = make_contradiction(world)
+    [listed] = operator.get(f"contradictions/?agent_key={world.agent.key}&kind=amount&status=open").body["results"]
+    assert (listed["one_noun"], listed["other_where"], listed["last_seen_at"]) == ("rule", "the memory", None)
+    assert operator.get("contradictions/?status=gone").body["results"] == []
+    address = f"contradictions/{row.pk}/"
+    assert operator.post(f"{address}dismiss/", {}).code == "invalid"
+    assert operator.post(f"{address}dismiss/", {"dismissal": " "}).code == "invalid"
+    assert operator.post(f"{address}dismiss/", {"dismissal": WHY, "version": 7}).code == "stale"
+    dismissed = operator.post(f"{address}dismiss/", {"dismissal": WHY, "version": 1}).body
+    assert (dismissed["status"], dismissed["dismissal"], dismissed["decided_by"]) == (
+        "dismissed",
+        WHY,
+        world.operator.label,
+    )
+    assert operator.post(f"{address}dismiss/", {"dismissal": WHY}).code == "illegal_transition"
+    assert operator.post(f"{address}reopen/", {"reason": "It was not."}).body["status"] == "open"
+
+
+def test_an_agent_is_shown_none(world: World, bot: Asker) -> None:  # R006
+    row = make_contradiction(world)
+    for way in (bot.get("contradictions/"), bot.get(f"contradictions/{row.pk}/")):
+        assert way.status == 403
+    assert bot.post(f"contradictions/{row.pk}/dismiss/", {"dismissal": WHY}).status == 403

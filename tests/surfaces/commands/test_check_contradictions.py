@@ -1,0 +1,35 @@
+"""Looking at an agent's lines at once, by a command."""
+
+from datetime import date
+
+import pytest
+
+from apps.contradictions.looks import claim_look
+from tests.contradicting import contradict_oneself
+from tests.factories import World, make_persona, make_world
+from tests.surfaces.commands.run import run
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def test_what_is_open_is_printed_and_a_second_run_finds_nothing_new(world: World) -> None:
+    contradict_oneself(world)
+    make_persona(world, goals="Call `find_parcel` often.")
+    named = ("check_contradictions", "--tenant", world.tenant.key, "--agent", world.agent.key)
+    seen = run(*named)
+    assert "Promise a delivery date to every customer" in seen.out
+    assert "(find_parcel)" in seen.out
+    assert seen.out.endswith("Open: 2. New: 2, back: 0, gone: 0.\n")
+    assert seen.err.endswith("pairs of statements compared.\n")
+    assert run(*named).out.endswith("Open: 2. New: 0, back: 0, gone: 0.\n")
+
+
+def test_one_looks_at_a_time(world: World) -> None:
+    claim_look(world.agent.pk, date(2026, 1, 2), actor=world.system, at_once=True)
+    seen = run("check_contradictions", "--tenant", world.tenant.key, "--agent", world.agent.key)
+    assert seen.failure.startswith("A worker looks at this agent just now.")

@@ -1,0 +1,65 @@
+"""The pages of contradictions: both sides beside each other, where each is edited, and what people say of it."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from apps.contradictions.models import Contradiction
+from apps.runtime.contradicting import look
+from tests.contradicting import WHY, contradictions_of, make_contradiction
+from tests.factories import World, make_persona, make_skill
+from tests.surfaces.console.browsing import decide, list_of, page_of, text_of, words_of
+
+pytestmark = pytest.mark.django_db
+
+
+def looked(world: World) -> None:
+    assert look(world.agent.pk, actor=world.system, now=timezone.now(), at_once=True) is not None
+
+
+def test_a_list_without_contradictions_says_when_one_looks(operator: Client) -> None:
+    assert "looked through every night" in words_of(operator.get(list_of(Contradiction)))
+
+
+def test_both_sides_lead_to_where_they_are_edited(world: World, operator: Client) -> None:
+    persona = make_persona(world, avoid="Discounts over 10 %.")
+    body = "## When to Use\nA customer complains.\n\n## Procedure\n1. Offer a discount of 25 %.\n"
+    skill = make_skill(world, "approved", body=body)
+    looked(world)
+    [row] = contradictions_of(world)
+    listed = words_of(operator.get(list_of(Contradiction)))
+    page = operator.get(page_of(row))
+    for words in ("Discounts over 10 %", "Offer a discount of 25 %", "the persona (avoid)", f"the skill {skill.name}"):
+        assert words in listed
+        assert words in words_of(page)
+    for side in (persona, skill):
+        for shown in (page, operator.get(list_of(Contradiction))):
+            assert f'href="{page_of(side)}"' in text_of(shown)
+    assert page_of(row) in text_of(operator.get(page_of(skill)))
+    assert decide(operator, row, "dismiss", dismissal=WHY).status_code < 400
+    assert WHY in words_of(operator.get(page_of(row)))
+    assert page_of(row) not in text_of(operator.get(page_of(skill)))
+    assert "Discounts over 10 %" not in words_of(operator.get(list_of(Contradiction)))
+    assert decide(operator, row, "reopen").status_code < 400
+    assert contradictions_of(world)[0].status == "open"
+
+
+def test_a_dismissal_without_a_reason_is_shown_again(world: World, operator: Client) -> None:
+    row = make_contradiction(world)
+    decide(operator, row, "dismiss", dismissal="")
+    assert contradictions_of(world)[0].status == "open"
+
+
+def test_a_tool_that_is_not_allowed_has_one_side(world: World, operator: Client) -> None:
+    make_persona(world, goals="Call `find_parcel` often.")
+    looked(world)
+    [row] = contradictions_of(world)
+    assert "may not call find_parcel" in words_of(operator.get(page_of(row)))
+    assert "names find_parcel" in words_of(operator.get(list_of(Contradiction)))
+
+
+def test_what_is_gone_says_when_it_was_last_seen(world: World, operator: Client) -> None:
+    row = make_contradiction(world, "gone")
+    shown = words_of(operator.get(page_of(row)))
+    assert "Last seen" in shown
+    assert "by the look that runs now" not in shown
