@@ -88,6 +88,15 @@ class Day:
         return reduce(or_, (each.known for each in self.read), Known())
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What became of one vetted draft: a skill, nothing new, or a refusal."""
+
+    said: str
+    skill_id: int | None = None
+    is_known: bool = False
+
+
 def reflect(agent_id: int, *, actor: Actor, backend: Backend, now: datetime) -> Reflection | None:
     """Look at an agent's latest day once. None: it does not reflect, learning is frozen, or another worker looks at it.
 
@@ -195,7 +204,7 @@ def _request(day: Day) -> Request:
 
 
 def _draft(held: Held, day: Day, found: tuple[SkillOfDay, ...], reply: Reply, *, actor: Actor) -> Reflection:
-    """Drafts and verdict stand or fall together."""
+    """Drafts and verdict stand or fall together; a draft that is refused takes none of the others with it."""
     made: list[int] = []
     reasons: list[str] = []
     is_known = False
@@ -204,9 +213,10 @@ def _draft(held: Held, day: Day, found: tuple[SkillOfDay, ...], reply: Reply, *,
         for each in found:
             vetted, said = _vetted(each, day)
             if vetted is not None:
-                skill_id, said = _placed(vetted, each, day, actor)
-                made += [skill_id] if skill_id else []
-                is_known = is_known or not skill_id
+                placed = _placed(vetted, each, day, actor)
+                made += [placed.skill_id] if placed.skill_id else []
+                is_known = is_known or placed.is_known
+                said = placed.said
             reasons.append(said)
         verdict = Verdict.DRAFTED if made else Verdict.KNOWN if is_known else Verdict.REFUSED
         outcome = Outcome(verdict, " ".join(reasons), day.ids, reply, tuple(made))
@@ -228,15 +238,22 @@ def _vetted(found: SkillOfDay, day: Day) -> tuple[Vetted | None, str]:
     return (None, vetted.reason) if isinstance(vetted, Refused) else (vetted, "")
 
 
-def _placed(draft: Vetted, found: SkillOfDay, day: Day, actor: Actor) -> tuple[int | None, str]:
+def _placed(draft: Vetted, found: SkillOfDay, day: Day, actor: Actor) -> Placed:
     cited = [day.read[number - 1] for number in found.conversations if number <= len(day.read)]
     called = frozenset[str]().union(*(called_in(each.lines) for each in cited))
     alike = closest(draft, called, day.agent.pk, actor=actor)
     if alike and alike[1].is_sure:
-        return None, f"The agent has {alike[0].name}. {alike[1].reason}"
+        return Placed(f"The agent has {alike[0].name}. {alike[1].reason}", is_known=True)
     evidence = {"conversation_ids": [each.conversation_id for each in cited]}
-    skill = draft_skill(
-        day.agent.pk, actor=actor, values=asdict(draft), evidence=evidence, taint=Taint.CUSTOMER_DERIVED
-    )
+    try:
+        with transaction.atomic():
+            skill = draft_skill(
+                day.agent.pk, actor=actor, values=asdict(draft), evidence=evidence, taint=Taint.CUSTOMER_DERIVED
+            )
+    except Frozen:
+        raise
+    except GovernanceError as refusal:
+        # Most often a skill that was retired keeps the name.
+        return Placed(f"{draft.name} was refused: {refusal}")
     perhaps = f" Perhaps {alike[0].name} says the same. {alike[1].reason}" if alike else ""
-    return skill.pk, f"Drafted {draft.name} from {len(cited)} conversations.{perhaps}"
+    return Placed(f"Drafted {draft.name} from {len(cited)} conversations.{perhaps}", skill.pk)

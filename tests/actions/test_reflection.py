@@ -16,13 +16,14 @@ from apps.learning.models import Reflection
 from apps.learning.reflection import attempt_reflection, reflect
 from apps.learning.rules import MOST_FAILURES, day_to_reflect_on
 from apps.llm.backend import BadRequest, Overloaded, Reply, Request
+from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
 from apps.switches.actions import lift_switch, throw_switch
 from apps.switches.models import Switch
 from apps.tenants.actions import amend_agent
 from apps.tenants.due import due_work
 from tests.actions.conversing import fault, reply
-from tests.factories import World, make_world
+from tests.factories import World, make_skill, make_world
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.reflecting import evening, let_reflect, look_back, make_day
 from tests.standing_in import StandIn
@@ -123,6 +124,28 @@ def test_what_the_agent_knows_already_is_drafted_no_second_time(world: World, st
     found = look_back(world, standin.backend)
     assert (found.verdict, len(drafts(world))) == (Verdict.DRAFTED, 1)
     assert "The agent has greet." in found.reason
+
+
+def test_a_draft_under_the_name_of_a_retired_skill_is_refused_alone(world: World, standin: StandIn) -> None:
+    deprecate_skill(make_skill(world, name="greet"), actor=world.operator)
+    make_day(world)
+    other = BODY.replace("refund_order", "change_address")
+    standin.play(runbooks({}, {"name": "move", "title": "Move", "description": "How to move.", "body": other}))
+    found = look_back(world, standin.backend)
+    [skill] = drafts(world)
+    assert (found.verdict, found.skills, skill.name) == (Verdict.DRAFTED, [skill.pk], "move")
+    assert "greet was refused: This agent has a skill of that name already" in found.reason
+    assert "Drafted move from 2 conversations." in found.reason
+
+
+def test_a_day_whose_only_draft_is_refused_says_so(world: World, standin: StandIn) -> None:
+    deprecate_skill(make_skill(world, name="greet"), actor=world.operator)
+    make_day(world)
+    standin.play(runbooks({}))
+    found = look_back(world, standin.backend)
+    assert (found.verdict, found.skills) == (Verdict.REFUSED, [])
+    assert "greet was refused" in found.reason
+    assert drafts(world) == []
 
 
 def test_a_failing_model_puts_the_day_off_and_is_asked_no_more_after_many_times(world: World, standin: StandIn) -> None:
