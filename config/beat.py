@@ -29,5 +29,10 @@ def sweeps(interval_seconds: float) -> dict[str, dict[str, Any]]:  # Any: the fo
             "schedule": 300.0,
             "options": {"expires": 300.0},
         },
+        "sweep distillation": {
+            "task": "apps.learning.tasks.sweep_distillation",
+            "schedule": 60.0,
+            "options": {"expires": 60.0},
+        },
         "sweep lessons": {"task": "apps.learning.tasks.sweep_lessons", "schedule": 60.0, "options": {"expires": 60.0}},
     }

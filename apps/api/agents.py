@@ -44,6 +44,12 @@ class AgentRow(Shown[Agent]):
             "tends_skills",
             "reflects",
             "keeps_notebook",
+            "distils",
+            "distils_short",
+            "distils_mid",
+            "distils_long",
+            "distil_model_mid",
+            "distil_model_long",
             "turn_budget_micro_usd",
             *STAMPS,
         )

@@ -41,6 +41,7 @@ from apps.api.spend import SpendView
 from apps.api.standing_rules import RuleView
 from apps.api.streams import stream
 from apps.api.switches import SwitchView
+from apps.api.tiers import TierRunView, TierView
 from apps.api.tool_approvals import ToolApprovalView
 from apps.api.tool_servers import RefreshView, ToolServerView
 from apps.api.tools import AgentToolView, ServerToolView
@@ -81,6 +82,8 @@ router.register("switches", SwitchView, "switch")
 router.register("members", MemberView, "member")
 router.register("spend", SpendView, "spend")
 router.register("memory-lines", MemoryLineView, "memory-line")
+router.register("tiers", TierView, "tier")
+router.register("tier-runs", TierRunView, "tier-run")
 router.register("extractions", ExtractionView, "extraction")
 router.register("contradictions", ContradictionView, "contradiction")
 router.register("reflections", ReflectionView, "reflection")

@@ -122,6 +122,12 @@ class AgentAdmin(GovernedAdmin):
         "tends_skills",
         "reflects",
         "keeps_notebook",
+        "distils",
+        "distils_short",
+        "distils_mid",
+        "distils_long",
+        "distil_model_mid",
+        "distil_model_long",
         "turn_budget_micro_usd",
     )
     change_form_template = "console/agent.html"

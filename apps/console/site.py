@@ -57,6 +57,7 @@ from apps.console.spend import SpendAdmin
 from apps.console.standing_rules import RuleAdmin
 from apps.console.switches import SwitchAdmin, switches_on
 from apps.console.tenants import VisitAdmin, leave_tenant, switch_tenant
+from apps.console.tiers import TierAdmin, TierRunAdmin
 from apps.console.tool_calls import ToolApprovalAdmin
 from apps.console.tool_servers import ToolServerAdmin, refresh_page
 from apps.console.tools import AgentToolAdmin
@@ -65,9 +66,9 @@ from apps.contradictions.models import Contradiction
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
-from apps.learning.models import DigestRun, Extraction, Reflection
+from apps.learning.models import DigestRun, Extraction, Reflection, TierRun
 from apps.lessons.models import LearningVersion, Lesson
-from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine, MemoryTier
 from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.restoration.models import Checkpoint
@@ -113,6 +114,8 @@ PAGES = {
     DigestRun: DigestRunAdmin,
     LearningVersion: LearningVersionAdmin,
     Lesson: LessonAdmin,
+    MemoryTier: TierAdmin,
+    TierRun: TierRunAdmin,
     MemberLimit: LimitAdmin,
     Membership: MemberAdmin,
     MemoryBlock: BlockAdmin,

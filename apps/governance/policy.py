@@ -13,6 +13,7 @@ from typing import Any
 
 from apps.governance.actors import PEOPLE, Role
 from apps.governance.acts import Act
+from apps.governance.policy_fields import AGENT_RUNS, CARD_TEXT, PLAN, PRICES, TOLD
 from apps.governance.policy_of_learning import OF_LEARNING
 from apps.governance.policy_rule import Does, Risk, Rule
 
@@ -41,22 +42,9 @@ _STAFF = frozenset({Role.STAFF})
 _HOUSE = _ADMIN | _SYSTEM | _STAFF
 _OWNER = frozenset({"agent"})
 _PERSONA_TEXT = ("identity", "style", "avoid", "defaults", "goals")
-_CARD_TEXT = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
 _BLOCK = ("agent", "label", "body", "read_only", "pinned")
-_AGENT_RUNS = (
-    *("title", "model", "contract", "learns", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
-    *("flavour", "context_tier", "skill_index", "tells_time", "send_mode", "burst_seconds", "while_thinking"),
-    *("endpoint", "fallback_model", "turn_budget_micro_usd", "plans_schedules", "shows_figures", "edits_memory"),
-    *("tends_skills", "reflects", "keeps_notebook"),
-)
-_PRICES = (
-    *("input_micro_usd", "output_micro_usd"),
-    *("cache_read_micro_usd", "cache_write_5m_micro_usd", "cache_write_1h_micro_usd"),
-)
 _SERVER = ("title", "url", "is_active", "timeout_seconds", "result_bytes")
 _DESCRIBED = ("definition", "sha256")
-_TOLD = ("title", "url", "is_active", "on_reply", "on_draft", "on_escalation", "on_resolved")
-_PLAN = ("title", "cron", "timezone", "skill", "instruction", "preamble", "channel", "missed_runs")
 _LIMIT = ("member", "limited_act", "agents")
 _OF_LIMIT = frozenset({"member", "limited_act"})
 _NOTE = ("agent", "kind", "text", "due_at", "end_user_key")
@@ -64,6 +52,7 @@ _SIGNED_BY = ("approved_by", "approved_at")
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
 _SIGNED = ("updated_by", "taint")
 _OF_MEMBER = ("waiting_text", "taint")
+_DISTILLED = ("facts", *_SIGNED)
 _LINES = ("approved_body",)
 _WRITTEN = (*_SIGNED, "line_dates")
 _QUARANTINED = ("quarantined_at", "quarantined_by")
@@ -97,7 +86,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         ),
         Act.IDENTITY_CARD_WRITE: Rule(
             PEOPLE,
-            ("agent", "line_key", *_CARD_TEXT),
+            ("agent", "line_key", *CARD_TEXT),
             risk=Risk.HIGH,
             settled=_OWNER | {"line_key"},
             does=Does.WRITES,
@@ -134,6 +123,17 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.BLOCK_AMEND: Rule(PEOPLE | _AGENT, ("body",), stamps=_WRITTEN, signs=_LINES),
         Act.BLOCK_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED, signs=_LINES),
         Act.BLOCK_PROPOSE: Rule(PEOPLE, (), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1),
+        Act.TIER_DISTIL: Rule(
+            _SYSTEM,
+            ("agent", "tier", "body"),
+            settled=_OWNER | {"tier"},
+            does=Does.WRITES,
+            stamps=("status", *_DISTILLED),
+        ),
+        Act.TIER_AMEND: Rule(PEOPLE, ("body",), risk=Risk.HIGH, stamps=_DISTILLED),
+        Act.TIER_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED),
+        Act.TIER_CLEAR: Rule(PEOPLE, risk=Risk.HIGH, does=Does.REMOVES),
+        Act.TIER_RUN: Rule(PEOPLE, does=Does.NOTHING),
         Act.PROFILE_AMEND: Rule(
             _ALL,
             ("end_user_key", "preferences", "notes"),
@@ -177,8 +177,8 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         ),
         Act.SEND_RULE_LIFT: Rule(PEOPLE, risk=Risk.HIGH, does=Does.REMOVES),
         **OF_LEARNING,
-        Act.SCHEDULE_DRAFT: Rule(PEOPLE | _AGENT, ("agent", "key", *_PLAN), does=Does.MAKES),
-        Act.SCHEDULE_AMEND: Rule(PEOPLE, _PLAN, risk=Risk.HIGH, stamps=_SIGNED_BY),
+        Act.SCHEDULE_DRAFT: Rule(PEOPLE | _AGENT, ("agent", "key", *PLAN), does=Does.MAKES),
+        Act.SCHEDULE_AMEND: Rule(PEOPLE, PLAN, risk=Risk.HIGH, stamps=_SIGNED_BY),
         Act.SCHEDULE_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
         Act.SCHEDULE_PAUSE: Rule(PEOPLE, ("status",)),
         Act.SCHEDULE_RESUME: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
@@ -218,18 +218,18 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         ),
         Act.SETTINGS_ROTATE_PROOF_KEY: Rule(_ADMIN, risk=Risk.HIGH, stamps=("proof_secret", "former_proof_secret")),
         Act.AGENT_CREATE: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
-        Act.AGENT_AMEND: Rule(_ADMIN, _AGENT_RUNS),
+        Act.AGENT_AMEND: Rule(_ADMIN, AGENT_RUNS),
         Act.ENDPOINT_CREATE: Rule(
             _ADMIN, ("key", "title", "base_url"), risk=Risk.HIGH, does=Does.MAKES, stamps=("secret",)
         ),
         Act.ENDPOINT_AMEND: Rule(_ADMIN, ("title", "base_url"), risk=Risk.HIGH, stamps=("secret",)),
         Act.ENDPOINT_ROTATE_KEY: Rule(_ADMIN, risk=Risk.HIGH, stamps=("secret",)),
         Act.ENDPOINT_TEST: Rule(_ADMIN, does=Does.NOTHING),
-        Act.WEBHOOK_CREATE: Rule(_ADMIN, ("key", *_TOLD), risk=Risk.HIGH, does=Does.MAKES, stamps=("secret",)),
-        Act.WEBHOOK_AMEND: Rule(_ADMIN, _TOLD, risk=Risk.HIGH),
+        Act.WEBHOOK_CREATE: Rule(_ADMIN, ("key", *TOLD), risk=Risk.HIGH, does=Does.MAKES, stamps=("secret",)),
+        Act.WEBHOOK_AMEND: Rule(_ADMIN, TOLD, risk=Risk.HIGH),
         Act.WEBHOOK_ROTATE_SECRET: Rule(_ADMIN, risk=Risk.HIGH, stamps=("secret", "former_secret")),
         Act.WEBHOOK_REPLAY: Rule(PEOPLE, does=Does.NOTHING),
-        Act.PRICE_SET: Rule(_ADMIN, ("model", "valid_from", *_PRICES), risk=Risk.HIGH, does=Does.MAKES),
+        Act.PRICE_SET: Rule(_ADMIN, ("model", "valid_from", *PRICES), risk=Risk.HIGH, does=Does.MAKES),
         Act.PRICE_WITHDRAW: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
         Act.TOOL_SERVER_CREATE: Rule(_ADMIN, ("key", *_SERVER), risk=Risk.HIGH, does=Does.MAKES, stamps=("secret",)),
         Act.TOOL_SERVER_AMEND: Rule(_ADMIN, _SERVER, risk=Risk.HIGH, stamps=("secret",)),

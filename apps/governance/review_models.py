@@ -13,6 +13,7 @@ from apps.governance.tiers import Tier
 
 CLAIM_STANDS = timedelta(minutes=30)
 # Moves that are not asked for by the name of the state they reach: each is an act with words of its own.
+TIERS: Final = [(tier.value, tier.value) for tier in Tier]
 OWN_ACT: Final = {"by_name": False}
 
 
@@ -85,7 +86,7 @@ class Proposal(Governed):
     edited_by = models.CharField(max_length=200, blank=True)
     edited_by_id = models.BigIntegerField(null=True, blank=True)
     content_sha256 = models.CharField(max_length=64, editable=False, default="")
-    tier = models.CharField(max_length=10, choices=[(tier.value, tier.value) for tier in Tier], default=Tier.LOW.value)
+    tier = models.CharField(max_length=10, choices=TIERS, default=Tier.LOW.value)
     rationale = models.TextField(blank=True)
     evidence = models.JSONField(default=dict, blank=True)
     support_count = models.PositiveIntegerField(default=1)

@@ -4,6 +4,11 @@ from typing import ClassVar
 
 from django.db import models
 
+from apps.learning.tier_models import TierClock, TierRun
+
+# Django looks for an app's models here.
+__all__ = ["Extraction", "ExtractionClaim", "TierClock", "TierRun"]
+
 
 class Extraction(models.Model):
     """One verdict per conversation, whether or not anything was learned; written once (R110, R117)."""

@@ -4,6 +4,7 @@ from celery import shared_task
 
 from apps.learning.capture import attempt_capture
 from apps.learning.digest import attempt_digest
+from apps.learning.distillation import attempt_distillation
 from apps.learning.extraction import attempt
 from apps.learning.reflection import attempt_reflection
 from apps.tenants.due import due_work
@@ -59,3 +60,16 @@ def sweep_digests() -> None:
     """Look at every agent with lessons that no digest has read."""
     for tenant_id, agent_id in due_work("digest"):
         digest_lessons.delay(tenant_id, agent_id)
+
+
+@shared_task
+def distil_memory(tenant_id: int, agent_id: int) -> None:
+    """Distil what is due of one agent's memory."""
+    attempt_distillation(tenant_id, agent_id)
+
+
+@shared_task
+def sweep_distillation() -> None:
+    """Distil the memory of every agent with a tier that is due."""
+    for tenant_id, agent_id in due_work("distillation"):
+        distil_memory.delay(tenant_id, agent_id)

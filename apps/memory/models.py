@@ -19,8 +19,9 @@ from apps.memory.rules import (
     LABEL_RULE,
     PROFILE_CHARACTERS,
 )
+from apps.memory.tier_models import MemoryTier
 
-__all__ = ["AGENT", "STANDING", "AgentMemory", "CustomerProfile", "MemoryBlock", "MemoryLine"]
+__all__ = ["AGENT", "STANDING", "AgentMemory", "CustomerProfile", "MemoryBlock", "MemoryLine", "MemoryTier"]
 
 AGENT = "agent"
 # What stands in a memory or a block, and who answers for it.

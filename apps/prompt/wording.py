@@ -23,6 +23,7 @@ SKILLS_GUIDANCE: Final = _instructions("skills_guidance")
 EXTRACT_SKILL: Final = _instructions("extract_skill")
 REFLECT_ON_DAY: Final = _instructions("reflect_on_day")
 DIGEST_LESSONS: Final = _instructions("digest_lessons")
+DISTILLS: Final = {tier: _instructions(f"distil_{tier}") for tier in ("mid", "long")}
 SCHEDULED: Final = _instructions("scheduled")
 DELIVERIES: Final = {mode: _instructions(f"delivery_{mode}") for mode in SendMode}
 

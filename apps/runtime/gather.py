@@ -13,7 +13,7 @@ from apps.governance.actors import Actor
 from apps.governance.history import Field, Stamp, stamps
 from apps.governance.models import ChangeRecord, Governed
 from apps.governance.policy import Act
-from apps.memory.models import AgentMemory, MemoryBlock
+from apps.memory.models import AgentMemory, MemoryBlock, MemoryTier
 from apps.personas.models import CARD_TEXTS, SECTIONS, IdentityCard
 from apps.prompt import values
 from apps.prompt.line_dates import holding
@@ -174,9 +174,9 @@ def _memory(rows: Rows, known: Stamps, wrote: Writers, noted: Noted, now: dateti
         _remembered(row, row.version, wrote.get((row._meta.label_lower, row.pk), ""), now) for row in rows.memories
     )
     blocks = tuple(_block(row, known, now) for row in rows.blocks)
-    memory = values.Memory(
-        body=body, blocks=blocks, reminders=noted.reminders, scratch=noted.scratch, tasks=noted.tasks
-    )
+    tiers = {row.tier: (_distilled(row),) for row in rows.tiers if row.body.strip()}
+    notes = {"reminders": noted.reminders, "scratch": noted.scratch, "tasks": noted.tasks}
+    memory = values.Memory(body=body, blocks=blocks, **tiers, **notes)
     return memory if memory != values.Memory() else None
 
 
@@ -190,6 +190,13 @@ def _remembered(row: AgentMemory | MemoryBlock, version: int, author: str, now: 
     approver = row.updated_by if row.is_approved else ""
     source = Source(row._meta.label_lower, row.pk, version, "body", author or row.updated_by, approver, row.taint)
     return Passage(holding(row.body, row.line_dates, now), source)
+
+
+def _distilled(row: MemoryTier) -> Passage:
+    """What a person wrote or approved is prose until the next run, the rest is data; what marks a permanent fact is for people."""
+    approver = row.updated_by if row.is_approved else ""
+    source = Source(row._meta.label_lower, row.pk, row.version, "body", row.updated_by, approver, row.taint)
+    return Passage(row.told, source)
 
 
 def _profile(rows: Rows, known: Stamps, noted: Noted) -> values.Profile | None:

@@ -11,7 +11,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.history import rows_at
 from apps.governance.models import Governed
-from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryTier
 from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, MemberOverlay, Persona, PersonaOverlay, StandingRule
 from apps.runtime.looking_up import omitted_if_unreadable
@@ -37,6 +37,7 @@ class Rows:
     callees: tuple[Agent, ...] = ()
     memories: tuple[AgentMemory, ...] = ()
     blocks: tuple[MemoryBlock, ...] = ()
+    tiers: tuple[MemoryTier, ...] = ()
     profiles: tuple[CustomerProfile, ...] = ()
     use_counts: tuple[tuple[int, int], ...] = ()
     notes: tuple[Note, ...] = ()
@@ -75,6 +76,7 @@ def rows_now(agent: Agent, end_user_key: str, *, actor: Actor, system: Actor) ->
             tuple(row.callee for row in invokable),
             _rows("memory", AgentMemory.objects.visible_to(actor).filter(**mine)),
             _rows("memory", MemoryBlock.objects.visible_to(actor).filter(pinned=True, **mine)),
+            _rows("memory", MemoryTier.objects.visible_to(actor).filter(status=MemoryTier.Status.STANDING, **mine)),
             _rows("profile", known) if end_user_key and actor.customer_is_proven else (),
             omitted_if_unreadable("skills", lambda: _use_counts(skills), ()),
             _notes(agent, end_user_key if actor.customer_is_proven else "", actor),
@@ -118,6 +120,7 @@ def rows_then(agent: Agent, end_user_key: str, moment: datetime, *, system: Acto
             tuple(row for row in agents if row.pk in {each.callee_id for each in invokable}),
             tuple(rows_at(AgentMemory, moment, tenant_id, **of_agent)),
             tuple(rows_at(MemoryBlock, moment, tenant_id, pinned=True, **of_agent)),
+            tuple(rows_at(MemoryTier, moment, tenant_id, status=MemoryTier.Status.STANDING, **of_agent)),
             tuple(rows_at(CustomerProfile, moment, tenant_id, end_user_key=end_user_key)) if end_user_key else (),
             _use_counts(skills),
             tuple(_notes_then(mine, end_user_key, moment)),

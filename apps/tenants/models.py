@@ -12,6 +12,7 @@ from apps.governance.policy import permissions
 from apps.governance.text import plain_text
 from apps.prompt.values import DEFAULT_TIER, TIERS, Flavour, SendMode, SkillIndex
 from apps.tenants.agent_tokens import AgentToken
+from apps.tenants.distilled import Distilled
 from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
 from apps.tenants.grant_models import AgentGrants
 from apps.tenants.member_models import Membership, User
@@ -79,7 +80,7 @@ SEND_MODES: Final = (
 BURST_SECONDS: Final = 60
 
 
-class Agent(Governed):
+class Agent(Distilled, Governed):
     """A model-driven worker that talks to customers under a key of its own (R008, R010)."""
 
     class WhileThinking(models.TextChoices):

@@ -5,7 +5,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from apps.contradictions.models import Contradiction
 from apps.governance.acting import acting
-from apps.learning.models import Reflection
+from apps.learning.models import Reflection, TierRun
+from apps.memory.models import MemoryTier
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import UNFOLD, flaws, sign_in
 from tests.contradicting import make_contradiction
@@ -21,7 +22,8 @@ pytestmark = pytest.mark.browser
 def test_the_pages_of_learning_are_accessible(page: Page, console: Console, scheme: str) -> None:
     lesson = make_lesson(console.full, cases=2)
     with acting(console.full.operator):
-        day = Reflection.objects.get()
+        day, run = Reflection.objects.get(), TierRun.objects.all()[0]
+        tier = MemoryTier.objects.get(tier="long")
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # a literal, parametrised
     page.emulate_media(reduced_motion="reduce")
     sign_in(page, console.full, admin=True)
@@ -40,6 +42,10 @@ def test_the_pages_of_learning_are_accessible(page: Page, console: Console, sche
         "dismissed contradiction": page_of(make_contradiction(console.full, "dismissed")),
         "day": page_of(day),
         "days": DAYS,
+        "tiers": "/admin/memory/memorytier/",
+        "tier": page_of(tier),
+        "distillations": "/admin/learning/tierrun/",
+        "distillation": page_of(run),
     }
     for name, url in pages.items():
         page.goto(url)

@@ -28,6 +28,7 @@ from apps.skills.actions import approve_skill, count_use
 from apps.skills.models import Skill
 from apps.switches.actions import lift_switch
 from tests.contradicting import make_contradiction, run_look
+from tests.distilled import distil, make_tier
 from tests.factories import (
     World,
     make_block,
@@ -115,6 +116,8 @@ def fill(backend: Backend) -> Filled:
     make_contradiction(world)
     make_answered(world)
     digest(world.agent.pk, actor=world.system, backend=backend)
+    make_tier(world)
+    distil(world, backend, "short")
     make_endpoint(world)
     make_price(world)
     make_told(world)

@@ -12,6 +12,7 @@ from apps.governance.actors import Role
 from apps.governance.policy import Act
 from apps.personas.models import CARD_TEXTS, SECTIONS
 from tests.contradicting import BY_LOOKS, CONTRADICTING_FORMS
+from tests.distilled import DISTILLED_FORMS
 from tests.governance.on_desk import DESK_FORMS
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
@@ -66,6 +67,7 @@ class Console:
         Act.GRANT_SYNC: SYNCS,
         **BY_DIGESTS,
         **BY_LOOKS,
+        Act.TIER_DISTIL: "the distiller stores what it made; TIER_RUN asks it to",
         Act.DRAFT_MAKE: "a turn makes a draft; nobody asks for one",
         Act.TOOL_APPROVAL_ASK: "a turn asks for the call it may not make by itself",
         Act.TOOL_APPROVAL_SPEND: "a turn uses the yes up as it begins the call",
@@ -105,6 +107,7 @@ class Console:
     sent: ClassVar[Mapping[Act, Callable[[Scene, Any], Form]]] = {
         **DESK_FORMS,
         **THINKING_FORMS,
+        **DISTILLED_FORMS,
         **TOOLING_FORMS,
         **SCHEDULING_FORMS,
         **NOTING_FORMS,

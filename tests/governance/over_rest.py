@@ -11,6 +11,7 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from apps.governance.actors import Role
 from apps.governance.policy import Act
 from tests.contradicting import BY_LOOKS, CONTRADICTING_REQUESTS
+from tests.distilled import DISTILLED_REQUESTS
 from tests.governance.on_desk import DESK_REQUESTS
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
@@ -41,6 +42,7 @@ class Rest:
     roles = (Role.OPERATOR, Role.ADMIN, Role.AGENT)
     not_offered: Mapping[Act, str] = {
         Act.GRANT_SYNC: SYNCS,
+        Act.TIER_DISTIL: "the distiller stores what it made; TIER_RUN asks it to",
         Act.DRAFT_MAKE: "a turn makes a draft; nobody asks for one",
         Act.TOOL_APPROVAL_ASK: "a turn asks for the call it may not make by itself",
         Act.TOOL_APPROVAL_SPEND: "a turn uses the yes up as it begins the call",
@@ -102,6 +104,7 @@ class Rest:
     requested: ClassVar[Mapping[Act, Callable[[Scene, Any], Request]]] = {
         **DESK_REQUESTS,
         **THINKING_REQUESTS,
+        **DISTILLED_REQUESTS,
         **TOOLING_REQUESTS,
         **SCHEDULING_REQUESTS,
         **NOTING_REQUESTS,

@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 from django.test import override_settings
 
-from apps.conversations.actions import import_conversation
+from apps.conversations.actions import import_conversation, resolve_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line, ToolCall
 from apps.governance.actors import Role
 from apps.governance.policy import Act
-from apps.learning.tasks import digest_lessons, extract_skill
+from apps.learning.tasks import digest_lessons, distil_memory, extract_skill
+from apps.learning.tier_acts import run_tier
 from apps.llm.anthropic.client import AnthropicBackend
 from apps.llm.standin.running import running_standin
 from apps.notebook.tasks import drop_scratch
@@ -22,7 +23,7 @@ from apps.runtime.tending import TENDING
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, tool
 from tests.contradicting import CONTRADICTING_TASKS
-from tests.factories import make_event
+from tests.factories import make_conversation, make_event
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK
 from tests.noting import make_old_scratch
@@ -65,10 +66,19 @@ def _digest(scene: Scene, agent_id: int) -> None:
     digest_lessons.run(scene.world.tenant.pk, agent_id)
 
 
+def distilled(scene: Scene) -> None:
+    """Let a conversation have ended, and what became of it be distilled."""
+    world = scene.world
+    resolve_conversation(make_conversation(world), actor=world.bot, outcome=Conversation.Outcome.SOLVED)
+    run_tier(world.agent.pk, "short", actor=world.operator)
+    distil_memory.run(world.tenant.pk, world.agent.pk)
+
+
 # By which task the system does an act, and with which words an agent asks for a tool.
 RUN: Mapping[Act, Callable[[Scene, Any], None]] = {
     Act.SKILL_DRAFT: lambda scene, _: extract_skill.run(scene.world.tenant.pk, learn(scene).pk),
     Act.LEARNING_VERSION_PROPOSE: lambda scene, agent: _digest(scene, agent.pk),
+    Act.TIER_DISTIL: lambda scene, _: distilled(scene),
     Act.PROPOSAL_EXPIRE: lambda scene, row: expire_proposal.run(scene.world.tenant.pk, row.pk),
     **CONTRADICTING_TASKS,
     Act.NOTE_DROP: lambda scene, _: drop_scratch.run(scene.world.tenant.pk, make_old_scratch(scene.world)),

@@ -26,6 +26,7 @@ from apps.tenants.identity import new_tenant_actor, staff_actor
 from apps.tenants.models import StaffVisit, TenantSettings, User
 from tests.asking import make_asking_conversation
 from tests.contradicting import CONTRADICTING_SUBJECTS
+from tests.distilled import DISTILLED_SUBJECTS
 from tests.factories import (
     World,
     make_block,
@@ -249,18 +250,17 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SETTINGS_ROTATE_PROOF_KEY: _settings,
     Act.AGENT_CREATE: _nothing,
     Act.AGENT_AMEND: lambda world: world.agent,
-    Act.ENDPOINT_CREATE: _nothing,
-    Act.PRICE_SET: _nothing,
-    Act.TOOL_SERVER_CREATE: _nothing,
+    **dict.fromkeys((Act.ENDPOINT_CREATE, Act.PRICE_SET, Act.TOOL_SERVER_CREATE, Act.WEBHOOK_CREATE), _nothing),
+    **dict.fromkeys((Act.GRANT_SYNC, Act.CHECKPOINT_MAKE), _nothing),
     **TALKING_SUBJECTS,
     **THINKING_SUBJECTS,
+    **DISTILLED_SUBJECTS,
     **TOOLING_SUBJECTS,
     **SCHEDULING_SUBJECTS,
     **NOTING_SUBJECTS,
     **HOOKING_SUBJECTS,
     **TEACHING_SUBJECTS,
     **CONTRADICTING_SUBJECTS,
-    Act.WEBHOOK_CREATE: _nothing,
     Act.INVOKABLE_ALLOW: make_neighbour,
     Act.INVOKABLE_AMEND: make_invokable,
     Act.INVOKABLE_WITHDRAW: make_invokable,
@@ -278,10 +278,8 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.LIMIT_LIFT: make_limit,
     Act.GRANT_WRITE: make_grants,
     Act.GRANT_WITHDRAW: make_grants,
-    Act.GRANT_SYNC: _nothing,
     Act.SWITCH_THROW: _nothing,
     Act.SWITCH_LIFT: make_switch,
-    Act.CHECKPOINT_MAKE: _nothing,
 }
 
 # Acts on no governed row that stands already.

@@ -101,6 +101,7 @@ from apps.tenants.actions import (
 )
 from apps.tenants.proofs import rotate_proof_key
 from tests.contradicting import CONTRADICTING
+from tests.distilled import DISTILLED
 from tests.governance.on_desk import DESK
 from tests.governance.scenes import Scene
 from tests.hooking import HOOKING
@@ -213,6 +214,7 @@ class Actions:
         **DESK,
         **TALKING,
         **THINKING,
+        **DISTILLED,
         **TOOLING,
         **SCHEDULING,
         **NOTING,

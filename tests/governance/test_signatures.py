@@ -4,7 +4,8 @@ import pytest
 
 from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
 from tests.governance.filled import Filled
-from tests.governance.test_agent_role import EVENT, Case, run_as
+from tests.governance.kept_from_agents import EVENT, Case
+from tests.governance.test_agent_role import run_as
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
 

@@ -86,6 +86,7 @@ def test_every_task_and_every_tool_that_keeps_something_is_in_the_matrix() -> No
         "expire_proposal": Act.PROPOSAL_EXPIRE,
         "drop_scratch": Act.NOTE_DROP,
         "look_for_contradictions": Act.CONTRADICTION_FIND,
+        "distil_memory": Act.TIER_DISTIL,
     }
     assert {name.rpartition(".")[2] for name in by_ids()} == {
         *("take_turn", "refresh_listing", "capture_lessons", "reflect_on_day"),

@@ -14,6 +14,7 @@ WRITERS = {
     "apps/conversations/talking.py": "what a member tells their assistant: the same journal, as that member",
     "apps/tenants/sealing.py": "secrets' one writer: sealed text that no record may hold; the row that names one is recorded",
     "apps/learning/journal.py": "the verdicts' one writer: one row per conversation, never changed",
+    "apps/learning/tier_journal.py": "the one writer of runs of the distiller: append-only, no change record",
     "apps/learning/days.py": "the reflections' one writer: one row per agent and day, settled once",
     "apps/lessons/journal.py": "the one writer of lessons and their cases: counted, never reworded, no change record",
     "apps/memory/ledger.py": "the lines' one writer: whose words each is, beside the text that the governed act writes",

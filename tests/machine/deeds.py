@@ -11,6 +11,7 @@ from tests.machine.on_notes import NOTES
 from tests.machine.on_proposals import PROPOSALS
 from tests.machine.on_schedules import SCHEDULES
 from tests.machine.on_tenants import TENANTS
+from tests.machine.on_tiers import TIERS
 from tests.machine.on_tools import TOOLS
 from tests.machine.on_versions import VERSIONS
 from tests.machine.on_webhooks import WEBHOOKS
@@ -28,6 +29,7 @@ DEEDS: Mapping[Act, Deed] = {
     **WEBHOOKS,
     **VERSIONS,
     **CONTRADICTIONS,
+    **TIERS,
 }
 # Acts that nobody who acts for a tenant can try, each with the reason.
 NOT_TRIED: Mapping[Act, str] = {

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from apps.llm.standin.conversation import Conversation
 from apps.llm.standin.decisions import Decision, Say
 from apps.llm.standin.digester import digest
+from apps.llm.standin.distiller import distil
 from apps.llm.standin.extractor import extract
 from apps.llm.standin.reflector import reflect
 from apps.llm.standin.requests import InvalidRequest, text_of
@@ -16,7 +17,13 @@ if TYPE_CHECKING:
 EXTRACTION_HEADING = "# Skill extraction"
 REFLECTION_HEADING = "# Daily reflection"
 DIGEST_HEADING = "# Lesson digest"
-_WRITERS = ((EXTRACTION_HEADING, extract), (REFLECTION_HEADING, reflect), (DIGEST_HEADING, digest))
+DISTILLATION_HEADING = "# Memory distillation"
+_WRITERS = (
+    (EXTRACTION_HEADING, extract),
+    (REFLECTION_HEADING, reflect),
+    (DIGEST_HEADING, digest),
+    (DISTILLATION_HEADING, distil),
+)
 
 
 def decide(asked: Asked) -> Decision:

@@ -13,6 +13,7 @@ from apps.memory.models import MemoryLine
 from apps.runtime.models import Spend
 from apps.tenants.actions import create_agent
 from tests.contradicting import make_contradiction
+from tests.distilled import make_tier, make_tier_run
 from tests.factories import (
     World,
     make_block,
@@ -129,6 +130,8 @@ NOUNS = {
     "proposals": Noun(make_proposal, {}, {"to": "rejected", "reason": "Mine."}, "state=open"),
     "spend": Noun(make_spend, query="agent_key=support"),
     "memory-lines": Noun(make_line, query="status=standing"),
+    "tiers": Noun(lambda world: make_tier(world).pk, {"body": "- Mine."}, query="tier=mid"),
+    "tier-runs": Noun(lambda world: make_tier_run(world).pk, query="verdict=nothing"),
     "extractions": Noun(make_extraction, query="verdict=trivial"),
     "reflections": Noun(lambda world: make_reflection(world).pk, query="verdict=nothing"),
     "lessons": Noun(lambda world: make_lesson(world).pk, query="source=edited_draft"),
@@ -158,6 +161,7 @@ JOURNALS_OF_PEOPLE = {
     "extractions",
     "reflections",
     "contradictions",
+    "tier-runs",
     "lessons",
     "lesson-cases",
     "learning-versions",

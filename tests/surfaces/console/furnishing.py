@@ -16,6 +16,7 @@ from apps.skills.models import Skill
 from apps.skills.proposing import propose_deprecation, propose_revision
 from apps.switches.actions import lift_switch
 from tests.contradicting import make_contradiction
+from tests.distilled import make_held_tier, make_tier, make_tier_run
 from tests.factories import (
     World,
     make_block,
@@ -60,6 +61,9 @@ def furnished(world: World) -> list[Model]:
         conversation,
         make_memory(world),
         make_block(world),
+        make_tier_run(world),
+        make_tier(world),
+        make_held_tier(world),
         make_invokable(world),
         make_waiting_draft(world),
         make_escalation(world),

@@ -1,0 +1,19 @@
+"""Fields that acts govern by the dozen."""
+
+from typing import Final
+
+# What people choose about how an agent runs.
+AGENT_RUNS: Final = (
+    *("title", "model", "contract", "learns", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
+    *("flavour", "context_tier", "skill_index", "tells_time", "send_mode", "burst_seconds", "while_thinking"),
+    *("endpoint", "fallback_model", "turn_budget_micro_usd", "plans_schedules", "shows_figures", "edits_memory"),
+    *("tends_skills", "reflects", "keeps_notebook"),
+    *("distils", "distils_short", "distils_mid", "distils_long", "distil_model_mid", "distil_model_long"),
+)
+PRICES: Final = (
+    *("input_micro_usd", "output_micro_usd"),
+    *("cache_read_micro_usd", "cache_write_5m_micro_usd", "cache_write_1h_micro_usd"),
+)
+PLAN: Final = ("title", "cron", "timezone", "skill", "instruction", "preamble", "channel", "missed_runs")
+CARD_TEXT: Final = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
+TOLD: Final = ("title", "url", "is_active", "on_reply", "on_draft", "on_escalation", "on_resolved")

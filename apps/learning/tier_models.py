@@ -1,0 +1,69 @@
+"""When each tier of an agent is distilled next, and what became of each run."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models.functions import Now
+
+from apps.memory.models import MemoryTier
+
+
+class TierClock(models.Model):
+    """When a tier is due, and who distils it just now. Nobody's words: it stands beside the tier."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    tier = models.CharField(max_length=5, choices=MemoryTier.Tier.choices)
+    next_run_at = models.DateTimeField()
+    lease_until = models.DateTimeField(db_default=Now())
+    failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed since the last run.")
+    asked_by = models.CharField(max_length=200, blank=True, help_text="Who wants it beside its plan.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "agent", "tier"], name="tier_has_one_clock"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tier} of agent {self.agent_id}"
+
+
+class TierRun(models.Model):
+    """One run of the distiller and what became of it; append-only."""
+
+    class Verdict(models.TextChoices):
+        """Nothing new is a normal outcome."""
+
+        STORED = "stored", "Stored"
+        HELD = "held", "Waits for a person"
+        NOTHING = "nothing", "Nothing new"
+        REFUSED = "refused", "Refused: it would drop or make up too much"
+        MALFORMED = "malformed", "The model's answer was unusable"
+        FAILED = "failed", "The model could not be asked"
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    tier = models.CharField(max_length=5, choices=MemoryTier.Tier.choices)
+    verdict = models.CharField(max_length=10, choices=Verdict.choices)
+    reasons = models.JSONField(default=list, blank=True)
+    proposed = models.JSONField(default=list, blank=True, help_text="The facts of a rewrite that was refused.")
+    facts_before = models.PositiveIntegerField(default=0)
+    facts_after = models.PositiveIntegerField(default=0)
+    asked_by = models.CharField(max_length=200, blank=True)
+    model = models.CharField(max_length=80, blank=True)
+    stand_in = models.BooleanField(default=False)
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(verdict__in=["stored", "held", "nothing"]) | ~models.Q(reasons=[]),
+                name="run_without_a_result_says_why",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_tier_display()}: {self.get_verdict_display()}"

@@ -1,0 +1,27 @@
+"""What an agent's page says about distilling its memory."""
+
+from django.db import models
+
+
+class Distilled(models.Model):
+    """Which tiers are distilled by the clock, and by which model (R174)."""
+
+    distils = models.BooleanField(
+        "memory is distilled",
+        default=False,
+        help_text="On: by the clock, what its conversations came to becomes part of its memory, without anybody's words.",
+    )
+    distils_short = models.BooleanField("short tier", default=True, help_text="Every night, without a model.")
+    distils_mid = models.BooleanField("mid tier", default=True, help_text="Every week.")
+    distils_long = models.BooleanField(
+        "long tier", default=False, help_text="Every month. Its first run waits for a person."
+    )
+    distil_model_mid = models.CharField(
+        "model of the mid tier", max_length=80, blank=True, help_text="Empty: the agent's own."
+    )
+    distil_model_long = models.CharField(
+        "model of the long tier", max_length=80, blank=True, help_text="Empty: the agent's own."
+    )
+
+    class Meta:
+        abstract = True
