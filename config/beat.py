@@ -26,8 +26,8 @@ def sweeps(interval_seconds: float) -> dict[str, dict[str, Any]]:  # Any: the fo
         "sweep digests": {"task": "apps.learning.tasks.sweep_digests", "schedule": 60.0, "options": {"expires": 60.0}},
         "sweep contradictions": {
             "task": "apps.runtime.tasks.sweep_contradictions",
-            "schedule": 300.0,
-            "options": {"expires": 300.0},
+            "schedule": 60.0,
+            "options": {"expires": 60.0},
         },
         "sweep distillation": {
             "task": "apps.learning.tasks.sweep_distillation",

@@ -13,6 +13,7 @@ from apps.contradictions.actions import (
     reopen_contradiction,
     return_contradiction,
 )
+from apps.contradictions.looks import ask_for_look
 from apps.contradictions.models import Contradiction
 from apps.contradictions.rules import Pair, Side
 from apps.governance.acting import acting
@@ -69,6 +70,7 @@ def _found_by_worker(world: World) -> None:
 
 
 CONTRADICTING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+    Act.CONTRADICTION_LOOK: make_contradiction,
     Act.CONTRADICTION_FIND: lambda world: world.agent,
     Act.CONTRADICTION_RETURN: lambda world: make_contradiction(world, "gone"),
     Act.CONTRADICTION_CLEAR: make_contradiction,
@@ -77,6 +79,7 @@ CONTRADICTING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
 }
 # Each with the scene, the row and, for actions, the actor.
 CONTRADICTING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+    Act.CONTRADICTION_LOOK: lambda _, row, actor: ask_for_look(row.agent_id, actor=actor),
     Act.CONTRADICTION_FIND: lambda scene, _, actor: find(scene.world, actor),
     Act.CONTRADICTION_RETURN: lambda _, row, actor: return_contradiction(row, actor=actor),
     Act.CONTRADICTION_CLEAR: lambda _, row, actor: clear_contradiction(row, actor=actor, last_seen_at=timezone.now()),
@@ -90,10 +93,12 @@ BY_LOOKS: Mapping[Act, str] = {
 }
 CONTRADICTING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
     Act.CONTRADICTION_DISMISS: lambda _, row: ("POST", f"contradictions/{row.pk}/dismiss", {"dismissal": WHY}),
+    Act.CONTRADICTION_LOOK: lambda _, row: ("POST", f"contradictions/{row.pk}/look", {}),
     Act.CONTRADICTION_REOPEN: lambda _, row: ("POST", f"contradictions/{row.pk}/reopen", {}),
 }
 CONTRADICTING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
     Act.CONTRADICTION_DISMISS: lambda _, row: (decision_of(row, "dismiss"), {"dismissal": WHY}),
+    Act.CONTRADICTION_LOOK: lambda _, row: (decision_of(row, "look"), {}),
     Act.CONTRADICTION_REOPEN: lambda _, row: (decision_of(row, "reopen"), {}),
 }
 CONTRADICTING_TASKS: Mapping[Act, Callable[[Any, Any], None]] = {

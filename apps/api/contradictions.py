@@ -14,6 +14,7 @@ from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.contradictions.actions import dismiss_contradiction, reopen_contradiction
+from apps.contradictions.looks import ask_for_look
 from apps.contradictions.models import Contradiction
 from apps.governance.policy import Act
 
@@ -68,6 +69,7 @@ class ContradictionView(Rows[Contradiction]):
     acts: ClassVar = {
         "dismiss": (Act.CONTRADICTION_DISMISS,),
         "reopen": (Act.CONTRADICTION_REOPEN,),
+        "look": (Act.CONTRADICTION_LOOK,),
     }
     queryset = Contradiction.objects.none()
     serializer_class = ContradictionRow
@@ -97,3 +99,12 @@ class ContradictionView(Rows[Contradiction]):
         sent = OpeningAgain.read(request, self.actor)
         reopen_contradiction(row, actor=self.actor, read_at=sent.read_at, reason=sent.values.get("reason", ""))
         return self.answer(row.pk, sent.ignored)
+
+    @extend_schema(request=None, responses=ContradictionRow)
+    @action(detail=True, methods=["post"])
+    def look(self, request: Request, pk: str) -> Response:
+        """Have the agent's lines looked at within a minute; read the row again then."""
+        del request, pk
+        row = self.get_object()
+        ask_for_look(row.agent_id, actor=self.actor)
+        return self.answer(row.pk, [])

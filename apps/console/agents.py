@@ -14,6 +14,7 @@ from apps.console.panels import Panels
 from apps.console.people import label_of
 from apps.console.requests import actor_of, people_of
 from apps.console.titles import moment
+from apps.contradictions.looks import ask_for_look
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.memory.models import AgentMemory, MemoryBlock
@@ -91,6 +92,12 @@ def _page_of_agent(token: AgentToken) -> str:
     return url_of_subject("tenants.agent", token.agent_id)
 
 
+def _look(agent: Agent, actor: Actor, said: Values) -> Agent:
+    del said
+    ask_for_look(agent.pk, actor=actor)
+    return agent
+
+
 class AgentAdmin(GovernedAdmin):
     """The agents of the tenant."""
 
@@ -147,6 +154,16 @@ class AgentAdmin(GovernedAdmin):
             form=TokenRequest,
             tone="primary",
             answer_template="console/token_issued.html",
+        ),
+        Button(
+            "look",
+            "Look for contradictions",
+            Act.CONTRADICTION_LOOK,
+            _look,
+            done="Within a minute all that the agent goes by is looked through. What is found stands under Contradictions.",
+            consequence="Persona, rules, memory, blocks and approved skills of agent {agent} are compared within a minute; every"
+            " night does the same.",
+            on_others=True,
         ),
     )
 

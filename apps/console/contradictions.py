@@ -20,6 +20,7 @@ from apps.console.requests import actor_of
 from apps.console.templatetags.console import badge
 from apps.console.titles import moment
 from apps.contradictions.actions import dismiss_contradiction, reopen_contradiction
+from apps.contradictions.looks import ask_for_look
 from apps.contradictions.models import Contradiction, ContradictionLook
 from apps.contradictions.rules import WHY_CHARACTERS
 from apps.governance.actors import Actor
@@ -89,6 +90,12 @@ def _reopen(row: Contradiction, actor: Actor, said: Values) -> Contradiction:
     return reopen_contradiction(row, actor=actor, read_at=said["read_at"], reason=said["reason"])
 
 
+def _look(row: Contradiction, actor: Actor, said: Values) -> Contradiction:
+    del said
+    ask_for_look(row.agent_id, actor=actor)
+    return row
+
+
 def _is_open(row: Contradiction) -> bool:
     return bool(row.status == Status.OPEN)
 
@@ -136,6 +143,14 @@ class ContradictionAdmin(GovernedAdmin):
             consequence="One of the lines has to change after all. It is open until one does.",
             form=OptionalReason,
             when=_is_dismissed,
+        ),
+        Button(
+            "look",
+            "Look again now",
+            Act.CONTRADICTION_LOOK,
+            _look,
+            done="Within a minute all that the agent goes by is looked through. Load this page again then.",
+            consequence="All that agent {agent} goes by is looked through within a minute; what was changed is gone then.",
         ),
     )
 

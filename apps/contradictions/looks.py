@@ -8,6 +8,12 @@ from django.db import connection
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.governance.door import authorize
+from apps.governance.errors import NotVisible
+from apps.governance.policy import Act
+from apps.governance.refusals import noting
+from apps.tenants.identity import system_actor
+from apps.tenants.models import Agent
 
 # Many times what a look at its limits takes; a worker that died over it is followed by another one after this.
 LEASE_SECONDS: Final = 600
@@ -15,8 +21,9 @@ LEASE_SECONDS: Final = 600
 _CLAIM: Final = """
 INSERT INTO contradictions_contradictionlook AS held (tenant_id, agent_id, lease_until, texts, pairs, is_whole)
 VALUES (app_tenant(), %(agent)s, statement_timestamp() + %(lease)s * interval '1 second', 0, 0, true)
-ON CONFLICT (tenant_id, agent_id) DO UPDATE SET lease_until = excluded.lease_until
- WHERE held.lease_until <= statement_timestamp() AND (%(at_once)s OR coalesce(held.night < %(night)s, true))
+ON CONFLICT (tenant_id, agent_id) DO UPDATE SET lease_until = excluded.lease_until, asked_at = NULL
+ WHERE held.lease_until <= statement_timestamp()
+   AND (%(at_once)s OR held.asked_at IS NOT NULL OR coalesce(held.night < %(night)s, true))
 RETURNING lease_until, looked_at
 """
 # Whoever was overtaken writes nothing: the lease is its own no more.
@@ -24,6 +31,12 @@ _END: Final = """
 UPDATE contradictions_contradictionlook SET lease_until = statement_timestamp(), night = greatest(night, %(night)s),
        looked_at = statement_timestamp(), texts = %(texts)s, pairs = %(pairs)s, is_whole = %(is_whole)s
  WHERE tenant_id = app_tenant() AND agent_id = %(agent_id)s AND lease_until = %(lease_until)s
+"""
+
+_ASK: Final = """
+INSERT INTO contradictions_contradictionlook AS held (tenant_id, agent_id, lease_until, texts, pairs, is_whole, asked_at)
+VALUES (app_tenant(), %(agent)s, statement_timestamp(), 0, 0, true, statement_timestamp())
+ON CONFLICT (tenant_id, agent_id) DO UPDATE SET asked_at = excluded.asked_at
 """
 
 
@@ -44,6 +57,17 @@ class Extent:
     texts: int
     pairs: int
     is_whole: bool
+
+
+def ask_for_look(agent_id: int, *, actor: Actor) -> None:
+    """Have an agent's lines looked at within a minute, though this night's look has ended."""
+    authorize(actor, Act.CONTRADICTION_LOOK, actor.tenant_id)
+    with noting(actor, Act.CONTRADICTION_LOOK), acting(actor):
+        if not Agent.objects.visible_to(actor).filter(pk=agent_id).exists():
+            raise NotVisible("There is no such agent.")
+        authorize(actor, Act.CONTRADICTION_LOOK, actor.tenant_id, agent_id=agent_id)
+        with acting(system_actor(actor.tenant_id)), connection.cursor() as cursor:
+            cursor.execute(_ASK, {"agent": agent_id})
 
 
 def claim_look(agent_id: int, night: date, *, actor: Actor, at_once: bool) -> Held | None:

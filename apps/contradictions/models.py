@@ -143,6 +143,7 @@ class ContradictionLook(models.Model):
     lease_until = models.DateTimeField()
     night = models.DateField(null=True, help_text="The latest night whose look ended, by the tenant's clock.")
     looked_at = models.DateTimeField(null=True)
+    asked_at = models.DateTimeField(null=True, help_text="When a person asked for a look that has not begun yet.")
     texts = models.PositiveIntegerField(default=0)
     pairs = models.PositiveIntegerField(default=0, help_text="Pairs of statements that were compared.")
     is_whole = models.BooleanField(default=True, help_text="Off: a limit ended the look.")

@@ -90,6 +90,7 @@ class Act(StrEnum):
     NOTE_AMEND = "note.amend"
     NOTE_FINISH = "note.finish"
     NOTE_DROP = "note.drop"
+    CONTRADICTION_LOOK = "contradiction.look"
     CONTRADICTION_FIND = "contradiction.find"
     CONTRADICTION_RETURN = "contradiction.return"
     CONTRADICTION_CLEAR = "contradiction.clear"

@@ -21,6 +21,7 @@ OF_LEARNING: Final[Mapping[Act, Rule]] = MappingProxyType(
         Act.LEARNING_VERSION_RETIRE: Rule(PEOPLE | _SYSTEM, ("status",)),
         Act.LEARNING_VERSION_RESTORE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
         Act.LEARNING_VERSION_PRUNE: Rule(_SYSTEM, does=Does.REMOVES),
+        Act.CONTRADICTION_LOOK: Rule(PEOPLE, does=Does.NOTHING),
         Act.CONTRADICTION_FIND: Rule(_SYSTEM, does=Does.MAKES),
         Act.CONTRADICTION_RETURN: Rule(_SYSTEM, ("status",), stamps=("last_seen_at",)),
         Act.CONTRADICTION_CLEAR: Rule(_SYSTEM, ("status",), stamps=("last_seen_at",)),

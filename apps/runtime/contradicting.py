@@ -60,9 +60,9 @@ class Material:
 
 
 def look(agent_id: int, *, actor: Actor, now: datetime, at_once: bool = False) -> Looked | None:
-    """Look at an agent's lines once. None: this night's look has ended, or another worker looks.
+    """Look at an agent's lines once. None: this night's look has ended and nobody asked for another, or a worker looks.
 
-    `at_once` is for a person who asks.
+    `at_once` is for a person at a terminal.
     """
     with acting(actor):
         agent = Agent.objects.visible_to(actor).filter(pk=agent_id).first()

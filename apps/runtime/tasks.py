@@ -38,6 +38,6 @@ def look_for_contradictions(tenant_id: int, agent_id: int) -> None:
 
 @shared_task
 def sweep_contradictions() -> None:
-    """Look at what every agent goes by, once it is three in the morning there."""
+    """Look at what every agent goes by, once it is three in the morning there or a person asked."""
     for tenant_id, agent_id in due_work("contradiction"):
         look_for_contradictions.delay(tenant_id, agent_id)

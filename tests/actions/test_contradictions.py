@@ -7,11 +7,11 @@ import pytest
 from django.utils import timezone
 
 from apps.contradictions.actions import dismiss_contradiction, reopen_contradiction
-from apps.contradictions.looks import Extent, claim_look, end_look
+from apps.contradictions.looks import Extent, ask_for_look, claim_look, end_look
 from apps.contradictions.models import Contradiction, ContradictionLook
 from apps.contradictions.rules import night_of
 from apps.governance.acting import acting
-from apps.governance.errors import Invalid
+from apps.governance.errors import Invalid, NotVisible
 from apps.governance.models import ChangeRecord
 from apps.memory.actions import amend_memory
 from apps.memory.dating import date_memory
@@ -177,6 +177,23 @@ def test_the_sweep_finds_every_agent_once_a_night(world: World) -> None:
         attempt_look(world.tenant.pk, agent_id)
     assert (len(mine), looked(world).looked_at is not None) == (2, True)
     assert world.tenant.pk not in {tenant_id for tenant_id, _ in due_work("contradiction")}
+
+
+def test_what_a_person_asks_for_is_looked_at_again_in_the_same_night(world: World) -> None:
+    mine = (world.tenant.pk, world.agent.pk)
+    attempt_look(*mine)
+    contradict_oneself(world)
+    attempt_look(*mine)
+    assert (states(world), mine in due_work("contradiction")) == ([], False)
+    ask_for_look(world.agent.pk, actor=world.operator)
+    assert mine in due_work("contradiction")
+    attempt_look(*mine)
+    assert (states(world), looked(world).asked_at, mine in due_work("contradiction")) == (["open"], None, False)
+    with pytest.raises(NotVisible, match="no such agent"):
+        ask_for_look(make_world().agent.pk, actor=world.operator)
+    other = create_agent("sales", "Sales", actor=world.admin)
+    ask_for_look(other.pk, actor=world.operator)
+    assert (world.tenant.pk, other.pk) in due_work("contradiction"), "one that nobody looked at before"
 
 
 def test_an_agent_of_another_tenant_is_not_looked_at(world: World) -> None:

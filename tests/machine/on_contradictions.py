@@ -11,10 +11,16 @@ from apps.contradictions.actions import (
     reopen_contradiction,
     return_contradiction,
 )
+from apps.contradictions.looks import ask_for_look
 from apps.contradictions.models import Contradiction
 from apps.contradictions.rules import Pair, Side
 from apps.governance.policy import Act
 from tests.machine.chosen import Chosen, Deed, amending
+
+
+def _look(chosen: Chosen) -> object:
+    ask_for_look(chosen.agent.pk, actor=chosen.actor)
+    return None
 
 
 def _find(chosen: Chosen) -> object:
@@ -37,6 +43,7 @@ def _dismiss(chosen: Chosen) -> object:
 
 
 CONTRADICTIONS: Mapping[Act, Deed] = {
+    Act.CONTRADICTION_LOOK: _look,
     Act.CONTRADICTION_FIND: _find,
     Act.CONTRADICTION_RETURN: _return,
     Act.CONTRADICTION_CLEAR: _clear,

@@ -23,6 +23,7 @@ def test_contradictions_are_listed_dismissed_and_opened_again(world: World, oper
     )
     assert operator.post(f"{address}dismiss/", {"dismissal": WHY}).code == "illegal_transition"
     assert operator.post(f"{address}reopen/", {"reason": "It was not."}).body["status"] == "open"
+    assert operator.post(f"{address}look/", {}).status == 200
 
 
 def test_an_agent_is_shown_none(world: World, bot: Asker) -> None:  # R006

@@ -4,7 +4,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from apps.contradictions.models import Contradiction
+from apps.contradictions.models import Contradiction, ContradictionLook
+from apps.governance.acting import acting
 from apps.runtime.contradicting import look
 from tests.contradicting import WHY, contradictions_of, make_contradiction
 from tests.factories import World, make_persona, make_skill
@@ -56,6 +57,15 @@ def test_a_tool_that_is_not_allowed_has_one_side(world: World, operator: Client)
     [row] = contradictions_of(world)
     assert "may not call find_parcel" in words_of(operator.get(page_of(row)))
     assert "names find_parcel" in words_of(operator.get(list_of(Contradiction)))
+
+
+def test_a_look_is_asked_for_on_the_page_of_the_agent_and_of_a_contradiction(world: World, operator: Client) -> None:
+    row = make_contradiction(world)
+    for about in (row, world.agent):
+        assert decide(operator, about, "look").status_code < 400
+        assert "Within a minute" in words_of(operator.get(page_of(row)))
+        with acting(world.operator):
+            assert ContradictionLook.objects.get().asked_at is not None
 
 
 def test_what_is_gone_says_when_it_was_last_seen(world: World, operator: Client) -> None:
