@@ -229,6 +229,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
             f"Contradiction{name}": f"apps.contradictions.models.Contradiction.{name}"
             for name in ("Status", "Kinds", "Nouns")
         },
+        "EditClusterStatus": "apps.lessons.models.EditCluster.Status",
         "LearningVersionStatus": "apps.lessons.models.LearningVersion.Status",
         **{f"Escalation{name}": f"apps.desk.models.Escalation.{name}" for name in ("Status", "Reason")},
         "DeliveryStatus": "apps.webhooks.models.Delivery.Status",

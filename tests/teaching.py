@@ -11,16 +11,22 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.learning.capture import capture
+from apps.learning.habits import find_habits, propose_habit
 from apps.lessons.actions import (
     activate_version,
     apply_version,
+    dismiss_cluster,
+    find_cluster,
     propose_version,
     prune_version,
     reject_version,
+    reopen_cluster,
     restore_version,
     retire_version,
 )
-from apps.lessons.models import LearningVersion, Lesson, LessonCase
+from apps.lessons.edits import Change, Cluster
+from apps.lessons.journal import note_members
+from apps.lessons.models import EditCluster, LearningVersion, Lesson, LessonCase
 from apps.runtime.sending import send_out
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
@@ -106,6 +112,44 @@ def make_version(world: World, status: str = "pending", body: str = "") -> Learn
     return retire_version(version, actor=world.operator) if status == "retired" else version
 
 
+def make_habit(world: World, drafts: int = 3, sent: str = f"{DRAFTED} Your order number is 4711.") -> EditCluster:
+    """What so many edited drafts show, as a worker finds it; the latest one."""
+    for _ in range(drafts):
+        make_edited_draft(world, sent=sent)
+    capture(world.agent.pk, actor=world.system)
+    find_habits(world.agent.pk, actor=world.system)
+    cluster: EditCluster = habits_of(world)[-1]
+    return cluster
+
+
+def make_cluster(world: World, status: str = "open") -> EditCluster:
+    """A cluster in the state asked for, reached by the acts that lead there."""
+    cluster = make_habit(world)
+    if status == "proposed":
+        return propose_habit(cluster, actor=world.operator)
+    return dismiss_cluster(cluster, actor=world.operator, reason="Chance.") if status == "dismissed" else cluster
+
+
+def habits_of(world: World) -> list[Any]:
+    """Oldest first, counted; Any: their counts are no columns."""
+    with acting(world.operator):
+        return list(EditCluster.objects.visible_to(world.operator).counted().order_by("pk"))
+
+
+def find(agent_id: int, actor: Actor) -> EditCluster:
+    """As a worker puts one before people."""
+    words = f"parcel {next(_numbers)}"
+    cluster = Cluster(f"added||{words}", Change.ADDED, "", words, ())
+    return find_cluster(agent_id, actor=actor, cluster=cluster, habit="added:")
+
+
+def make_shown(world: World) -> EditCluster:
+    """One that a lesson's case shows already."""
+    cluster = find(world.agent.pk, world.system)
+    note_members(cluster, [cases_of(world)[0].pk], actor=world.system)
+    return cluster
+
+
 def let_apply(world: World) -> World:
     """Nobody looks at what the digest writes."""
     with acting(world.admin):
@@ -122,6 +166,10 @@ TEACHING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.LEARNING_VERSION_RETIRE: lambda world: make_version(world, "active"),
     Act.LEARNING_VERSION_RESTORE: lambda world: make_version(world, "retired"),
     Act.LEARNING_VERSION_PRUNE: lambda world: make_version(world, "retired"),
+    Act.EDIT_CLUSTER_FIND: lambda world: world.agent,
+    Act.EDIT_CLUSTER_PROPOSE: make_cluster,
+    Act.EDIT_CLUSTER_DISMISS: make_cluster,
+    Act.EDIT_CLUSTER_REOPEN: lambda world: make_cluster(world, "dismissed"),
 }
 # Each with the scene, the row and, for actions, the actor.
 TEACHING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
@@ -132,6 +180,10 @@ TEACHING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.LEARNING_VERSION_RETIRE: lambda _, row, actor: retire_version(row, actor=actor),
     Act.LEARNING_VERSION_RESTORE: lambda _, row, actor: restore_version(row, actor=actor),
     Act.LEARNING_VERSION_PRUNE: lambda _, row, actor: prune_version(row, actor=actor),
+    Act.EDIT_CLUSTER_FIND: lambda _, agent, actor: find(agent.pk, actor),
+    Act.EDIT_CLUSTER_PROPOSE: lambda _, row, actor: propose_habit(row, actor=actor),
+    Act.EDIT_CLUSTER_DISMISS: lambda _, row, actor: dismiss_cluster(row, actor=actor, reason="Chance."),
+    Act.EDIT_CLUSTER_REOPEN: lambda _, row, actor: reopen_cluster(row, actor=actor),
 }
 BY_PEOPLE = {
     Act.LEARNING_VERSION_ACTIVATE: "activate",
@@ -139,20 +191,34 @@ BY_PEOPLE = {
     Act.LEARNING_VERSION_RETIRE: "retire",
     Act.LEARNING_VERSION_RESTORE: "restore",
 }
+ON_CLUSTERS: Mapping[Act, tuple[str, dict[str, object]]] = {
+    Act.EDIT_CLUSTER_PROPOSE: ("propose", {}),
+    Act.EDIT_CLUSTER_DISMISS: ("dismiss", {"reason": "Chance."}),
+    Act.EDIT_CLUSTER_REOPEN: ("reopen", {}),
+}
 BY_DIGESTS: Mapping[Act, str] = {
+    Act.EDIT_CLUSTER_FIND: "a worker finds what people do again and again; nobody asks for it",
     Act.LEARNING_VERSION_PROPOSE: "a digest makes a version; nobody asks for one",
     Act.LEARNING_VERSION_APPLY: "a digest applies what it made, where the settings say so",
     Act.LEARNING_VERSION_PRUNE: "the oldest go when a new one comes",
 }
 
 
-def _posting(verb: str) -> Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]:
-    return lambda _, row: ("POST", f"learning-versions/{row.pk}/{verb}", {})
+def _posting(
+    noun: str, verb: str, body: dict[str, object]
+) -> Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]:
+    return lambda _, row: ("POST", f"{noun}/{row.pk}/{verb}", body)
 
 
-def _pressing(button: str) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
-    return lambda _, row: (decision_of(row, button), {})
+def _pressing(button: str, said: dict[str, object]) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
+    return lambda _, row: (decision_of(row, button), said)
 
 
-TEACHING_REQUESTS = {act: _posting(verb) for act, verb in BY_PEOPLE.items()}
-TEACHING_FORMS = {act: _pressing(verb) for act, verb in BY_PEOPLE.items()}
+TEACHING_REQUESTS = {
+    **{act: _posting("learning-versions", verb, {}) for act, verb in BY_PEOPLE.items()},
+    **{act: _posting("edit-clusters", verb, body) for act, (verb, body) in ON_CLUSTERS.items()},
+}
+TEACHING_FORMS = {
+    **{act: _pressing(verb, {}) for act, verb in BY_PEOPLE.items()},
+    **{act: _pressing(verb, said) for act, (verb, said) in ON_CLUSTERS.items()},
+}

@@ -13,6 +13,7 @@ from apps.api.books import ChangeView, RefusalView
 from apps.api.contradictions import ContradictionView
 from apps.api.conversations import ConversationView
 from apps.api.drafts import DraftView
+from apps.api.edit_clusters import EditClusterView
 from apps.api.endpoints import EndpointTestView, EndpointView
 from apps.api.escalations import EscalationView
 from apps.api.extractions import ExtractionView
@@ -90,6 +91,7 @@ router.register("reflections", ReflectionView, "reflection")
 router.register("learning-versions", VersionView, "learning-version")
 router.register("digest-runs", RunView, "digest-run")
 router.register("lessons", LessonView, "lesson")
+router.register("edit-clusters", EditClusterView, "edit-cluster")
 router.register("lesson-cases", CaseView, "lesson-case")
 router.register("changes", ChangeView, "change")
 router.register("refusals", RefusalView, "refusal")

@@ -52,6 +52,7 @@ GROUPS = (
             Place("Reflections", "nights_stay", "learning_reflection_changelist"),
             Place("Distillations", "filter_alt", "learning_tierrun_changelist"),
             Place("Lessons", "lightbulb", "lessons_lesson_changelist"),
+            Place("Edits", "edit_attributes", "lessons_editcluster_changelist"),
             Place("Digests", "summarize", "learning_digestrun_changelist"),
             Place("Sessions", "data_object", "runtime_session_changelist"),
             Place("Spend", "payments", "runtime_spend_changelist"),

@@ -25,6 +25,7 @@ from apps.console.contradictions import ContradictionAdmin
 from apps.console.conversations import ConversationAdmin
 from apps.console.dashboard import overview
 from apps.console.drafts import DraftAdmin
+from apps.console.edit_clusters import EditClusterAdmin
 from apps.console.endpoints import EndpointAdmin, PriceAdmin, try_page
 from apps.console.escalations import EscalationAdmin
 from apps.console.extractions import ExtractionAdmin
@@ -67,7 +68,7 @@ from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
 from apps.learning.models import DigestRun, Extraction, Reflection, TierRun
-from apps.lessons.models import LearningVersion, Lesson
+from apps.lessons.models import EditCluster, LearningVersion, Lesson
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine, MemoryTier
 from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
@@ -112,6 +113,7 @@ PAGES = {
     Reflection: ReflectionAdmin,
     InvokableAgent: InvokableAdmin,
     DigestRun: DigestRunAdmin,
+    EditCluster: EditClusterAdmin,
     LearningVersion: LearningVersionAdmin,
     Lesson: LessonAdmin,
     MemoryTier: TierAdmin,

@@ -1,4 +1,4 @@
-"""The policy's rows about what agents learned, and about what in it contradicts itself: workers bring both, people decide."""
+"""The policy's rows about what agents learned, what people keep changing, and contradictions: workers bring, people decide."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -21,6 +21,10 @@ OF_LEARNING: Final[Mapping[Act, Rule]] = MappingProxyType(
         Act.LEARNING_VERSION_RETIRE: Rule(PEOPLE | _SYSTEM, ("status",)),
         Act.LEARNING_VERSION_RESTORE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
         Act.LEARNING_VERSION_PRUNE: Rule(_SYSTEM, does=Does.REMOVES),
+        Act.EDIT_CLUSTER_FIND: Rule(_SYSTEM, does=Does.MAKES),
+        Act.EDIT_CLUSTER_PROPOSE: Rule(PEOPLE, ("status",), stamps=("proposal_id", *_SETTLED_BY)),
+        Act.EDIT_CLUSTER_DISMISS: Rule(PEOPLE, ("status", "reason"), stamps=("dismissed_count", *_SETTLED_BY)),
+        Act.EDIT_CLUSTER_REOPEN: Rule(PEOPLE | _SYSTEM, ("status",)),
         Act.CONTRADICTION_LOOK: Rule(PEOPLE, does=Does.NOTHING),
         Act.CONTRADICTION_FIND: Rule(_SYSTEM, does=Does.MAKES),
         Act.CONTRADICTION_RETURN: Rule(_SYSTEM, ("status",), stamps=("last_seen_at",)),

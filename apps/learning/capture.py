@@ -21,6 +21,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.learning.extraction import transcript
+from apps.learning.habits import find_habits
 from apps.learning.protecting import own_templates
 from apps.learning.rules import known_of
 from apps.lessons import cases
@@ -73,8 +74,10 @@ def capture(agent_id: int, *, actor: Actor) -> int:
 
 
 def attempt_capture(tenant_id: int, agent_id: int) -> None:
-    """Capture under the tenant that came with the id, never the worker's own."""
-    capture(agent_id, actor=system_actor(tenant_id, "lessons"))
+    """Capture under the tenant that came with the id, never the worker's own; what came shows what people do again and again."""
+    actor = system_actor(tenant_id, "lessons")
+    if capture(agent_id, actor=actor):
+        find_habits(agent_id, actor=actor)
 
 
 def _look(settled: Settled, actor: Actor) -> bool:

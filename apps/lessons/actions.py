@@ -1,4 +1,7 @@
-"""Acts on learning versions: the system proposes and prunes, people decide; what is active gives way in the same commit."""
+"""Acts on learning versions and clusters of edits: the system brings them, people decide.
+
+What is active gives way in the same commit.
+"""
 
 from collections.abc import Collection, Sequence
 
@@ -8,10 +11,12 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, governed
-from apps.governance.errors import NotPermitted
+from apps.governance.errors import Invalid, NotPermitted
 from apps.governance.models import Taint
 from apps.governance.policy import Act
-from apps.lessons.models import LearningVersion
+from apps.governance.text import content_sha256
+from apps.lessons.edits import Cluster
+from apps.lessons.models import EditCluster, LearningVersion
 from apps.lessons.rules import ApplyMode, Version, versions_to_prune
 from apps.tenants.models import TenantSettings
 
@@ -106,6 +111,56 @@ def prune_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
     with governed(Act.LEARNING_VERSION_PRUNE, version, actor=actor, removes=True):
         pass
     return version
+
+
+def find_cluster(agent_id: int, *, actor: Actor, cluster: Cluster, habit: str) -> EditCluster:
+    """Put before people what they change again and again."""
+    row = EditCluster(
+        tenant_id=actor.tenant_id,
+        agent_id=agent_id,
+        key=cluster.key,
+        key_sha256=content_sha256(cluster.key),
+        habit=habit,
+        removed=cluster.removed,
+        added=cluster.added,
+        taint=Taint.CUSTOMER_DERIVED,
+    )
+    with governed(Act.EDIT_CLUSTER_FIND, row, actor=actor, evidence={"case_ids": list(cluster.edit_ids)}):
+        pass
+    return row
+
+
+def mark_proposed(
+    cluster: EditCluster, *, actor: Actor, proposal_id: int, read_at: int | None = None, reason: str = ""
+) -> EditCluster:
+    """Note which proposal came of it; what the proposal says passes its own review."""
+    with governed(Act.EDIT_CLUSTER_PROPOSE, cluster, actor=actor, read_at=read_at, reason=reason) as row:
+        row.propose()
+        row.proposal_id = proposal_id
+        _settle(row, actor)
+    return cluster
+
+
+def dismiss_cluster(cluster: EditCluster, *, actor: Actor, reason: str, read_at: int | None = None) -> EditCluster:
+    """Let it rest, however it grows, until three times as many drafts show it."""
+    if not reason.strip():
+        raise Invalid("Say why there is nothing in it to learn.", {"reason": ["This may not be blank."]})
+    with governed(Act.EDIT_CLUSTER_DISMISS, cluster, actor=actor, read_at=read_at, reason=reason) as row:
+        row.dismiss()
+        row.reason, row.dismissed_count = reason, row.members.count()
+        _settle(row, actor)
+    return cluster
+
+
+def reopen_cluster(cluster: EditCluster, *, actor: Actor, read_at: int | None = None, reason: str = "") -> EditCluster:
+    """Look at it again."""
+    with governed(Act.EDIT_CLUSTER_REOPEN, cluster, actor=actor, read_at=read_at, reason=reason) as row:
+        row.reopen()
+    return cluster
+
+
+def _settle(row: EditCluster, actor: Actor) -> None:
+    row.decided_by, row.decided_at = actor.label, timezone.now()
 
 
 def _give_way(version: LearningVersion, actor: Actor) -> None:

@@ -1,12 +1,12 @@
 """What people change in drafts again and again: edits by sentence and word, grouped by what went and what came.
 
-"In 14 drafts a person added: Your order number is [number]." A group is offered once as something to learn; dismissed, its
-key keeps it away.
+"In 14 drafts a person added: Your order number is [number]." A group that is known keeps its key while it grows; what is like it
+joins it.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
@@ -14,7 +14,7 @@ from typing import Final
 
 from apps.texts.vocabulary import keys, plain
 
-EDITS_READ: Final = 2_000
+EDITS_READ: Final = 1_000
 TEXT_CHARACTERS: Final = 4_000
 TEXT_SENTENCES: Final = 60
 SENTENCE_WORDS: Final = 80
@@ -32,7 +32,7 @@ FEW_WORDS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A draft and what was sent in its place."""
+    """A draft and what was sent in its place; what identifies somebody is masked."""
 
     edit_id: int
     draft: str
@@ -84,23 +84,25 @@ _MASK: Final = re.compile(r"\[[a-z -]{1,30}\]")
 _DIGITS: Final = re.compile(r"\d(?:[.,:/-]?\d){0,40}")
 
 
-def clusters(
-    edits: Iterable[Edit], *, mask: Callable[[str], str], dismissed: Collection[str] = (), support: int = SUPPORT
-) -> tuple[Cluster, ...]:
-    """The changes that `support` edits or more show, the most frequent first. `mask` takes out what identifies somebody.
+def clusters(edits: Iterable[Edit], *, known: Sequence[str] = (), support: int = SUPPORT) -> tuple[Cluster, ...]:
+    """The changes that `support` edits or more show, the most frequent first; one edit counts once for a change.
 
-    Of many edits the latest are read; one edit counts once for a change. What was dismissed stays away by its key, and
-    so does what is like it.
+    Of many edits the latest are read. `known` are the keys of earlier groups: what is like one of them joins it, however few.
     """
     latest = sorted(edits, key=lambda each: each.edit_id)[-EDITS_READ:]
     forms: dict[_Form, list[tuple[int, _Piece]]] = defaultdict(list)
     for edit in latest:
-        for form, piece in {_form(piece): piece for piece in _pieces(edit, mask)}.items():
+        for form, piece in {_form(piece): piece for piece in _pieces(edit)}.items():
             forms[form].append((edit.edit_id, piece))
-    away = [_form_of(key) for key in dismissed]
-    found = [_cluster(each) for each in _grouped(forms) if not any(_is_like(each, form) for form in away)]
-    kept = [each for each in found if each.support >= support]
-    return tuple(sorted(kept, key=lambda each: (-each.support, each.key))[:CLUSTERS])
+    groups = _grouped(forms, [_Group(_form_of(key), [], is_known=True) for key in known])
+    again = [_cluster(each) for each in groups if each.is_known and each.cases]
+    found = [_cluster(each) for each in groups if not each.is_known]
+    new = sorted((each for each in found if each.support >= support), key=_frequent)[:CLUSTERS]
+    return tuple(sorted([*again, *new], key=_frequent))
+
+
+def _frequent(cluster: Cluster) -> tuple[int, str]:
+    return -cluster.support, cluster.key
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,26 +126,32 @@ def _form_of(key: str) -> _Form:
 
 @dataclass(slots=True)
 class _Group:
-    """Forms that are alike, led by the most frequent one."""
+    """Forms that are alike, led by the most frequent one, or by the one that led when it was first found."""
 
     form: _Form
     cases: list[tuple[int, _Piece]]
+    is_known: bool = False
 
 
-def _grouped(forms: Mapping[_Form, list[tuple[int, _Piece]]]) -> list[_Group]:
-    """Each form joins the first group that it is like; it is compared with so many that share a word with it."""
+def _grouped(forms: Mapping[_Form, list[tuple[int, _Piece]]], known: Sequence[_Group]) -> list[_Group]:
+    """Each form joins the group it leads or is like, known ones first; it is compared with so many that share a word with it."""
     groups: list[_Group] = []
     by_word: dict[str, list[_Group]] = defaultdict(list)
+
+    def add(group: _Group) -> None:
+        groups.append(group)
+        for word in group.form.removed | group.form.added:
+            by_word[word].append(group)
+
+    for group in known:
+        add(group)
     for form, cases in sorted(forms.items(), key=lambda each: (-len(each[1]), each[0].key)):
-        words = sorted(form.removed | form.added)
-        near = (group for word in words for group in by_word[word][:COMPARED])
-        group = next((each for each in near if _is_like(each, form)), None)
-        if group:
-            group.cases += cases
-            continue
-        groups.append(_Group(form, list(cases)))
-        for word in words:
-            by_word[word].append(groups[-1])
+        near = [group for word in sorted(form.removed | form.added) for group in by_word[word][:COMPARED]]
+        alike = [group for group in near if _is_like(group, form)]
+        if alike:
+            min(alike, key=lambda group: (group.form != form, not group.is_known)).cases.extend(cases)
+        else:
+            add(_Group(form, list(cases)))
     return groups
 
 
@@ -158,15 +166,15 @@ def _share(one: frozenset[str], two: frozenset[str]) -> float:
 
 def _cluster(group: _Group) -> Cluster:
     """The wording that is most frequent and then shortest stands for all of them."""
-    shown = [piece for _, piece in group.cases if _form(piece) == group.form]
+    shown = [piece for _, piece in group.cases if _form(piece) == group.form] or [piece for _, piece in group.cases]
     piece = min(shown, key=lambda each: (len(each.added + each.removed), each.added, each.removed))
     ids = tuple(sorted({edit_id for edit_id, _ in group.cases}))
     return Cluster(group.form.key, piece.change, piece.removed[:SHOWN_CHARACTERS], piece.added[:SHOWN_CHARACTERS], ids)
 
 
-def _pieces(edit: Edit, mask: Callable[[str], str]) -> Iterator[_Piece]:
+def _pieces(edit: Edit) -> Iterator[_Piece]:
     """The changes of one edit, sentence by sentence; sentences that are alike are told apart by their words."""
-    before, after = (_sentences(mask(text[:TEXT_CHARACTERS])) for text in (edit.draft, edit.sent))
+    before, after = (_sentences(text[:TEXT_CHARACTERS]) for text in (edit.draft, edit.sent))
     plain_before, plain_after = ([" ".join(_words(each)) for each in side] for side in (before, after))
     matcher = SequenceMatcher(None, plain_before, plain_after, autojunk=False)
     for tag, start, end, from_, to in matcher.get_opcodes():

@@ -1,5 +1,6 @@
-"""The one writer of lessons and their cases: each case counts once, whoever comes with it and how often."""
+"""The one writer of lessons, their cases, and the cases of clusters: each counts once, whoever comes with it and how often."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -10,7 +11,7 @@ from django.db.models.functions import Now
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.lessons.cases import Case, Told
-from apps.lessons.models import LearningVersion, Lesson, LessonCase
+from apps.lessons.models import EditCluster, EditMember, LearningVersion, Lesson, LessonCase
 from apps.lessons.rules import FIRST_CONFIDENCE, LessonSource, dedup_key, seen_again
 
 _ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtextextended('lessons of agent ' || %s, 0))"
@@ -81,3 +82,14 @@ def mark_digested(version: LearningVersion, *, actor: Actor) -> None:
     """Note which lessons were folded into a version, in the commit that makes it: only a new case offers them again."""
     with acting(actor):
         Lesson.objects.filter(agent_id=version.agent_id, pk__in=version.lesson_ids).update(digested_in=version)
+
+
+def note_members(cluster: EditCluster, case_ids: Collection[int], *, actor: Actor) -> int:
+    """Count for a cluster the cases that were not counted yet; how many those were."""
+    with acting(actor):
+        known = set(EditMember.objects.filter(cluster=cluster, case_id__in=case_ids).values_list("case_id", flat=True))
+        new = sorted(set(case_ids) - known)
+        EditMember.objects.bulk_create(
+            EditMember(tenant_id=actor.tenant_id, cluster=cluster, case_id=case_id, noted_at=Now()) for case_id in new
+        )
+    return len(new)

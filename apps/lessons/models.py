@@ -1,6 +1,6 @@
-"""What agents' work showed to be wrong, each case of it, and the versions of what they learned from it.
+"""What agents' work showed to be wrong, each case of it, what people change again and again, and versions of what was learned.
 
-Lessons and cases are journal tables: one writer, no change record. Versions are governed.
+Lessons and cases are journal tables: one writer, no change record. Versions and clusters of edits are governed.
 """
 
 from typing import ClassVar, Final, Self
@@ -11,7 +11,9 @@ from django_fsm import FSMField, transition
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.lessons import rules
+from apps.lessons.habits import rule_of, sentence_of
 
+MEMBERS_SHOWN: Final = 50
 SOURCES: Final = (
     (rules.LessonSource.EDITED_DRAFT.value, "A draft was sent in other words"),
     (rules.LessonSource.DISCARDED_DRAFT.value, "A draft was discarded"),
@@ -186,3 +188,111 @@ class LearningVersion(Governed):
     @transition(field=status, source=Status.RETIRED, target=Status.ACTIVE)
     def restore(self) -> None:
         """A person takes up an earlier one again."""
+
+
+class EditClusterQuerySet(GovernedQuerySet["EditCluster"]):
+    """Adjectives for clusters of edits."""
+
+    def of_agent(self, agent_id: int) -> Self:
+        """Those of one agent."""
+        return self.filter(agent=agent_id)
+
+    def counted(self) -> Self:
+        """With how many drafts show it, and the first and the latest moment, as `support`, `first_seen_at`, `last_seen_at`."""
+        at = "members__case__happened_at"
+        return self.annotate(support=models.Count("members"), first_seen_at=models.Min(at), last_seen_at=models.Max(at))
+
+
+class EditCluster(Governed):
+    """One thing that people change in an agent's drafts again and again; its key keeps it the same row while it grows (R138)."""
+
+    class Status(models.TextChoices):
+        """Whether somebody has looked at it."""
+
+        OPEN = "open"
+        PROPOSED = "proposed"
+        DISMISSED = "dismissed"
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    key = models.TextField(editable=False, help_text="The change by its words, masked.")
+    key_sha256 = models.CharField(max_length=64, editable=False)
+    habit = models.CharField(
+        max_length=60, editable=False, help_text="The change and its matter, by the house's names."
+    )
+    removed = models.TextField(blank=True, editable=False)
+    added = models.TextField(blank=True, editable=False)
+    status = FSMField(max_length=10, choices=Status.choices, default=Status.OPEN, protected=True)
+    reason = models.TextField("why it is dismissed", blank=True)
+    dismissed_count = models.PositiveIntegerField(default=0, editable=False)
+    proposal_id = models.BigIntegerField(null=True, editable=False)
+    decided_by = models.CharField(max_length=200, blank=True, editable=False)
+    decided_at = models.DateTimeField(null=True, editable=False)
+
+    noun = "edit_cluster"
+    objects = EditClusterQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "key_sha256"], name="edit_cluster_of_an_agent_is_kept_once"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(status="dismissed") | ~models.Q(reason=""), name="dismissed_edit_cluster_says_why"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(status="proposed") | models.Q(proposal_id__isnull=False),
+                name="proposed_edit_cluster_names_its_proposal",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status="open") | ~models.Q(decided_by=""), name="settled_edit_cluster_names_who_did"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def sentence(self) -> str:
+        """What people do, in words of the house."""
+        return sentence_of(self.habit)
+
+    @property
+    def latest_members(self) -> "models.QuerySet[EditMember]":
+        """The latest drafts that show it, as many as are shown."""
+        return self.members.select_related("case__lesson")[:MEMBERS_SHOWN]
+
+    @property
+    def rule(self) -> str:
+        """What one click proposes; empty where a person has to say it."""
+        return rule_of(self.habit)
+
+    @transition(field=status, source=Status.OPEN, target=Status.PROPOSED)
+    def propose(self) -> None:
+        """A rule that says so waits for a reviewer."""
+
+    @transition(field=status, source=Status.OPEN, target=Status.DISMISSED)
+    def dismiss(self) -> None:
+        """There is nothing in it to learn."""
+
+    @transition(field=status, source=[Status.PROPOSED, Status.DISMISSED], target=Status.OPEN)
+    def reopen(self) -> None:
+        """It is worth another look."""
+
+
+class EditMember(models.Model):
+    """A case that shows a cluster: one draft counts once for it."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    cluster = models.ForeignKey(EditCluster, on_delete=models.PROTECT, related_name="members")
+    case = models.ForeignKey(LessonCase, on_delete=models.PROTECT, related_name="+")
+    noted_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "cluster", "case"], name="draft_counts_once_for_a_cluster"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Case {self.case_id} of cluster {self.cluster_id}"

@@ -11,7 +11,7 @@ from apps.conversations.models import Conversation
 from apps.conversations.rules import Line, ToolCall
 from apps.governance.actors import Role
 from apps.governance.policy import Act
-from apps.learning.tasks import digest_lessons, distil_memory, extract_skill
+from apps.learning.tasks import capture_lessons, digest_lessons, distil_memory, extract_skill
 from apps.learning.tier_acts import run_tier
 from apps.llm.anthropic.client import AnthropicBackend
 from apps.llm.standin.running import running_standin
@@ -29,7 +29,7 @@ from tests.governance.surfaces import RUNBOOK
 from tests.noting import make_old_scratch
 from tests.standing_in import StandIn
 from tests.talking import make_talk, tell_assistant
-from tests.teaching import make_lesson
+from tests.teaching import DRAFTED, make_edited_draft, make_lesson
 
 # A conversation worth a skill.
 LESSON = [
@@ -74,11 +74,19 @@ def distilled(scene: Scene) -> None:
     distil_memory.run(world.tenant.pk, world.agent.pk)
 
 
+def _edit(scene: Scene, agent_id: int) -> None:
+    """Let three drafts lie there that were changed in the same way."""
+    for _ in range(3):
+        make_edited_draft(scene.world, sent=f"{DRAFTED} Your order number is 4711.")
+    capture_lessons.run(scene.world.tenant.pk, agent_id)
+
+
 # By which task the system does an act, and with which words an agent asks for a tool.
 RUN: Mapping[Act, Callable[[Scene, Any], None]] = {
     Act.SKILL_DRAFT: lambda scene, _: extract_skill.run(scene.world.tenant.pk, learn(scene).pk),
     Act.LEARNING_VERSION_PROPOSE: lambda scene, agent: _digest(scene, agent.pk),
     Act.TIER_DISTIL: lambda scene, _: distilled(scene),
+    Act.EDIT_CLUSTER_FIND: lambda scene, agent: _edit(scene, agent.pk),
     Act.PROPOSAL_EXPIRE: lambda scene, row: expire_proposal.run(scene.world.tenant.pk, row.pk),
     **CONTRADICTING_TASKS,
     Act.NOTE_DROP: lambda scene, _: drop_scratch.run(scene.world.tenant.pk, make_old_scratch(scene.world)),

@@ -24,7 +24,7 @@ from apps.governance.actions import approve_proposal, expire_proposal, quarantin
 from apps.governance.models import Governed, Proposal
 from apps.governance.proposals import Verdict
 from apps.governance.tiers import Tier
-from apps.lessons.models import LearningVersion
+from apps.lessons.models import EditCluster, LearningVersion
 from apps.notebook.actions import drop_note, finish_note
 from apps.notebook.models import Note
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
@@ -49,7 +49,7 @@ from tests.governance.attempts import BROKEN_RULE, attempt
 from tests.noting import make_note
 from tests.reviewing import say_yes
 from tests.scheduling import make_paused_schedule, make_schedule, make_schedule_draft
-from tests.teaching import make_version
+from tests.teaching import make_cluster, make_version
 from tests.tooling import call_in
 from tests.waiting import make_escalation, make_waiting_draft
 
@@ -187,6 +187,12 @@ MACHINES = {
     "contradiction": Machine(
         Contradiction, "status", make_contradiction, {"dismissed": "decided_by = 'x', dismissal = 'x'"}
     ),
+    "edit_cluster": Machine(
+        EditCluster,
+        "status",
+        make_cluster,
+        {"proposed": "proposal_id = 1, decided_by = 'x'", "dismissed": "reason = 'x', decided_by = 'x'"},
+    ),
     "draft": Machine(
         Draft,
         "status",
@@ -281,7 +287,7 @@ def test_database_lets_no_row_be_born_in_a_later_state(noun: str, state: str) ->
         f" jsonb_build_object('id', 987654321, '{machine.column}', %s::text) || '{{\"version\": 1{more}}}')).* FROM {table} AS row"
     )
     # A turn makes drafts and asks for calls, a digest makes versions, a look finds contradictions; people make none.
-    made = {"draft", "tool_approval", "learning_version", "contradiction"}
+    made = {"draft", "tool_approval", "learning_version", "contradiction", "edit_cluster"}
     maker = world.system if noun in made else world.operator
     assert attempt(maker, born, [state]).sqlstate == BROKEN_RULE
     assert attempt(maker, born, [states(machine)[0]]).sqlstate in {"", "23505"}

@@ -82,6 +82,7 @@ def test_a_command_beyond_every_persons_rights_is_named(monkeypatch: pytest.Monk
 def test_every_task_and_every_tool_that_keeps_something_is_in_the_matrix() -> None:
     acts_by_task = {
         "extract_skill": Act.SKILL_DRAFT,
+        "capture_lessons": Act.EDIT_CLUSTER_FIND,
         "digest_lessons": Act.LEARNING_VERSION_PROPOSE,
         "expire_proposal": Act.PROPOSAL_EXPIRE,
         "drop_scratch": Act.NOTE_DROP,
@@ -89,7 +90,7 @@ def test_every_task_and_every_tool_that_keeps_something_is_in_the_matrix() -> No
         "distil_memory": Act.TIER_DISTIL,
     }
     assert {name.rpartition(".")[2] for name in by_ids()} == {
-        *("take_turn", "refresh_listing", "capture_lessons", "reflect_on_day"),
+        *("take_turn", "refresh_listing", "reflect_on_day"),
         *acts_by_task,
     }
     # What a look finds, it also clears.

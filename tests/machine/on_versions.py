@@ -1,19 +1,22 @@
-"""How acts are tried on learning versions."""
+"""How acts are tried on learning versions and on clusters of edits."""
 
 from collections.abc import Mapping
 
 from apps.governance.policy import Act
+from apps.learning.habits import propose_habit
 from apps.lessons.actions import (
     activate_version,
     apply_version,
+    dismiss_cluster,
     prune_version,
     reject_version,
+    reopen_cluster,
     restore_version,
     retire_version,
 )
-from apps.lessons.models import LearningVersion
+from apps.lessons.models import EditCluster, LearningVersion
 from tests.machine.chosen import Chosen, Deed, amending
-from tests.teaching import propose
+from tests.teaching import find, propose
 
 
 def _propose(chosen: Chosen) -> object:
@@ -28,6 +31,14 @@ def _prune(chosen: Chosen) -> object:
     return prune_version(chosen.row(LearningVersion), actor=chosen.actor)
 
 
+def _find(chosen: Chosen) -> object:
+    return find(chosen.agent.pk, chosen.actor)
+
+
+def _dismiss(chosen: Chosen) -> object:
+    return dismiss_cluster(chosen.row(EditCluster), actor=chosen.actor, reason=chosen.words)
+
+
 VERSIONS: Mapping[Act, Deed] = {
     Act.LEARNING_VERSION_PROPOSE: _propose,
     Act.LEARNING_VERSION_APPLY: _apply,
@@ -36,4 +47,8 @@ VERSIONS: Mapping[Act, Deed] = {
     Act.LEARNING_VERSION_RETIRE: amending(LearningVersion, retire_version),
     Act.LEARNING_VERSION_RESTORE: amending(LearningVersion, restore_version),
     Act.LEARNING_VERSION_PRUNE: _prune,
+    Act.EDIT_CLUSTER_FIND: _find,
+    Act.EDIT_CLUSTER_PROPOSE: amending(EditCluster, propose_habit),
+    Act.EDIT_CLUSTER_DISMISS: _dismiss,
+    Act.EDIT_CLUSTER_REOPEN: amending(EditCluster, reopen_cluster),
 }

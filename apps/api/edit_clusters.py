@@ -1,0 +1,137 @@
+"""What people change in drafts again and again: they propose a rule out of it, or dismiss it (R138). For people."""
+
+from typing import ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.bodies import Body, Number, Text
+from apps.api.filters import AgentFilters, ChoiceFilter
+from apps.api.rows import STAMPS, Shown, agent_key
+from apps.api.views import Rows
+from apps.governance.policy import Act
+from apps.learning.habits import propose_habit
+from apps.lessons.actions import dismiss_cluster, reopen_cluster
+from apps.lessons.models import EditCluster, EditMember
+
+LINE = (
+    *("id", "agent_key", "sentence", "rule", "habit", "removed", "added", "support", "first_seen_at", "last_seen_at"),
+    *("status", "reason", "proposal_id", "decided_by", "decided_at", *STAMPS, "ignored_fields"),
+)
+
+
+class EditMemberRow(serializers.ModelSerializer[EditMember]):
+    """A draft that shows it."""
+
+    draft_id = serializers.IntegerField(source="case.source_id", read_only=True)
+    conversation_id = serializers.IntegerField(source="case.conversation_id", read_only=True, allow_null=True)
+    happened_at = serializers.DateTimeField(source="case.happened_at", read_only=True)
+
+    class Meta:
+        model = EditMember
+        fields = ("draft_id", "conversation_id", "happened_at")
+        read_only_fields = fields
+
+
+class EditClusterLine(Shown[EditCluster]):
+    """A cluster in a list; what identified somebody is masked."""
+
+    agent_key = agent_key()
+    sentence = serializers.CharField(read_only=True, help_text="What people do, in words of the house.")
+    rule = serializers.CharField(read_only=True, help_text="What is proposed unless a person writes another rule.")
+    support = serializers.IntegerField(read_only=True, help_text="How many drafts show it.")
+    first_seen_at = serializers.DateTimeField(read_only=True, allow_null=True)
+    last_seen_at = serializers.DateTimeField(read_only=True, allow_null=True)
+    proposal_id = serializers.IntegerField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = EditCluster
+        fields: tuple[str, ...] = LINE
+        read_only_fields = fields
+
+
+class EditClusterRow(EditClusterLine):
+    """A cluster with the latest fifty drafts that show it."""
+
+    members = EditMemberRow(many=True, read_only=True, source="latest_members")
+
+    class Meta(EditClusterLine.Meta):
+        fields = (*LINE, "members")
+        read_only_fields = fields
+
+
+class HabitProposal(Body):
+    """A yes to the row as it was read."""
+
+    bare = True
+
+    version = Number(required=False, help_text="The row's version that was read.")
+    rule = Text(required=False, help_text="The rule in your own words; needed where the row has none.")
+
+
+class HabitDecision(Body):
+    """A decision on the row as it was read, with its reason."""
+
+    bare = True
+
+    version = Number(required=False, help_text="The row's version that was read.")
+    reason = Text(required=False)
+
+
+class EditClusterFilters(AgentFilters):
+    """By agent and state."""
+
+    status = ChoiceFilter(choices=EditCluster.Status.choices)
+
+
+class EditClusterView(Rows[EditCluster]):
+    """What people change again and again, by agent."""
+
+    acts: ClassVar = {
+        "propose": (Act.EDIT_CLUSTER_PROPOSE,),
+        "dismiss": (Act.EDIT_CLUSTER_DISMISS,),
+        "reopen": (Act.EDIT_CLUSTER_REOPEN,),
+    }
+    queryset = EditCluster.objects.none()
+    serializer_class = EditClusterRow
+    line_class = EditClusterLine
+    filterset_class = EditClusterFilters
+    for_people = True
+
+    def get_queryset(self) -> QuerySet[EditCluster]:
+        """All of them, for a reviewer."""
+        return EditCluster.objects.visible_to(self.actor).counted().select_related("agent")
+
+    @extend_schema(request=HabitProposal, responses=EditClusterRow)
+    @action(detail=True, methods=["post"])
+    def propose(self, request: Request, pk: str) -> Response:
+        """Put a rule before a reviewer, with the drafts as evidence."""
+        del pk
+        cluster = self.get_object()
+        sent = HabitProposal.read(request, self.actor)
+        propose_habit(cluster, actor=self.actor, read_at=sent.read_at, rule=sent.values.get("rule", ""))
+        return self.answer(cluster.pk, sent.ignored)
+
+    @extend_schema(request=HabitDecision, responses=EditClusterRow)
+    @action(detail=True, methods=["post"])
+    def dismiss(self, request: Request, pk: str) -> Response:
+        """Let it rest until three times as many drafts show it."""
+        del pk
+        cluster = self.get_object()
+        sent = HabitDecision.read(request, self.actor)
+        dismiss_cluster(cluster, actor=self.actor, read_at=sent.read_at, reason=sent.values.get("reason", ""))
+        return self.answer(cluster.pk, sent.ignored)
+
+    @extend_schema(request=HabitDecision, responses=EditClusterRow)
+    @action(detail=True, methods=["post"])
+    def reopen(self, request: Request, pk: str) -> Response:
+        """Look at it again."""
+        del pk
+        cluster = self.get_object()
+        sent = HabitDecision.read(request, self.actor)
+        reopen_cluster(cluster, actor=self.actor, read_at=sent.read_at, reason=sent.values.get("reason", ""))
+        return self.answer(cluster.pk, sent.ignored)
