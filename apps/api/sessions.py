@@ -1,13 +1,18 @@
 """Sessions: the frozen prompt prefixes, to be looked at (R041, R062)."""
 
+from dataclasses import asdict
+from typing import Any
+
 from django.db.models import Max, QuerySet
 from django.db.models.functions import Coalesce
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.api.filters import AgentFilters, IdFilter
 from apps.api.rows import Shown, agent_key
 from apps.api.views import Rows
 from apps.runtime.models import Session, SessionPart
+from apps.runtime.retrieval import TURNS_TOLD, ReadInTurn, read_in
 
 LINE = ("id", "conversation_id", "agent_key", "snapshot_at", "last_turn_at", "prefix_sha256", "tool_names")
 
@@ -39,14 +44,31 @@ class SessionLine(Shown[Session]):
         read_only_fields = fields
 
 
+class ReadInTurnRow(serializers.Serializer[ReadInTurn]):
+    """What one turn read of what the agent learned: ids and counts, no words (R165)."""
+
+    turn_id = serializers.IntegerField()
+    learning_version_id = serializers.IntegerField(allow_null=True, help_text="What the conversation is pinned to.")
+    bullet_count = serializers.IntegerField(help_text="How many bullets of it stood before the model.")
+    example_ids = serializers.ListField(child=serializers.IntegerField(), help_text="Corrected drafts shown with it.")
+
+
 class SessionRow(SessionLine):
     """A session with the words of its prefix."""
 
     parts = PartRow(many=True, read_only=True)
+    retrieval = serializers.SerializerMethodField(
+        help_text=f"What its latest {TURNS_TOLD} turns read of what the agent learned, the latest first."
+    )
 
     class Meta(SessionLine.Meta):
-        fields = (*LINE, "parts")
+        fields = (*LINE, "parts", "retrieval")
         read_only_fields = fields
+
+    @extend_schema_field(ReadInTurnRow(many=True))
+    def get_retrieval(self, session: Session) -> list[dict[str, Any]]:
+        """Of the session itself; lists of sessions leave it out."""
+        return [asdict(each) for each in read_in(session)]
 
 
 class SessionFilters(AgentFilters):

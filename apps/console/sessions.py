@@ -18,6 +18,7 @@ from apps.prompt.segments import NotSegments, Part, decode_segments
 from apps.prompt.values import Slot, Source
 from apps.prompt.wording import SLOT_TITLES
 from apps.runtime.models import ModelCall, Session, SnapshotPart
+from apps.runtime.retrieval import TURNS_TOLD, read_in
 
 CALLS_SHOWN = 100
 UNREADABLE = (
@@ -59,6 +60,8 @@ def session_panels(session: Any, request: HttpRequest) -> dict[str, Any]:
     return {
         "parts": [_shown(part) for part in (*tools, *parts)],
         "turn_count": session.turns.count(),
+        "read": read_in(session),
+        "turns_told": TURNS_TOLD,
         "calls": list(calls[:CALLS_SHOWN]),
         "people": people_of_tenant(actor_of(request)),
     }

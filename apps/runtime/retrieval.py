@@ -1,13 +1,14 @@
 """What of the learning stood before a turn's model: ids and counts alone, read off the owners of the user turn's bytes (R165)."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Final
 
-from apps.runtime.models import Turn
+from apps.runtime.models import Session, Turn
 
 VERSION: Final = "lessons.learningversion"
 DRAFT: Final = "desk.draft"
+TURNS_TOLD: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,22 @@ class Retrieval:
     learning_version_id: int | None
     bullet_count: int
     example_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadInTurn:
+    """What one turn read of it."""
+
+    turn_id: int
+    learning_version_id: int | None
+    bullet_count: int
+    example_ids: tuple[int, ...]
+
+
+def read_in(session: Session) -> tuple[ReadInTurn, ...]:
+    """What the latest turns of a session read, the latest first, in two statements."""
+    turns = session.turns.order_by("-id").prefetch_related("calls")[:TURNS_TOLD]
+    return tuple(ReadInTurn(turn.pk, *astuple(retrieval_of(turn))) for turn in turns)
 
 
 def retrieval_of(turn: Turn) -> Retrieval:

@@ -3,12 +3,20 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.governance.acting import acting
 from apps.learning.models import Extraction
+from apps.runtime.retrieval import read_in
 from apps.skills.proposing import propose_deprecation
+from tests.actions.conversing import say
 from tests.factories import World, make_conversation, make_event, make_persona, make_skill
+from tests.standing_in import StandIn, standin, standing_in
 from tests.surfaces.api.asking import Answer, Asker, answer_event
+from tests.teaching import make_version
+
+__all__ = ["standin", "standing_in"]
 
 
 def decide(asker: Asker, proposal_id: int, to: str, **body: Any) -> Answer:
@@ -153,7 +161,31 @@ def test_session_shows_the_frozen_prefix(world: World, request: pytest.FixtureRe
     [persona] = [part for part in session["parts"] if part["slot"] == 1]
     assert "You are Ada" in persona["text"]
     [line] = asker.get(f"sessions/?conversation_id={turn.conversation_id}").body["results"]
-    assert line == {name: value for name, value in session.items() if name != "parts"}
+    assert line == {name: value for name, value in session.items() if name not in {"parts", "retrieval"}}
+
+
+@pytest.mark.parametrize("who", ["bot", "operator"])
+def test_session_tells_what_each_turn_read_of_lessons(
+    world: World, standin: StandIn, request: pytest.FixtureRequest, who: str
+) -> None:
+    # R165
+    version = make_version(world, "active", "- Say Ahoy.")
+    turns = [say(world, text, standin) for text in ("Hello", "And?")]
+    asker: Asker = request.getfixturevalue(who)
+    body = asker.get(f"sessions/{turns[0].session_id}/").body
+    read = {"learning_version_id": version.pk, "bullet_count": 1, "example_ids": []}
+    assert body["retrieval"] == [{"turn_id": turn.pk} | read for turn in reversed(turns)]
+    assert "Ahoy" not in str(body)
+
+
+def test_what_a_session_read_is_told_in_two_statements(world: World, standin: StandIn) -> None:
+    turns = [say(world, text, standin) for text in ("Hello", "And?", "Still?")]
+    with acting(world.operator):
+        session = turns[0].session
+        assert session is not None
+        with CaptureQueriesContext(connection) as asked:
+            assert [each.turn_id for each in read_in(session)] == [turn.pk for turn in reversed(turns)]
+    assert len(asked) == 2
 
 
 def test_change_after_the_snapshot_is_not_in_the_running_session(world: World, operator: Asker) -> None:

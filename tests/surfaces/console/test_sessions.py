@@ -10,6 +10,7 @@ from tests.committing import committing
 from tests.factories import make_persona, make_world
 from tests.standing_in import StandIn, standin, standing_in
 from tests.surfaces.console.browsing import page_of, signed_in, words_of
+from tests.teaching import make_version
 
 __all__ = ["committing", "standin", "standing_in"]
 
@@ -42,3 +43,16 @@ def test_a_part_whose_owners_cannot_be_read_is_shown_and_says_so(
     assert words_of(page).count(FLAW) == 1
     assert "Brief." in words_of(page)
     assert "somebody:" not in words_of(page)
+
+
+@pytest.mark.django_db
+def test_the_page_tells_what_each_turn_read_of_lessons(standin: StandIn) -> None:
+    # R165
+    world = make_world()
+    version = make_version(world, "active", "- Say Ahoy.")
+    turn = say(world, "Hello", standin)
+    [session] = sessions(world, turn.conversation_id)
+    page = words_of(signed_in(world.operator_user).get(page_of(session)))
+    _, _, read = page.partition("Corrected drafts")
+    assert f"{turn.pk} row {version.pk} 1 none" in " ".join(read.split())
+    assert "Ahoy" not in page
