@@ -34,6 +34,7 @@ PAGES: Final = {
     Nouns.RULE: "personas.standingrule",
     Nouns.MEMORY: "memory.agentmemory",
     Nouns.BLOCK: "memory.memoryblock",
+    Nouns.TIER: "memory.memorytier",
     Nouns.SKILL: "skills.skill",
 }
 SHOWN_BESIDE: Final = 10

@@ -57,6 +57,7 @@ class Contradiction(Governed):
         RULE = "rule", "Rule"
         MEMORY = "memory", "Memory"
         BLOCK = "block", "Memory block"
+        TIER = "tier", "Memory tier"
         SKILL = "skill", "Skill"
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")

@@ -20,7 +20,7 @@ from apps.contradictions.rules import Known, Pair, Settled, Side, night_of, sett
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.prompt.tool_names import HOUSE, ROUTING
-from apps.runtime.going_by import Text, remembered, runbooks, written_by_people
+from apps.runtime.going_by import Text, distilled, remembered, runbooks, written_by_people
 from apps.runtime.house_tools import house_tools
 from apps.runtime.tooling import Offer
 from apps.tenants.identity import system_actor
@@ -90,6 +90,7 @@ def _material(agent: Agent, actor: Actor, now: datetime) -> Material:
     texts = [
         *written_by_people(agent.pk, actor),
         *remembered(agent.pk, actor, now),
+        *distilled(agent.pk, actor),
         *runbooks(agent.pk, actor),
     ]
     fits = within([text.text.count("\n") + 1 for text in texts], LINES)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from apps.contradictions.models import Contradiction
 from apps.governance.actors import Actor
-from apps.memory.models import AgentMemory, MemoryBlock
+from apps.memory.models import AgentMemory, MemoryBlock, MemoryTier
 from apps.personas.models import SECTIONS, Persona, StandingRule
 from apps.prompt.line_dates import holding
 from apps.skills.models import Skill
@@ -45,6 +45,13 @@ def remembered(agent_id: int, actor: Actor, now: datetime) -> Iterator[Text]:
     for block in MemoryBlock.objects.visible_to(actor).filter(agent_id=agent_id).order_by("label", "id"):
         body = holding(block.body, block.line_dates, now)
         yield Text(Nouns.BLOCK, block.pk, f"the block {block.label}", Part.MEMORY, body)
+
+
+def distilled(agent_id: int, actor: Actor) -> Iterator[Text]:
+    """What stands of what was distilled; what waits for a person is in no prompt."""
+    standing = MemoryTier.objects.visible_to(actor).filter(agent_id=agent_id, status=MemoryTier.Status.STANDING)
+    for tier in standing.order_by("id"):
+        yield Text(Nouns.TIER, tier.pk, f"the {tier.tier} tier of memory", Part.MEMORY, tier.told)
 
 
 def runbooks(agent_id: int, actor: Actor) -> Iterator[Text]:

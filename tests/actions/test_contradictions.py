@@ -19,9 +19,11 @@ from apps.personas.actions import amend_rule
 from apps.prompt.derived import NOTHING_HEARD
 from apps.prompt.line_dates import LineDates
 from apps.runtime.contradicting import attempt_look, look
+from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import create_agent
 from apps.tenants.due import due_work
 from tests.contradicting import NEVER, PROMISE, WHY, contradict_oneself, contradictions_of, run_look
+from tests.distilled import make_tier
 from tests.factories import World, make_block, make_memory, make_persona, make_rule, make_skill, make_world
 from tests.governance.attempts import NO_RIGHT, attempt
 
@@ -95,6 +97,27 @@ def test_two_runbooks_for_one_situation_with_different_steps_are_pointed_out(wor
     assert [(row.kind, row.one_noun, row.other_noun) for row in contradictions_of(world)] == [
         ("steps", "skill", "skill")
     ]
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+def test_distilled_memory_is_read_where_it_stands(world: World, is_held: bool) -> None:  # parametrised
+    make_rule(world, THIRTY)
+    make_tier(world, TWO_WEEKS, is_held=is_held)
+    again(world)
+    assert [row.other_noun for row in contradictions_of(world)] == ([] if is_held else ["tier"])
+
+
+def test_a_look_that_reaches_its_limit_takes_nothing_for_gone(world: World) -> None:
+    memory = make_memory(world, TWO_WEEKS)
+    make_rule(world, THIRTY)
+    again(world)
+    amend_memory(memory, actor=world.bot, body="Parking is free.", heard=NOTHING_HEARD)
+    skill = make_skill(world, "approved", body="\n" * 10_000 + "## Procedure\n1. Say hello.\n")
+    again(world)
+    assert (states(world), looked(world).is_whole, looked(world).texts) == (["open"], False, 2)
+    deprecate_skill(skill, actor=world.operator)
+    again(world)
+    assert (states(world), looked(world).is_whole) == (["gone"], True)
 
 
 def test_a_line_that_holds_no_more_contradicts_nothing(world: World) -> None:

@@ -1,9 +1,14 @@
 """The pages of contradictions: both sides beside each other, where each is edited, and what people say of it."""
 
+from datetime import date
+
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from apps.contradictions.looks import Extent, claim_look, end_look
 from apps.contradictions.models import Contradiction, ContradictionLook
 from apps.governance.acting import acting
 from apps.runtime.contradicting import look
@@ -66,6 +71,28 @@ def test_a_look_is_asked_for_on_the_page_of_the_agent_and_of_a_contradiction(wor
         assert "Within a minute" in words_of(operator.get(page_of(row)))
         with acting(world.operator):
             assert ContradictionLook.objects.get().asked_at is not None
+
+
+def test_a_page_of_many_costs_no_more_queries_than_one_of_a_few(world: World, operator: Client) -> None:
+    make_contradiction(world)
+    few = queries_of(operator)
+    for _ in range(30):
+        make_contradiction(world)
+    assert queries_of(operator) == few
+
+
+def queries_of(client: Client) -> int:
+    with CaptureQueriesContext(connection) as made:
+        assert client.get(list_of(Contradiction)).status_code == 200
+    return len(made)
+
+
+def test_a_look_that_reached_its_limit_says_so(world: World, operator: Client) -> None:
+    row = make_contradiction(world)
+    held = claim_look(world.agent.pk, date(2026, 1, 2), actor=world.system, at_once=True)
+    assert held is not None
+    end_look(held, Extent(7, 200_000, is_whole=False), actor=world.system)
+    assert "The latest look reached its limit: it compared 200000 pairs" in words_of(operator.get(page_of(row)))
 
 
 def test_what_is_gone_says_when_it_was_last_seen(world: World, operator: Client) -> None:
