@@ -25,18 +25,30 @@ SPENT: Final = f""", spent AS (
 )"""  # noqa: S608  # of constants
 
 
-def day_left(tenant_id: str) -> str:
-    """What the tenant's budget of the day has left, without what the same statement spends; null where there is none."""
+_OLDER: Final = """(
+               SELECT count(*) FROM runtime_turn AS older
+                WHERE older.tenant_id = settings.tenant_id AND older.status = 'running' AND NOT older.is_released
+                  AND older.lease_until > statement_timestamp() AND older.id < {turn}.id)"""
+
+
+def day_left(turn: str) -> str:
+    """What a turn may still take from the tenant's budget of the day, without what the same statement spends; null without one.
+
+    A call of the day's mean price is held back for each older turn that is being answered, so that many at once do not spend
+    together what each found left alone. The oldest goes on with what there is, and none waits for a younger one.
+    """
     return f"""(SELECT CASE WHEN settings.day_budget_micro_usd IS NOT NULL THEN settings.day_budget_micro_usd - (
-           SELECT coalesce(sum(spend.cost_micro_usd), 0) FROM runtime_spend AS spend
+           SELECT coalesce(sum(spend.cost_micro_usd) + {_OLDER.format(turn=turn)} * sum(spend.cost_micro_usd)
+                           / nullif(sum(spend.calls - spend.unpriced), 0), 0)
+             FROM runtime_spend AS spend
             WHERE spend.tenant_id = settings.tenant_id AND spend.day = tenant_day(settings.tenant_id))::bigint END
-      FROM tenants_tenantsettings AS settings WHERE settings.tenant_id = {tenant_id})"""  # noqa: S608  # of constants
+      FROM tenants_tenantsettings AS settings WHERE settings.tenant_id = {turn}.tenant_id)"""  # noqa: S608  # of constants
 
 
 # Of a turn that was claimed: what it cost so far, what it set aside for agents it asked, and how many turns this conversation
 # had lately beside it.
 CLAIMED: Final = f"""
-    'day_left', {day_left("claimed.tenant_id")},
+    'day_left', {day_left("claimed")},
     'turn_cost', (SELECT coalesce(sum(call.cost_micro_usd), 0)::bigint FROM runtime_modelcall AS call
                    WHERE call.tenant_id = claimed.tenant_id AND call.turn_id = claimed.id),
     'set_aside', (SELECT coalesce(sum(below.budget_micro_usd), 0)::bigint FROM conversations_conversation AS below

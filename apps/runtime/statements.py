@@ -76,7 +76,7 @@ def _said_more(turn: str) -> str:
 
 _MAY_GO_ON: Final = f"""
 SELECT NOT is_stopped(%(stops)s, held.tenant_id, held.conversation_id), {_said_more("held")},
-       {day_left("held.tenant_id")}, is_switched_off(%(sending)s, held.tenant_id, held.conversation_id)
+       {day_left("held")}, is_switched_off(%(sending)s, held.tenant_id, held.conversation_id)
   FROM held
 """  # noqa: S608  # of constants
 

@@ -213,6 +213,29 @@ def test_the_day_may_end_in_the_middle_of_a_turn_which_goes_on_behind_its_steps(
     assert len(model.asked) == 2
 
 
+def test_turns_that_are_answered_at_once_do_not_spend_the_same_money(world: World) -> None:
+    # R166
+    take(world, Priced())
+    budget_of_a_day(world, PRICE * 2)
+    younger = tell(world, "And me?", thread="younger")
+
+    @dataclass
+    class Slow(Priced):
+        def complete(self, request: Request) -> Reply:
+            answer(world.tenant.pk, younger.conversation_id, backend=(model := Priced()))
+            assert model.asked == []
+            return super().complete(request)
+
+    assert take(world, Slow(), thread="older").status == Turn.Status.DONE
+    waiting = turn_of(world, younger)
+    assert (waiting.status, waiting.failure_code) == (Turn.Status.RUNNING, "day_budget_spent")
+    with acting(world.system):
+        assert Spend.objects.get().cost_micro_usd == PRICE * 2
+    # What waits holds nothing back.
+    budget_of_a_day(world, PRICE * 3)
+    assert take(world, Priced(), thread="another").status == Turn.Status.DONE
+
+
 def test_yesterdays_money_is_not_todays(world: World) -> None:
     budget_of_a_day(world, PRICE * 20)
     with acting(world.system):
