@@ -17,6 +17,11 @@ def sweeps(interval_seconds: float) -> dict[str, dict[str, Any]]:  # Any: the fo
         },
         "sweep scratch": {"task": "apps.notebook.tasks.sweep", "schedule": 3600.0, "options": {"expires": 3600.0}},
         "sweep listings": {"task": "apps.runtime.tasks.sweep_listings", "schedule": 60.0, "options": {"expires": 60.0}},
+        "sweep questions": {
+            "task": "apps.runtime.tasks.sweep_questions",
+            "schedule": 60.0,
+            "options": {"expires": 60.0},
+        },
         "sweep resolved conversations": {
             "task": "apps.learning.tasks.sweep",
             "schedule": interval_seconds,

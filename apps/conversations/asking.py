@@ -6,6 +6,8 @@ It concerns the same customer as the one above, on the same record and with the 
 from collections.abc import Iterator
 from typing import Final
 
+from django.db.models import Q
+
 from apps.conversations.admission import Proof, prove_conversation
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import BETWEEN_AGENTS, EVENT_CHARACTERS, SENDER_NAME_CHARACTERS
@@ -65,21 +67,35 @@ def tell_in_hand(child: Conversation) -> None:
     _tell_who_waits(child, InboundEvent.Kind.NOTE, IN_HAND, f"held-{child.version}")
 
 
-def _tell_who_waits(child: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> None:
-    """Nobody waits once there was an answer, or where the conversation above has ended.
+PAUSED: Final = (
+    "An operator has paused that agent, so its answer comes late, if at all. Do not wait for it: tell the customer so, or hand"
+    " this to a colleague."
+)
+
+
+def tell_paused(child: Conversation, switch_id: int) -> int | None:
+    """Tell the agent that asked here that nobody answers while a switch is on; the conversation to wake, if it was not told yet."""
+    return _tell_who_waits(child, InboundEvent.Kind.NOTE, PAUSED, f"paused-{switch_id}")
+
+
+def _tell_who_waits(child: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> int | None:
+    """Nobody waits once there was an answer, or where the conversation above has ended; nobody is told the same twice.
 
     A worker finds the event as it finds every other; in the transaction of whoever does what is told.
     """
     if not child.is_asked:
-        return
+        return None
     system = system_actor(child.tenant_id, "worker")
     with acting(system):
         above = Conversation.objects.visible_to(system).open().filter(children=child)
-        answers = InboundEvent.objects.filter(kind=InboundEvent.Kind.ANSWER, idempotency_key__startswith=_below(child))
         parent = above.select_for_update(no_key=True, of=("self",)).order_by("pk").first()
-        if parent is None or answers.filter(conversation=parent).exists():
-            return
+        if parent is None:
+            return None
+        told = InboundEvent.objects.filter(conversation=parent, idempotency_key__startswith=_below(child))
+        if told.filter(Q(kind=InboundEvent.Kind.ANSWER) | Q(idempotency_key=f"{_below(child)}{key}")).exists():
+            return None
         put_above(parent, child, kind, text, key)
+        return parent.pk
 
 
 def put_above(parent: Conversation, child: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> None:

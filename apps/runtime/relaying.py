@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from apps.conversations.actions import receive_message
-from apps.conversations.asking import put_above
+from apps.conversations.asking import put_above, tell_paused
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import ToolCall
 from apps.desk.actions import open_escalation
@@ -16,6 +16,8 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.prompt.tool_names import ENQUEUE_PARENT
 from apps.runtime.kick import kick_turn
+from apps.runtime.stops import stop_of
+from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
 
 WAITS_FOR_A_PERSON: Final = "It has an answer, which a colleague reads before you get it."
@@ -52,6 +54,16 @@ def relay(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: s
             return
         put_above(parent, conversation, kind, text, key)
         kick_turn(parent.tenant_id, parent.pk)
+
+
+def tell_of_pause(tenant_id: int, child_id: int) -> None:
+    """Tell the agent that asked in a conversation that the other one is paused, once for each switch."""
+    system = system_actor(tenant_id, "worker")
+    with acting(system):
+        child = Conversation.objects.visible_to(system).open().filter(pk=child_id, held_at=None).first()
+        switch = child and stop_of(child, Switch.Kind.PAUSE_AGENT, actor=system)
+        if child and switch and (parent_id := tell_paused(child, switch.pk)):
+            kick_turn(tenant_id, parent_id)
 
 
 def tell_agent(conversation: Conversation, text: str, key: str, *, actor: Actor) -> None:

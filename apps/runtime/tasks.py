@@ -5,6 +5,7 @@ from celery import shared_task
 from apps.runtime.backends import turn_backend, turn_backend_at
 from apps.runtime.contradicting import attempt_look
 from apps.runtime.driving import answer
+from apps.runtime.relaying import tell_of_pause
 from apps.runtime.tool_servers import refresh_due
 from apps.runtime.waking import wake
 from apps.tenants.due import due_work
@@ -41,3 +42,16 @@ def sweep_contradictions() -> None:
     """Look at what every agent goes by, once it is three in the morning there or a person asked."""
     for tenant_id, agent_id in due_work("contradiction"):
         look_for_contradictions.delay(tenant_id, agent_id)
+
+
+@shared_task
+def tell_who_asked(tenant_id: int, conversation_id: int) -> None:
+    """Tell the agent that waits for an answer that nobody gives one for now."""
+    tell_of_pause(tenant_id, conversation_id)
+
+
+@shared_task
+def sweep_questions() -> None:
+    """Tell whoever asked an agent that was paused since."""
+    for tenant_id, conversation_id in due_work("question"):
+        tell_who_asked.delay(tenant_id, conversation_id)

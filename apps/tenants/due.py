@@ -6,12 +6,14 @@ BATCH = 200
 
 
 def due_work(kind: str) -> list[tuple[int, int]]:
-    """(tenant id, row id) of what waits: `turn` gives conversations, `extraction` resolved ones, `expiry` proposals, `schedule`
-    schedules, `listing` tool servers, `delivery` what webhooks are to be told, `forget`
-    conversations off the record, `reflection` agents whose day is over,
-    `lesson` agents with something settled that no lesson was made of, `digest` agents with
-    lessons that no digest has read, `scratch` notes nobody touched for long, `contradiction` agents whose
-    lines no look went through tonight."""
+    """(tenant id, row id) of what waits. What the row ids of a kind are:
+
+    - conversations: `turn`, `extraction`, `forget` what was off the record, `question` those in which a paused agent was asked
+    - agents: `lesson` with something settled that no lesson was made of, `digest` with lessons that no digest has read,
+      `reflection` whose day is over, `contradiction` whose lines no look went through tonight, `distillation` with a tier due
+    - others: `expiry` proposals, `schedule` schedules, `listing` tool servers, `delivery` what webhooks are to be told,
+      `scratch` notes nobody touched for long
+    """
     return due_works(kind)[kind]
 
 

@@ -2,19 +2,22 @@
 
 import pytest
 
+from apps.conversations.asking import PAUSED
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting
 from apps.runtime.budgets import Money
 from apps.runtime.delegating import ask_agent
 from apps.runtime.models import Turn
+from apps.runtime.tasks import tell_who_asked
 from apps.switches.actions import lift_switch, throw_switch
 from apps.switches.models import Switch
 from apps.tenants.actions import allow_invokable, amend_agent, amend_invokable, withdraw_invokable
+from apps.tenants.due import due_work
 from apps.tenants.identity import agent_actor
 from apps.tenants.models import Agent, InvokableAgent
 from tests.actions.conversing import calls, reply, take, tell, tool
-from tests.asking import TASK, asks, below, latest, make_question, take_next, told
+from tests.asking import TASK, asks, below, latest, make_question, said_last, take_next, told
 from tests.factories import World, make_conversation, make_invokable, make_neighbour, make_world
 from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
 from tests.standing_in import StandIn
@@ -56,6 +59,41 @@ def test_a_question_that_cannot_be_put_is_refused_in_words(world: World, standin
     lift_switch(paused, actor=world.operator)
     withdraw_invokable(invokable, actor=world.operator)
     assert "You may ask no agent “billing”" in refused(world, standin)
+
+
+def tell_waiting() -> None:
+    """What the sweep has done, without its broker."""
+    for tenant_id, child_id in due_work("question"):
+        tell_who_asked.run(tenant_id, child_id)
+
+
+def test_whoever_asked_an_agent_that_is_paused_since_is_told_once_for_each_pause(
+    world: World, standin: StandIn, billing: Agent
+) -> None:
+    # R057
+    parent = asks(world, standin)
+    tell_waiting()
+    assert told(world, parent) == []
+    for times in (1, 2):
+        paused = throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=billing.pk)
+        tell_waiting()
+        assert due_work("question") == []
+        tell_who_asked.run(world.tenant.pk, below(world, parent).pk)
+        assert told(world, parent) == [("note", PAUSED)] * times
+        take_next(world, parent, standin, reply("It takes a while."))
+        assert PAUSED in said_last(standin)
+        lift_switch(paused, actor=world.operator)
+    take_next(world, below(world, parent), standin, reply("Forty euros."))
+    throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=billing.pk)
+    tell_waiting()
+    assert [kind for kind, _ in told(world, parent)] == ["note", "note", "answer"], "it waits for nothing any more"
+
+
+def test_nobody_is_told_of_a_pause_that_holds_for_them_too(world: World, standin: StandIn) -> None:
+    parent = asks(world, standin)
+    throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.")
+    tell_waiting()
+    assert told(world, parent) == []
 
 
 def test_agents_ask_in_no_circle_and_three_deep_at_most(world: World, standin: StandIn, billing: Agent) -> None:
