@@ -3,41 +3,36 @@
 Turns are not among them: the engine itself asks what is due.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
+
+MINUTE: Final = 60.0
+HOUR: Final = 60 * MINUTE
+
+SECONDS: Final[Mapping[str, float]] = {
+    "apps.learning.tasks.sweep_days": 5 * MINUTE,
+    "apps.learning.tasks.sweep_digests": MINUTE,
+    "apps.learning.tasks.sweep_distillation": MINUTE,
+    "apps.learning.tasks.sweep_lessons": MINUTE,
+    "apps.notebook.tasks.sweep": HOUR,
+    "apps.review.tasks.sweep": HOUR,
+    "apps.runtime.tasks.sweep_contradictions": MINUTE,
+    "apps.runtime.tasks.sweep_listings": MINUTE,
+    "apps.runtime.tasks.sweep_questions": MINUTE,
+    "apps.skills.tasks.sweep": 24 * HOUR,
+}
+LONGEST_WAIT: Final = HOUR
 
 
 def sweeps(interval_seconds: float) -> dict[str, dict[str, Any]]:  # Any: the form of Celery's beat table
-    """The beat table; resolved conversations are looked for as often as the installation says."""
-    return {
-        "sweep stored files": {"task": "apps.skills.tasks.sweep", "schedule": 86_400.0, "options": {"expires": 3600.0}},
-        "sweep expired proposals": {
-            "task": "apps.review.tasks.sweep",
-            "schedule": 3600.0,
-            "options": {"expires": 3600.0},
-        },
-        "sweep scratch": {"task": "apps.notebook.tasks.sweep", "schedule": 3600.0, "options": {"expires": 3600.0}},
-        "sweep listings": {"task": "apps.runtime.tasks.sweep_listings", "schedule": 60.0, "options": {"expires": 60.0}},
-        "sweep questions": {
-            "task": "apps.runtime.tasks.sweep_questions",
-            "schedule": 60.0,
-            "options": {"expires": 60.0},
-        },
-        "sweep resolved conversations": {
-            "task": "apps.learning.tasks.sweep",
-            "schedule": interval_seconds,
-            "options": {"expires": interval_seconds * 2},
-        },
-        "sweep days": {"task": "apps.learning.tasks.sweep_days", "schedule": 300.0, "options": {"expires": 300.0}},
-        "sweep digests": {"task": "apps.learning.tasks.sweep_digests", "schedule": 60.0, "options": {"expires": 60.0}},
-        "sweep contradictions": {
-            "task": "apps.runtime.tasks.sweep_contradictions",
-            "schedule": 60.0,
-            "options": {"expires": 60.0},
-        },
-        "sweep distillation": {
-            "task": "apps.learning.tasks.sweep_distillation",
-            "schedule": 60.0,
-            "options": {"expires": 60.0},
-        },
-        "sweep lessons": {"task": "apps.learning.tasks.sweep_lessons", "schedule": 60.0, "options": {"expires": 60.0}},
-    }
+    """The beat table; resolved conversations are looked for as often as the installation says.
+
+    A message that no worker took until the next one comes, or for an hour, is dropped.
+    """
+    table = {task: _every(seconds, min(seconds, LONGEST_WAIT), task) for task, seconds in SECONDS.items()}
+    resolved = "apps.learning.tasks.sweep"
+    return {**table, resolved: _every(interval_seconds, 2 * interval_seconds, resolved)}
+
+
+def _every(seconds: float, expires: float, task: str) -> dict[str, Any]:
+    return {"task": task, "schedule": seconds, "options": {"expires": expires}}
