@@ -94,7 +94,6 @@ def test_no_rule_of_the_house_weakens_what_holds() -> None:
 
 
 def test_words_hidden_in_drafts_steer_neither_the_sentence_nor_the_rule() -> None:
-    # R163
     edits = [Edit(number, DRAFT, DRAFT.replace("It will", f"{POISON} It will")) for number in range(3)]
     known = {sentence_of(habit) for habit in every_habit()}, {rule_of(habit) for habit in every_habit()}
     habits = [habit_of(each) for each in clusters(edits)]
