@@ -120,7 +120,7 @@ def test_the_command_and_the_beat_sweep(world: World, folder: Path) -> None:
     assert run("sweep_attachments").out == "0 stored files that nothing names removed.\n"
     keep(world.tenant.pk, b"cut off")
     sweep()
-    assert product.CELERY_BEAT_SCHEDULE["sweep stored files"]["task"] == sweep.name
+    assert product.CELERY_BEAT_SCHEDULE[sweep.name]["task"] == sweep.name
 
 
 def test_nobody_leads_the_store_out_of_its_folder(folder: Path) -> None:
