@@ -13,6 +13,7 @@ from apps.tenants.endpoints import (
     amend_endpoint,
     create_endpoint,
     refuse_test,
+    remove_endpoint,
     rotate_endpoint_key,
     set_price,
     withdraw_price,
@@ -46,6 +47,7 @@ def make_price(world: World, model: str = "", **rates: int) -> ModelPrice:
 THINKING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.ENDPOINT_AMEND: make_endpoint,
     Act.ENDPOINT_ROTATE_KEY: make_endpoint,
+    Act.ENDPOINT_REMOVE: make_endpoint,
     Act.ENDPOINT_TEST: lambda world: make_endpoint(world, "https://models.invalid"),
     Act.PRICE_WITHDRAW: make_price,
 }
@@ -55,6 +57,7 @@ THINKING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.ENDPOINT_AMEND: lambda _, row, actor: amend_endpoint(row, actor=actor, title="New."),
     Act.ENDPOINT_ROTATE_KEY: lambda _, row, actor: rotate_endpoint_key(row, actor=actor, api_key="sk-new"),
     Act.ENDPOINT_TEST: lambda _, row, actor: refuse_test(row.pk, actor=actor),
+    Act.ENDPOINT_REMOVE: lambda _, row, actor: remove_endpoint(row, actor=actor),
     Act.PRICE_SET: lambda _, __, actor: set_price("house-*", SINCE, RATES, actor=actor),
     Act.PRICE_WITHDRAW: lambda _, row, actor: withdraw_price(row, actor=actor),
 }
@@ -63,6 +66,7 @@ THINKING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, o
     Act.ENDPOINT_AMEND: lambda _, row: ("PATCH", f"endpoints/{row.pk}", {"title": "New."}),
     Act.ENDPOINT_ROTATE_KEY: lambda _, row: ("POST", f"endpoints/{row.pk}/rotate-key", {"api_key": "sk-new"}),
     Act.ENDPOINT_TEST: lambda _, row: ("POST", f"endpoints/{row.pk}/test", {}),
+    Act.ENDPOINT_REMOVE: lambda _, row: ("DELETE", f"endpoints/{row.pk}", None),
     Act.PRICE_SET: lambda _, __: (
         "POST",
         "prices",
@@ -92,6 +96,7 @@ THINKING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] =
     ),
     Act.ENDPOINT_ROTATE_KEY: lambda _, row: (_pressing(row, "key"), {"api_key": "sk-new"}),
     Act.ENDPOINT_TEST: lambda _, row: (reverse("admin:try_endpoint", args=[row.pk]), {"model": "house-1"}),
+    Act.ENDPOINT_REMOVE: lambda _, row: (_pressing(row, "remove"), {}),
     Act.PRICE_SET: _typed_price,
     Act.PRICE_WITHDRAW: lambda _, row: (_pressing(row, "withdraw"), {}),
 }

@@ -16,7 +16,7 @@ from apps.api.views import ActorView, Rows
 from apps.governance.door import authorize
 from apps.governance.policy import Act
 from apps.runtime.trying import Tried, try_endpoint
-from apps.tenants.endpoints import amend_endpoint, create_endpoint, rotate_endpoint_key
+from apps.tenants.endpoints import amend_endpoint, create_endpoint, remove_endpoint, rotate_endpoint_key
 from apps.tenants.models import Endpoint
 
 
@@ -96,6 +96,7 @@ class EndpointView(Rows[Endpoint]):
         "create": (Act.ENDPOINT_CREATE,),
         "partial_update": (Act.ENDPOINT_AMEND,),
         "rotate-key": (Act.ENDPOINT_ROTATE_KEY,),
+        "destroy": (Act.ENDPOINT_REMOVE,),
     }
     queryset = Endpoint.objects.none()
     serializer_class = EndpointRow
@@ -128,6 +129,13 @@ class EndpointView(Rows[Endpoint]):
     def update(self, request: Request, pk: str) -> Response:
         """The same, whole."""
         return self.partial_update(request, pk)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Take an endpoint away, with its key; refused while an agent thinks there."""
+        del request, pk
+        remove_endpoint(self.get_object(), actor=self.actor)
+        return Response(status=204)
 
     @extend_schema(request=NewKey, responses=EndpointRow)
     @action(detail=True, methods=["post"], url_path="rotate-key")

@@ -21,7 +21,14 @@ from apps.governance.door import may
 from apps.governance.errors import GovernanceError
 from apps.governance.policy import Act
 from apps.runtime.trying import try_endpoint
-from apps.tenants.endpoints import amend_endpoint, create_endpoint, rotate_endpoint_key, set_price, withdraw_price
+from apps.tenants.endpoints import (
+    amend_endpoint,
+    create_endpoint,
+    remove_endpoint,
+    rotate_endpoint_key,
+    set_price,
+    withdraw_price,
+)
 from apps.tenants.models import Agent, Endpoint, ModelPrice
 
 RATES = (
@@ -101,6 +108,10 @@ def _rotate(endpoint: Endpoint, actor: Actor, said: Values) -> Endpoint:
     return rotate_endpoint_key(endpoint, actor=actor, api_key=said["api_key"], read_at=said["read_at"])
 
 
+def _remove(endpoint: Endpoint, actor: Actor, said: Values) -> None:
+    remove_endpoint(endpoint, actor=actor, reason=said["reason"], read_at=said["read_at"])
+
+
 def _key_kept(endpoint: Endpoint) -> str:
     if endpoint.has_key:
         return "The new key is kept. Turns that begin from now on use it."
@@ -116,9 +127,8 @@ def _withdraw(price: ModelPrice, actor: Actor, said: Values) -> None:
     withdraw_price(price, actor=actor, reason=said["reason"], read_at=said["read_at"])
 
 
-def _list(price: ModelPrice) -> str:
-    del price
-    return reverse("admin:tenants_modelprice_changelist")
+def _list(row: Endpoint | ModelPrice) -> str:
+    return reverse(f"admin:tenants_{row._meta.model_name}_changelist")
 
 
 class EndpointAdmin(GovernedAdmin):
@@ -145,6 +155,17 @@ class EndpointAdmin(GovernedAdmin):
             consequence="Turns that begin from now on use the new key; those under way end with the old one.",
             form=NewKey,
             tone="primary",
+        ),
+        Button(
+            "remove",
+            "Remove",
+            Act.ENDPOINT_REMOVE,
+            _remove,
+            done="Removed, with its key.",
+            consequence="The endpoint and its key are gone. No agent may think there any more when it is removed.",
+            form=OptionalReason,
+            tone="danger",
+            leads_to=_list,
         ),
     )
 

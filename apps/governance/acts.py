@@ -125,6 +125,7 @@ class Act(StrEnum):
     ENDPOINT_AMEND = "endpoint.amend"
     ENDPOINT_ROTATE_KEY = "endpoint.rotate_key"
     ENDPOINT_TEST = "endpoint.test"
+    ENDPOINT_REMOVE = "endpoint.remove"
     WEBHOOK_CREATE = "webhook.create"
     WEBHOOK_AMEND = "webhook.amend"
     WEBHOOK_ROTATE_SECRET = "webhook.rotate_secret"

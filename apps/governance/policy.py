@@ -225,6 +225,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.ENDPOINT_AMEND: Rule(_ADMIN, ("title", "base_url"), risk=Risk.HIGH, stamps=("secret",)),
         Act.ENDPOINT_ROTATE_KEY: Rule(_ADMIN, risk=Risk.HIGH, stamps=("secret",)),
         Act.ENDPOINT_TEST: Rule(_ADMIN, does=Does.NOTHING),
+        Act.ENDPOINT_REMOVE: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
         Act.WEBHOOK_CREATE: Rule(_ADMIN, ("key", *TOLD), risk=Risk.HIGH, does=Does.MAKES, stamps=("secret",)),
         Act.WEBHOOK_AMEND: Rule(_ADMIN, TOLD, risk=Risk.HIGH),
         Act.WEBHOOK_ROTATE_SECRET: Rule(_ADMIN, risk=Risk.HIGH, stamps=("secret", "former_secret")),

@@ -6,14 +6,17 @@ from datetime import datetime
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, governed, take_values
-from apps.governance.errors import Invalid, NotVisible
+from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.policy import Act
 from apps.governance.refusals import noting
 from apps.llm.reaching import origin_of
 from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
+from apps.tenants.models import Agent
 from apps.tenants.sealing import forget, lay_down
 
 KEY_CHARACTERS = 500
+# Of the agents that stand in the way of something.
+NAMED_AT_MOST = 5
 
 
 def create_endpoint(key: str, title: str, base_url: str, *, actor: Actor, api_key: str = "") -> Endpoint:
@@ -44,6 +47,19 @@ def rotate_endpoint_key(endpoint: Endpoint, *, actor: Actor, api_key: str, read_
             before, row.secret = row.secret_id, _laid_down(api_key, actor)
         forget(before, actor=actor)
     return endpoint
+
+
+def remove_endpoint(endpoint: Endpoint, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
+    """Take an endpoint away, with its key, once no agent thinks there. Turns under way end as they began."""
+    with acting(actor):
+        with governed(Act.ENDPOINT_REMOVE, endpoint, actor=actor, read_at=read_at, reason=reason, removes=True) as row:
+            thinking = Agent.objects.visible_to(actor).filter(endpoint=row).order_by("key")
+            if keys := list(thinking.values_list("key", flat=True)[:NAMED_AT_MOST]):
+                raise Conflicting(
+                    f"Agents still think there, among them {', '.join(keys)}. Choose another endpoint for them first."
+                )
+            secret_id = row.secret_id
+        forget(secret_id, actor=actor)
 
 
 def refuse_test(endpoint_id: int, *, actor: Actor) -> Endpoint:

@@ -22,7 +22,7 @@ from apps.runtime.models import Turn
 from apps.runtime.reach import Reached, Terms
 from apps.runtime.trying import try_endpoint
 from apps.tenants.actions import amend_agent
-from apps.tenants.endpoints import amend_endpoint, rotate_endpoint_key, set_price, withdraw_price
+from apps.tenants.endpoints import amend_endpoint, remove_endpoint, rotate_endpoint_key, set_price, withdraw_price
 from apps.tenants.models import Endpoint, SealedSecret
 from apps.tenants.sealing import CannotOpen, seal, unseal
 from tests.actions.conversing import fault, lines, reply, tell, turn_of
@@ -213,6 +213,19 @@ def test_a_try_says_what_came_back(world: World, standin: StandIn) -> None:
     assert (refused.answers, refused.code) == (False, "overloaded")
     nowhere = make_endpoint(world, "http://127.0.0.1:9")
     assert try_endpoint(nowhere.pk, actor=world.admin).code == "connection_lost"
+
+
+def test_an_endpoint_goes_with_its_key_once_no_agent_thinks_there(world: World) -> None:
+    endpoint = make_endpoint(world, api_key=SECRET)
+    amend_agent(world.agent, actor=world.admin, endpoint=endpoint)
+    with pytest.raises(Conflicting, match=f"among them {world.agent.key}"):
+        remove_endpoint(endpoint, actor=world.admin)
+    assert len(sealed_of(world)) == 1
+    amend_agent(world.agent, actor=world.admin, endpoint=None)
+    remove_endpoint(endpoint, actor=world.admin, reason="The contract has ended.")
+    assert sealed_of(world) == []
+    with acting(world.admin):
+        assert not Endpoint.objects.visible_to(world.admin).exists()
 
 
 def test_a_tenants_own_price_is_what_its_calls_cost(world: World, standin: StandIn) -> None:  # R131, R166

@@ -7,6 +7,7 @@ from apps.tenants.endpoints import (
     amend_endpoint,
     create_endpoint,
     refuse_test,
+    remove_endpoint,
     rotate_endpoint_key,
     set_price,
     withdraw_price,
@@ -38,6 +39,7 @@ ENDPOINTS: Mapping[Act, Deed] = {
     Act.ENDPOINT_AMEND: saying(Endpoint, amend_endpoint, "title"),
     Act.ENDPOINT_ROTATE_KEY: _rotate,
     Act.ENDPOINT_TEST: _test,
+    Act.ENDPOINT_REMOVE: amending(Endpoint, remove_endpoint),
     Act.PRICE_SET: _price,
     Act.PRICE_WITHDRAW: amending(ModelPrice, withdraw_price),
 }
