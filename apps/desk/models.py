@@ -111,6 +111,13 @@ class Draft(Governed):
                 condition=~models.Q(status="discarded") | ~models.Q(reason_code=""), name="discarded_draft_says_why"
             ),
         ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["decided_at"],
+                condition=models.Q(status__in=["sent_edited", "discarded"]),
+                name="draft_corrected_lately",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"Draft of turn {self.turn_id}"
@@ -208,6 +215,9 @@ class Escalation(Governed):
                 condition=~models.Q(status="answered") | ~models.Q(answer=""), name="answered_escalation_has_its_answer"
             ),
             models.CheckConstraint(condition=~models.Q(question=""), name="escalation_asks_something"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["decided_at"], condition=models.Q(status="answered"), name="question_answered_lately"),
         ]
 
     def __str__(self) -> str:

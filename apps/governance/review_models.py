@@ -140,6 +140,7 @@ class Proposal(Governed):
         ]
         indexes: ClassVar = [
             models.Index(fields=["expires_at"], condition=models.Q(state="open"), name="open_proposal_expiry"),
+            models.Index(fields=["decided_at"], condition=models.Q(state="rejected"), name="proposal_rejected_lately"),
         ]
 
     def __str__(self) -> str:

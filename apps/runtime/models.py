@@ -152,6 +152,7 @@ class Turn(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["tenant", "id"], condition=models.Q(status="failed"), name="failed_turn"),
+            models.Index(fields=["finished_at"], condition=models.Q(status="failed"), name="turn_failed_lately"),
         ]
 
     def __str__(self) -> str:
