@@ -28,8 +28,8 @@ class MemoryTier(Governed):
     class Status(models.TextChoices):
         """What is held is in no prompt."""
 
-        HELD = "held", "Waits for a person"
         STANDING = "standing", "Stands"
+        HELD = "held", "Waits for a person"
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     tier = models.CharField(max_length=5, choices=Tier.choices)
