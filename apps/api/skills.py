@@ -1,10 +1,10 @@
 """Skills: born drafts, approved byte for byte by a person, changed afterwards only through one (R018, R092-R096, Z-2, Z-3)."""
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.db.models import F, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
+from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_field
 from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
@@ -14,30 +14,25 @@ from rest_framework.serializers import ChoiceField, DateTimeField, IntegerField,
 
 from apps.api.agents import agent_id_named
 from apps.api.attachments import FileShown
-from apps.api.bodies import Body, Number, Sent, Text, YesNo
+from apps.api.bodies import Body, Number, Text, YesNo
+from apps.api.curation import CuratedRow, Keeping
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, DjangoFilterBackend
-from apps.api.moves import refuse_unreachable
 from apps.api.pages import Ordering
 from apps.api.proposal_rows import ProposalRow
 from apps.api.rows import STAMPS, Shown, agent_key
+from apps.api.skill_changes import change_skill, move_skill, refuse_discarding, whose
 from apps.api.versions import Versioned
-from apps.governance.actors import Actor
 from apps.governance.door import authorize, may, refuse_stale
-from apps.governance.errors import Conflicting, NotPermitted
-from apps.governance.models import Proposal, Taint
+from apps.governance.errors import NotPermitted
 from apps.governance.policy import Act
-from apps.runtime.hearing import heard_by, whose_words
+from apps.runtime.curation import suggested
 from apps.skills.actions import (
-    amend_skill,
-    approve_skill,
     count_use,
-    deprecate_skill,
     discard_skill,
     draft_skill,
-    revise_skill,
 )
+from apps.skills.keeping import keep_skill
 from apps.skills.models import TEXTS, Skill
-from apps.skills.proposing import propose_revision
 from apps.skills.rules import BODY_CHARACTERS, DESCRIPTION_CHARACTERS, NAME_CHARACTERS, TITLE_CHARACTERS
 
 LINE = ("id", "agent_key", "name", "title", "description", "category", "status", "content_sha256")
@@ -175,6 +170,7 @@ class SkillView(Versioned[Skill]):
             Act.SKILL_APPROVE,
             Act.SKILL_DEPRECATE,
         ),
+        "keep": (Act.SKILL_KEEP,),
     }
     queryset = Skill.objects.none()
     serializer_class = SkillRow
@@ -203,7 +199,7 @@ class SkillView(Versioned[Skill]):
         sent = NewSkill.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
         texts = sent.only(*TEXTS)
-        skill = draft_skill(agent_id, actor=self.actor, values=texts, taint=_whose(texts, self.actor))
+        skill = draft_skill(agent_id, actor=self.actor, values=texts, taint=whose(texts, self.actor))
         return self.answer(skill.pk, sent.ignored, 201)
 
     @extend_schema(
@@ -235,7 +231,7 @@ class SkillView(Versioned[Skill]):
         """Discard a draft; an agent only its own. What was approved is deprecated instead (R020, Z-2)."""
         del request, pk
         skill = self.get_object()
-        _refuse_discarding(skill, self.actor)
+        refuse_discarding(skill, self.actor)
         discard_skill(skill, actor=self.actor)
         return Response(status=204)
 
@@ -253,48 +249,23 @@ class SkillView(Versioned[Skill]):
         move_skill(skill, sent.values["to"], sent, actor=self.actor, read_at=sent.read_at)
         return self.answer(skill.pk)
 
+    @extend_schema(responses=CuratedRow(many=True), filters=False)
+    @action(detail=False, methods=["get"], pagination_class=None)
+    def curation(self, request: Request) -> Response:
+        """The approved skills that a person may retire, each with its figures. People only."""
+        if not self.actor.is_person:
+            raise NotPermitted("Only people retire skills; an agent's token does not read what is suggested to them.")
+        if unknown := sorted(request.query_params):
+            raise ValidationError({name: ["There is no such parameter. There are none."] for name in unknown})
+        return Response([CuratedRow(each).data for each in suggested(actor=self.actor, now=timezone.now()).values()])
 
-def change_skill(skill: Skill, sent: Sent, *, actor: Actor) -> Proposal | None:
-    """What a body asks for, by the state the skill is in; a proposal if a person has to agree first."""
-    texts = sent.only(*TEXTS)
-    reason = sent.values.get("reason", "")
-    if texts and skill.status == Skill.Status.DEPRECATED:
-        raise Conflicting("A deprecated skill stays as it is. Draft a fresh one.")
-    if texts and skill.status == Skill.Status.DRAFT:
-        taint = _whose(texts, actor)
-        amend_skill(skill, actor=actor, values=texts, read_at=sent.read_at, reason=reason, taint=taint)
-    elif texts and not may(actor, Act.SKILL_REVISE, row=skill):
-        return propose_revision(skill, actor=actor, values=texts, taint=_whose(texts, actor))
-    elif texts:
-        revise_skill(skill, actor=actor, values=texts, read_at=sent.read_at, reason=reason)
-    if sent.values.get("status", skill.status) != skill.status:
-        move_skill(skill, sent.values["status"], sent, actor=actor, read_at=None if texts else sent.read_at)
-    return None
-
-
-def _whose(texts: Mapping[str, str], actor: Actor) -> Taint:
-    return whose_words("\n".join(texts.values()), heard_by(actor))
-
-
-def move_skill(skill: Skill, to: str, sent: Sent, *, actor: Actor, read_at: int | None) -> None:
-    """Approve or deprecate, as the body names it."""
-    refuse_unreachable(skill, "status", to)
-    reason = sent.values.get("reason", "")
-    if to == Skill.Status.DEPRECATED:
-        deprecate_skill(skill, actor=actor, read_at=read_at, reason=reason)
-        return
-    reviewed = sent.values.get("reviewed_sha256")
-    if reviewed is None:
-        raise ValidationError({"reviewed_sha256": ["Say which text you reviewed: send the content_sha256 you read."]})
-    said = {"reviewed_sha256": reviewed, "reason": reason, **sent.only("confirm_findings")}
-    approve_skill(skill, actor=actor, read_at=read_at, **said)
-
-
-def _refuse_discarding(skill: Skill, actor: Actor) -> None:
-    if skill.status == Skill.Status.DRAFT:
-        return
-    if not actor.is_person:
-        raise NotPermitted(
-            f"This skill is {skill.status}: an agent may not remove it. Ask an operator to deprecate it."
-        )
-    raise Conflicting(f"This skill is {skill.status}; only a draft is discarded. Deprecate it, and its history stays.")
+    @extend_schema(request=Keeping, responses=SkillRow)
+    @action(detail=True, methods=["post"])
+    def keep(self, request: Request, pk: str) -> Response:
+        """Let an approved skill stay, and say why; it is not suggested for retirement for 90 days. People only."""
+        del pk
+        skill = self.get_object()
+        authorize(self.actor, Act.SKILL_KEEP, skill.tenant_id, agent_id=skill.agent_id)
+        sent = Keeping.read(request, self.actor, skill)
+        keep_skill(skill, actor=self.actor, reason=sent.values["reason"], read_at=sent.read_at)
+        return self.answer(skill.pk)

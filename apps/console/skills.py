@@ -1,32 +1,21 @@
 """Skills: the queue of drafts, the review page, and what is live."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
 from django.urls import reverse
 
-from apps.console.attachments import FileDecision, detach, files_panel, move_up
-from apps.console.contradictions import contradictions_about
+from apps.console.attachments import FileDecision, detach, move_up
+from apps.console.curation import CurationFilter
 from apps.console.deeds import Amendment, Button, Creation, Tabs, Values
-from apps.console.flags import flags
 from apps.console.forms import Approval, OptionalReason, ReasonedDecision
 from apps.console.governed_admin import GovernedAdmin
-from apps.console.markup import rendered
 from apps.console.panels import Panels
 from apps.console.proposal_forms import Rejection
-from apps.console.proposal_queues import open_about
-from apps.console.requests import actor_of, people_of
-from apps.console.transcripts import Spoken, transcript
-from apps.console.whose import words_panel
-from apps.conversations.models import Conversation
+from apps.console.skill_panels import review_panels
 from apps.governance.actors import Actor
-from apps.governance.models import ChangeRecord, Proposal
+from apps.governance.models import Proposal
 from apps.governance.policy import Act
-from apps.learning.models import Extraction
 from apps.skills.actions import (
     amend_skill,
     approve_skill,
@@ -35,56 +24,13 @@ from apps.skills.actions import (
     draft_skill,
     revise_skill,
 )
+from apps.skills.curating import KEPT
+from apps.skills.keeping import keep_skill
 from apps.skills.models import Skill
 from apps.skills.proposing import findings_in, reject_draft
 from apps.skills.quarantine import quarantine_skill, release_skill
 
 FIELDS = ("title", "name", "description", "category", "body")
-FLAGGED = ("title", "description", "body")
-SOURCES_SHOWN = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A conversation the skill was learned from."""
-
-    conversation: Conversation
-    extraction: Extraction | None
-    lines: list[Spoken]
-
-
-def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
-    """What a reviewer needs beside the text: where it came from, and what is suspicious about it."""
-    record = _drafting(skill)
-    return {
-        **words_panel(skill, [getattr(skill, name) for name in FLAGGED], actor_of(request)),
-        **files_panel(skill, request),
-        "body_html": rendered(skill.body),
-        "flags": flags({name: getattr(skill, name) for name in FLAGGED}),
-        "sources": list(_sources(skill, record, request)),
-        "led_by": skill.extractions.count(),
-        "evidence": record.evidence if record else {},
-        "drafter": people_of(request)[skill.drafted_by],
-        "approver": people_of(request)[skill.approved_by] if skill.approved_by else "",
-        "use": getattr(skill, "use", None),
-        "proposals": open_about(skill, actor_of(request)),
-        "contradictions": contradictions_about(skill, request),
-    }
-
-
-def _drafting(skill: Skill) -> ChangeRecord | None:
-    records = ChangeRecord.objects.filter(subject_type=skill._meta.label_lower, subject_id=skill.pk)
-    return records.filter(act=Act.SKILL_DRAFT).first()
-
-
-def _sources(skill: Skill, record: ChangeRecord | None, request: HttpRequest) -> Iterator[Source]:
-    extractions: QuerySet[Extraction] = skill.extractions.select_related("conversation__agent")
-    by_conversation = {extraction.conversation_id: extraction for extraction in extractions[:SOURCES_SHOWN]}
-    told = record.evidence if record else {}
-    named = {told.get("conversation_id"), *told.get("conversation_ids", ())[:SOURCES_SHOWN]}
-    ids = {*by_conversation, *named} - {None}
-    for conversation in Conversation.objects.visible_to(actor_of(request)).filter(pk__in=ids).select_related("agent"):
-        yield Source(conversation, by_conversation.get(conversation.pk), transcript(conversation))
 
 
 def _draft(values: Values, actor: Actor) -> Skill:
@@ -134,6 +80,10 @@ def _reviewed(skill: Skill) -> dict[str, Any]:
     return {"reviewed_sha256": skill.content_sha256, "findings": findings_in(skill)}
 
 
+def _keep(skill: Skill, actor: Actor, said: Values) -> Skill:
+    return keep_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
 def _quarantine(skill: Skill, actor: Actor, said: Values) -> Skill:
     return quarantine_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
 
@@ -173,7 +123,7 @@ class SkillAdmin(GovernedAdmin):
     """Drafts to review, and the runbooks customers are served by."""
 
     list_display = ("title", "agent", "status", "category", "author", "whose_words", "uses", "updated")
-    list_filter = ("agent", "category")
+    list_filter = ("agent", "category", CurationFilter)
     list_select_related = ("agent", "use")
     search_fields = ("name", "title", "description")
     search_help_text = "Search name, title or one-liner"
@@ -241,6 +191,16 @@ class SkillAdmin(GovernedAdmin):
             form=ReasonedDecision,
             when=_is_approved,
             tone="danger",
+        ),
+        Button(
+            "keep",
+            "Keep",
+            Act.SKILL_KEEP,
+            _keep,
+            done=f"Kept. Nobody is asked about it for {KEPT.days} days.",
+            consequence=f"Nothing changes for customers. The skill is not suggested for retirement for {KEPT.days} days.",
+            form=ReasonedDecision,
+            when=_is_approved,
         ),
         Button(
             "detach",

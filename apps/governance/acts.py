@@ -27,6 +27,7 @@ class Act(StrEnum):
     SKILL_PROPOSE = "skill.propose"
     SKILL_DISCARD = "skill.discard"
     SKILL_UNDO = "skill.undo"
+    SKILL_KEEP = "skill.keep"
     SKILL_FETCH = "skill.fetch"
     SKILL_ATTACH = "skill.attach"
     SKILL_DETACH = "skill.detach"

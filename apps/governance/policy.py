@@ -106,6 +106,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         ),
         Act.SKILL_DISCARD: Rule(PEOPLE | _AGENT, does=Does.REMOVES),
         Act.SKILL_UNDO: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_APPROVED),
+        Act.SKILL_KEEP: Rule(PEOPLE, stamps=("kept_until",)),
         Act.SKILL_FETCH: Rule(_AGENT, does=Does.NOTHING),
         Act.SKILL_QUARANTINE: Rule(PEOPLE, ("quarantine_reason",), stamps=_QUARANTINED),
         Act.SKILL_RELEASE: Rule(PEOPLE, ("quarantine_reason",), risk=Risk.HIGH, stamps=_QUARANTINED),

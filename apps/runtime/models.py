@@ -267,6 +267,9 @@ class ToolStep(models.Model):
 
     class Meta:
         ordering: ClassVar = ["turn_id", "round", "step", "place"]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "began_at"], condition=models.Q(name="get_skill"), name="skill_fetched"),
+        ]
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["tenant", "turn", "round", "step", "place"], name="tool_step_is_written_once"

@@ -136,6 +136,7 @@ class Console:
         ),
         Act.SKILL_DETACH: decision("detach", name="prices.csv"),
         Act.SKILL_ARRANGE: decision("arrange", name="terms.txt"),
+        Act.SKILL_KEEP: decision("keep", reason="Rare."),
         Act.SKILL_QUARANTINE: decision("quarantine", reason="Odd."),
         Act.SKILL_RELEASE: decision("release", reason="Read."),
         Act.MEMORY_AMEND: edit("body", body="New."),

@@ -136,6 +136,7 @@ class Rest:
             f"skills/{row.pk}/transition",
             {"to": "approved", "reviewed_sha256": row.content_sha256},
         ),
+        Act.SKILL_KEEP: lambda _, row: ("POST", f"skills/{row.pk}/keep", {"reason": "Rare."}),
         Act.SKILL_DEPRECATE: lambda _, row: ("POST", f"skills/{row.pk}/transition", {"to": "deprecated"}),
         Act.SKILL_REVISE: lambda _, row: ("PATCH", f"skills/{row.pk}", {"body": "New."}),
         Act.SKILL_PROPOSE: lambda _, row: ("PATCH", f"skills/{row.pk}", {"body": "New."}),

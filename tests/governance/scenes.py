@@ -205,6 +205,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.BLOCK_APPROVE: _block_of_agent,
     Act.PROFILE_AMEND: make_profile,
     Act.PROFILE_PROPOSE: make_profile,
+    Act.SKILL_KEEP: lambda world: make_skill(world, "approved"),
     Act.SKILL_QUARANTINE: make_skill,
     Act.SKILL_RELEASE: lambda world: quarantine_skill(make_skill(world), actor=world.operator, reason="Odd."),
     Act.CONVERSATION_OPEN: _nothing,

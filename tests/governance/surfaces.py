@@ -68,6 +68,7 @@ from apps.skills.actions import (
     draft_skill,
     revise_skill,
 )
+from apps.skills.keeping import keep_skill
 from apps.skills.proposing import propose_revision, submit_draft
 from apps.skills.publishing import unpublish_skill
 from apps.skills.quarantine import quarantine_skill, release_skill
@@ -189,6 +190,7 @@ class Actions:
         Act.MEMORY_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
         Act.BLOCK_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
         Act.PROFILE_PROPOSE: lambda _, row, actor: propose_profile(row, {"notes": "New."}, actor=actor, evidence=None),
+        Act.SKILL_KEEP: lambda _, row, actor: keep_skill(row, actor=actor, reason="Rare."),
         Act.SKILL_QUARANTINE: lambda _, row, actor: quarantine_skill(row, actor=actor, reason="Odd."),
         Act.SKILL_RELEASE: lambda _, row, actor: release_skill(row, actor=actor, reason="Read."),
         Act.BLOCK_WRITE: lambda _, row, actor: write_block(row, actor=actor, values={"label": "Facts"}),

@@ -55,6 +55,7 @@ from apps.skills.actions import (
     draft_skill,
     revise_skill,
 )
+from apps.skills.keeping import keep_skill
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_deprecation, propose_revision
 from apps.skills.quarantine import quarantine_skill, release_skill
@@ -263,6 +264,7 @@ WORDS: Mapping[Act, Deed] = {
     Act.PROFILE_PROPOSE: lambda chosen: propose_profile(
         chosen.row(CustomerProfile), {"notes": chosen.words}, actor=chosen.actor, evidence=None
     ),
+    Act.SKILL_KEEP: _held(keep_skill),
     Act.SKILL_QUARANTINE: _held(quarantine_skill),
     Act.SKILL_RELEASE: _held(release_skill),
     Act.BLOCK_APPROVE: _approved(MemoryBlock, approve_block),

@@ -1,0 +1,40 @@
+"""Which skills may be retired, in the list of skills and on the page of one."""
+
+from typing import Any
+
+from django.contrib.admin import SimpleListFilter
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from apps.console.requests import actor_of
+from apps.runtime.curation import Curated, curated, suggested
+from apps.skills.curating import Cause
+from apps.skills.models import Skill
+
+CURATION = "curation"
+
+
+class CurationFilter(SimpleListFilter):
+    """Approved skills that nobody fetches, or that go badly."""
+
+    title = "curation"
+    parameter_name = CURATION
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Why one may be retired."""
+        del request, model_admin
+        return [("any", "May be retired"), (Cause.UNUSED, "Nobody fetches it"), (Cause.WORSE, "Ends badly more often")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The skills with such a reason; their figures are read for this filter alone."""
+        if self.value() is None:
+            return queryset
+        found = suggested(actor=actor_of(request), now=timezone.now()).values()
+        causes = {each.skill_id: {suggestion.cause.value for suggestion in each.suggestions} for each in found}
+        return queryset.filter(pk__in=[pk for pk, told in causes.items() if self.value() in {"any", *told}])
+
+
+def curation_panel(skill: Skill, request: HttpRequest) -> Curated | None:
+    """What became of an approved skill."""
+    return curated([skill.pk], actor=actor_of(request), now=timezone.now()).get(skill.pk)

@@ -1,0 +1,88 @@
+"""What became of the approved skills of a tenant, in one statement, and which of them a person may retire."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from django.db import connection
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.prompt.tool_names import GET_SKILL
+from apps.skills.curating import Figures, Share, Suggestion, suggestions
+from apps.skills.models import Skill
+
+# Calls of agents that run elsewhere count as use, and are in no turn of ours to compare.
+_FIGURES: Final = """
+WITH live AS MATERIALIZED (
+    SELECT id, tenant_id, agent_id, approved_at, kept_until FROM skills_skill
+     WHERE tenant_id = app_tenant() AND status = 'approved' AND quarantined_at IS NULL AND id = ANY (%(skills)s)
+), fetched AS MATERIALIZED (
+    SELECT step.arguments ->> 'skill_id' AS skill, turn.conversation_id, max(step.began_at) AS at
+      FROM runtime_toolstep AS step JOIN runtime_turn AS turn ON turn.tenant_id = step.tenant_id AND turn.id = step.turn_id
+     WHERE step.tenant_id = app_tenant() AND step.name = %(tool)s AND NOT step.is_error
+       AND step.began_at > %(now)s - interval '90 days'
+     GROUP BY skill, turn.conversation_id
+), ended AS MATERIALIZED (
+    SELECT thread.id, thread.agent_id,
+           thread.status = 'abandoned' OR thread.outcome = 'unsolved'
+           OR EXISTS (SELECT 1 FROM desk_escalation AS question
+                       WHERE question.tenant_id = thread.tenant_id AND question.conversation_id = thread.id)
+           OR EXISTS (SELECT 1 FROM conversations_conversation AS later
+                       WHERE later.tenant_id = thread.tenant_id AND later.follows_id = thread.id
+                         AND later.created_at < coalesce(thread.resolved_at, thread.updated_at) + interval '7 days') AS badly
+      FROM conversations_conversation AS thread
+     WHERE thread.tenant_id = app_tenant() AND thread.status <> 'open' AND thread.origin = 'live' AND thread.parent_id IS NULL
+       AND NOT thread.off_the_record
+       AND thread.member_user_id IS NULL AND thread.agent_id IN (SELECT agent_id FROM live)
+       AND coalesce(thread.resolved_at, thread.updated_at) > %(now)s - interval '90 days'
+), totals AS (
+    SELECT agent_id, count(*) AS ended, count(*) FILTER (WHERE badly) AS badly FROM ended GROUP BY agent_id
+), mine AS (
+    SELECT fetched.skill, count(*) AS fetched_90, count(*) FILTER (WHERE fetched.at > %(now)s - interval '30 days')
+               AS fetched_30, count(ended.id) AS ended, count(*) FILTER (WHERE ended.badly) AS badly
+      FROM fetched LEFT JOIN ended ON ended.id = fetched.conversation_id GROUP BY fetched.skill
+)
+SELECT live.id, live.approved_at, used.last_used_at, live.kept_until, coalesce(mine.fetched_30, 0), coalesce(mine.fetched_90, 0),
+       (SELECT count(*) FROM (
+           SELECT 1 FROM conversations_conversation AS thread
+            WHERE thread.tenant_id = live.tenant_id AND thread.agent_id = live.agent_id AND thread.parent_id IS NULL
+              AND thread.created_at > greatest(live.approved_at, used.last_used_at) LIMIT 1000) AS since),
+       coalesce(mine.ended, 0), coalesce(mine.badly, 0),
+       coalesce(totals.ended, 0) - coalesce(mine.ended, 0), coalesce(totals.badly, 0) - coalesce(mine.badly, 0)
+  FROM live LEFT JOIN skills_skilluse AS used ON used.tenant_id = live.tenant_id AND used.skill_id = live.id
+  LEFT JOIN mine ON mine.skill = live.id::text LEFT JOIN totals ON totals.agent_id = live.agent_id
+ ORDER BY live.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Curated:
+    """An approved skill with its figures, and why a person may retire it, if there is a reason."""
+
+    skill_id: int
+    figures: Figures
+    suggestions: tuple[Suggestion, ...]
+
+
+def curated(skill_ids: list[int], *, actor: Actor, now: datetime) -> dict[int, Curated]:
+    """The figures of those skills that are approved, by their ids; what is no skill of the tenant is left out."""
+    with acting(actor), connection.cursor() as cursor:
+        cursor.execute(_FIGURES, {"skills": skill_ids, "tool": GET_SKILL, "now": now})
+        rows = cursor.fetchall()
+    return {row[0]: _curated(row, now) for row in rows}
+
+
+def suggested(*, actor: Actor, now: datetime) -> dict[int, Curated]:
+    """Every approved skill that the actor sees and a person may retire."""
+    with acting(actor):
+        live = Skill.objects.visible_to(actor).filter(status=Skill.Status.APPROVED, quarantined_at=None)
+        ids = list(live.values_list("id", flat=True))
+    return {skill_id: found for skill_id, found in curated(ids, actor=actor, now=now).items() if found.suggestions}
+
+
+def _curated(row: tuple[Any, ...], now: datetime) -> Curated:
+    skill_id, approved_at, last_used_at, kept_until, days_30, days_90, since, *shares = row
+    with_it, without_it = Share(*shares[:2]), Share(*shares[2:])
+    figures = Figures(approved_at, last_used_at, kept_until, days_30, days_90, since, with_it, without_it)
+    return Curated(skill_id, figures, suggestions(figures, now))

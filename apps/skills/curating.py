@@ -1,0 +1,100 @@
+"""Which approved skills a person may retire, by what became of them; pure. Nothing here retires any."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+UNUSED_AFTER: Final = timedelta(days=60)
+# Of the agent, since the skill was last used or approved: with fewer nobody could have needed it.
+CONVERSATIONS_ENOUGH: Final = 20
+# Conversations that ended, on either side, before their shares are compared.
+COMPARED_ENOUGH: Final = 10
+WORSE_BY: Final = 0.15
+# Standard errors between two shares; beyond them one time in fifty is chance.
+BEYOND_CHANCE: Final = 2.33
+KEPT: Final = timedelta(days=90)
+
+
+class Cause(StrEnum):
+    """Why a skill may be retired."""
+
+    UNUSED = "unused"
+    WORSE = "worse"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Of the conversations that ended, how many ended badly: unsolved, abandoned, handed over, or begun again within seven days."""
+
+    ended: int
+    badly: int
+
+    @property
+    def of_all(self) -> float:
+        """From 0 to 1; 0 where none ended."""
+        return self.badly / self.ended if self.ended else 0.0
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.of_all)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What became of one approved skill. Shares are of the last 90 days, and of conversations of its agent alone."""
+
+    approved_at: datetime
+    last_used_at: datetime | None
+    kept_until: datetime | None
+    fetched_30_days: int
+    fetched_90_days: int
+    conversations_since: int
+    with_it: Share
+    without_it: Share
+
+    @property
+    def idle_since(self) -> datetime:
+        """The later of its approval and its last use."""
+        return max(self.approved_at, self.last_used_at or self.approved_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Why a skill may be retired, as one sentence with its figures."""
+
+    cause: Cause
+    sentence: str
+
+
+def suggestions(figures: Figures, now: datetime) -> tuple[Suggestion, ...]:
+    """Why a person may retire it; nothing for as long as one said to keep it."""
+    if figures.kept_until is not None and figures.kept_until > now:
+        return ()
+    return tuple(_found(figures, now))
+
+
+def _found(figures: Figures, now: datetime) -> Iterator[Suggestion]:
+    idle = now - figures.idle_since
+    if idle >= UNUSED_AFTER and figures.conversations_since >= CONVERSATIONS_ENOUGH:
+        yield Suggestion(
+            Cause.UNUSED,
+            f"Nobody fetched it for {idle.days} days, while its agent had {figures.conversations_since} conversations.",
+        )
+    if is_worse(figures.with_it, figures.without_it):
+        yield Suggestion(
+            Cause.WORSE,
+            f"Of {figures.with_it.ended} conversations with it {figures.with_it.percent} % ended badly; of"
+            f" {figures.without_it.ended} without it {figures.without_it.percent} %.",
+        )
+
+
+def is_worse(one: Share, other: Share) -> bool:
+    """Whether a share is larger by a margin that matters and that chance does not explain."""
+    if min(one.ended, other.ended) < COMPARED_ENOUGH or one.of_all - other.of_all < WORSE_BY:
+        return False
+    both = Share(one.ended + other.ended, one.badly + other.badly).of_all
+    error = math.sqrt(both * (1 - both) * (1 / one.ended + 1 / other.ended))
+    return one.of_all - other.of_all > BEYOND_CHANCE * error

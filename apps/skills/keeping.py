@@ -1,0 +1,21 @@
+"""Keeping a skill that was suggested for retirement: a person says why, and is not asked again for a while."""
+
+from django.utils import timezone
+
+from apps.governance.actors import Actor
+from apps.governance.door import governed
+from apps.governance.errors import Conflicting, Invalid
+from apps.governance.policy import Act
+from apps.skills.curating import KEPT
+from apps.skills.models import Skill
+
+
+def keep_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | None = None) -> Skill:
+    """Let an approved skill stay, for `KEPT` without being asked again. The reason stands in its history."""
+    with governed(Act.SKILL_KEEP, skill, actor=actor, read_at=read_at, reason=reason) as row:
+        if not reason.strip():
+            raise Invalid("Say why it stays; whoever asks next time reads it.", {"reason": ["This may not be blank."]})
+        if row.status != Skill.Status.APPROVED:
+            raise Conflicting(f"This skill is {row.status}; only an approved one is kept or retired.")
+        row.kept_until = timezone.now() + KEPT
+    return skill

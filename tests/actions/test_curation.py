@@ -1,0 +1,126 @@
+"""Approved skills that may be retired: by what became of them in real turns, until a person says to keep one."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.console.lists import TAB
+from apps.conversations.actions import resolve_conversation
+from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.governance.errors import Conflicting, Invalid, NotPermitted
+from apps.runtime.curation import curated, suggested
+from apps.skills.curating import COMPARED_ENOUGH, CONVERSATIONS_ENOUGH, KEPT, UNUSED_AFTER, Cause, Share
+from apps.skills.keeping import keep_skill
+from apps.skills.models import Skill
+from tests.actions.conversing import reply, say, tool
+from tests.factories import World, make_conversation, make_skill, make_world
+from tests.standing_in import StandIn
+from tests.surfaces.api.asking import person_of
+from tests.surfaces.console.browsing import list_of, page_of, signed_in, text_of, words_of
+
+pytestmark = pytest.mark.django_db
+Ending = Conversation.Outcome
+LATER = UNUSED_AFTER + timedelta(days=1)
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def busy(world: World) -> None:
+    for _ in range(CONVERSATIONS_ENOUGH):
+        make_conversation(world)
+
+
+def serve(world: World, standin: StandIn, thread: str, outcome: Ending, skill: Skill | None = None) -> None:
+    """A customer is answered, with the skill or without, and it ends so."""
+    if skill is not None:
+        standin.play(tool("get_skill", skill_id=skill.pk), reply("Done."))
+    turn = say(world, "Hello", standin, thread=thread)
+    with acting(world.system):
+        conversation = Conversation.objects.get(pk=turn.conversation_id)
+    resolve_conversation(conversation, actor=world.bot, outcome=outcome)
+
+
+def why(world: World, skill: Skill, later: timedelta = timedelta()) -> list[Cause]:
+    found = suggested(actor=world.operator, now=timezone.now() + later).get(skill.pk)
+    return [each.cause for each in found.suggestions] if found else []
+
+
+def test_a_skill_nobody_fetched_may_be_retired_until_a_person_keeps_it(world: World) -> None:
+    # R107
+    skill = make_skill(world, "approved")
+    assert why(world, skill, LATER) == [], "nobody could have needed it"
+    busy(world)
+    assert why(world, skill) == []
+    assert why(world, skill, LATER) == [Cause.UNUSED]
+    keep_skill(skill, actor=world.operator, reason="It is for Christmas.", read_at=skill.version)
+    assert why(world, skill, LATER) == []
+    assert why(world, skill, LATER + KEPT) == [Cause.UNUSED]
+    assert skill.kept_until is not None
+    assert skill.status == Skill.Status.APPROVED
+    assert abs(skill.kept_until - skill.updated_at - KEPT) < timedelta(minutes=1)
+
+
+def test_a_skill_whose_conversations_end_badly_may_be_retired(world: World, standin: StandIn) -> None:
+    bad, good = make_skill(world, "approved"), make_skill(world, "approved")
+    for number in range(COMPARED_ENOUGH):
+        serve(world, standin, f"bad-{number}", Ending.UNSOLVED, bad)
+        serve(world, standin, f"good-{number}", Ending.SOLVED, good)
+    assert why(world, bad) == [Cause.WORSE]
+    assert why(world, good) == []
+    told = curated([bad.pk, good.pk], actor=world.operator, now=timezone.now())[bad.pk].figures
+    assert (told.with_it, told.without_it) == (Share(COMPARED_ENOUGH, COMPARED_ENOUGH), Share(COMPARED_ENOUGH, 0))
+    assert (told.fetched_30_days, told.fetched_90_days) == (COMPARED_ENOUGH, COMPARED_ENOUGH)
+    assert told.last_used_at is not None
+    # The same by REST, in the list of skills and on the page.
+    [row] = person_of(world.operator_user).get("skills/curation/").body
+    assert (row["skill_id"], row["suggestions"][0]["cause"]) == (bad.pk, "worse")
+    assert row["with_it"] == {"ended": COMPARED_ENOUGH, "badly": COMPARED_ENOUGH}
+    browser = signed_in(world.operator_user)
+    approved = f"{list_of(Skill)}?{TAB}=approved"
+    assert good.title in text_of(browser.get(approved))
+    narrowed = text_of(browser.get(f"{approved}&curation=worse"))
+    assert bad.title in narrowed
+    assert good.title not in narrowed
+    assert bad.title not in text_of(browser.get(f"{approved}&curation=unused"))
+    assert "Of 10 conversations with it 100 % ended badly" in words_of(browser.get(page_of(bad)))
+    assert "may be retired" not in words_of(browser.get(page_of(good)))
+
+
+def test_the_figures_are_one_statement_however_many_skills_there_are(world: World) -> None:
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            suggested(actor=world.operator, now=timezone.now())
+        return len(asked)
+
+    make_skill(world, "approved")
+    few = statements()
+    for _ in range(7):
+        make_skill(world, "approved")
+    assert statements() == few
+
+
+def test_only_people_keep_and_only_what_is_approved_and_with_a_reason(world: World) -> None:
+    live = make_skill(world, "approved")
+    for actor in (world.bot, world.system):
+        with pytest.raises(NotPermitted):
+            keep_skill(live, actor=actor, reason="Mine.")
+    with pytest.raises(Invalid, match="Say why it stays"):
+        keep_skill(live, actor=world.operator, reason=" ")
+    with pytest.raises(Conflicting, match="is draft"):
+        keep_skill(make_skill(world), actor=world.operator, reason="Good.")
+    assert live.kept_until is None
+
+
+def test_another_tenants_skills_have_no_figures(world: World) -> None:
+    skill = make_skill(world, "approved")
+    busy(world)
+    stranger = make_world()
+    assert curated([skill.pk], actor=stranger.operator, now=timezone.now() + LATER) == {}
+    assert suggested(actor=stranger.operator, now=timezone.now() + LATER) == {}

@@ -1,0 +1,77 @@
+"""Which approved skills a person may retire."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.skills.curating import (
+    COMPARED_ENOUGH,
+    CONVERSATIONS_ENOUGH,
+    UNUSED_AFTER,
+    WORSE_BY,
+    Cause,
+    Figures,
+    Share,
+    is_worse,
+    suggestions,
+)
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+GOOD, BAD = Share(100, 10), Share(40, 30)
+
+
+def figures(
+    *,
+    used_days_ago: float | None = None,
+    kept_until: datetime | None = None,
+    conversations: int = CONVERSATIONS_ENOUGH,
+    with_it: Share = GOOD,
+) -> Figures:
+    """Of a skill that was approved long ago."""
+    used = None if used_days_ago is None else NOW - timedelta(days=used_days_ago)
+    return Figures(NOW - 3 * UNUSED_AFTER, used, kept_until, 0, 0, conversations, with_it, GOOD)
+
+
+def causes(told: Figures) -> list[Cause]:
+    return [each.cause for each in suggestions(told, NOW)]
+
+
+def test_a_skill_that_nobody_fetched_is_suggested_once_its_agent_was_busy_enough() -> None:
+    [found] = suggestions(figures(), NOW)
+    assert found.cause == Cause.UNUSED
+    assert found.sentence == "Nobody fetched it for 180 days, while its agent had 20 conversations."
+    assert causes(figures(conversations=CONVERSATIONS_ENOUGH - 1)) == []
+    assert causes(figures(used_days_ago=UNUSED_AFTER.days - 1)) == []
+    assert causes(figures(used_days_ago=UNUSED_AFTER.days)) == [Cause.UNUSED]
+
+
+def test_a_skill_that_goes_badly_is_suggested_with_both_shares() -> None:
+    [found] = suggestions(figures(used_days_ago=1, with_it=BAD), NOW)
+    assert found.cause == Cause.WORSE
+    assert found.sentence == "Of 40 conversations with it 75 % ended badly; of 100 without it 10 %."
+    assert causes(figures(with_it=BAD)) == [Cause.UNUSED, Cause.WORSE]
+
+
+def test_what_a_person_keeps_is_suggested_again_when_the_time_is_over() -> None:
+    assert causes(figures(kept_until=NOW + timedelta(seconds=1))) == []
+    assert causes(figures(kept_until=NOW)) == [Cause.UNUSED]
+
+
+def test_small_numbers_and_small_differences_say_nothing() -> None:
+    assert is_worse(BAD, GOOD)
+    assert not is_worse(GOOD, BAD)
+    assert not is_worse(Share(COMPARED_ENOUGH - 1, COMPARED_ENOUGH - 1), GOOD)
+    assert not is_worse(Share(1000, 240), Share(1000, 100))
+    assert not is_worse(Share(10, 3), Share(10, 1)), "chance explains it"
+    assert Share(0, 0).percent == 0
+
+
+counts = st.integers(0, 500).flatmap(lambda ended: st.builds(Share, st.just(ended), st.integers(0, ended)))
+
+
+@given(counts, counts)
+def test_of_two_shares_at_most_one_is_worse_and_it_is_the_larger(one: Share, other: Share) -> None:
+    assert not (is_worse(one, other) and is_worse(other, one))
+    if is_worse(one, other):
+        assert one.of_all - other.of_all >= WORSE_BY

@@ -1,0 +1,26 @@
+"""Retiring and keeping skills by REST: for people."""
+
+from apps.skills.models import Skill
+from tests.factories import World, make_skill
+from tests.surfaces.api.asking import Asker
+
+
+def test_a_skill_is_kept_with_a_reason(world: World, operator: Asker) -> None:
+    skill = make_skill(world, "approved")
+    address = f"skills/{skill.pk}/keep/"
+    assert operator.get("skills/curation/").body == []
+    assert operator.get("skills/curation/?agent=1").code == "invalid"
+    assert operator.post(address, {}).code == "invalid"
+    assert operator.post(address, {"reason": " "}).code == "invalid"
+    assert operator.post(address, {"reason": "For Christmas.", "version": skill.version - 1}).code == "stale"
+    assert skill.version > 1
+    kept = operator.post(address, {"reason": "For Christmas.", "version": skill.version})
+    assert (kept.status, kept.body["status"]) == (200, Skill.Status.APPROVED)
+    draft = make_skill(world)
+    assert operator.post(f"skills/{draft.pk}/keep/", {"reason": "Good."}).code == "conflict"
+
+
+def test_an_agent_reads_no_suggestion_and_keeps_nothing(world: World, bot: Asker) -> None:
+    skill = make_skill(world, "approved")
+    assert bot.get("skills/curation/").status == 403
+    assert bot.post(f"skills/{skill.pk}/keep/", {"reason": "Mine."}).status == 403
