@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -10,6 +11,7 @@ from typing import Final
 
 from apps.prompt.budgets import LEARNING_BULLET_CHARACTERS, LEARNING_BULLETS
 from apps.texts.statements import Statement, statements
+from apps.texts.vocabulary import keys
 
 LESSONS_PER_DIGEST: Final = 100
 CORRECTIONS_PER_DIGEST: Final = 50
@@ -19,6 +21,9 @@ VERSIONS_KEPT: Final = 20
 # A lesson that nothing confirmed for so long is no longer offered to a digest.
 UNCONFIRMED_DAYS: Final = 90
 MOST_CONFIDENT: Final = 0.99
+# An edit of so many telling words is one matter, whatever was asked.
+ENOUGH_SAID: Final = 5
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")
 
 
 class LessonSource(StrEnum):
@@ -69,6 +74,18 @@ def dedup_key(situation: str, went_wrong: str, instead: str) -> str:
     """The same for lessons that say the same: whatever the order, endings and common words; numbers and negations count."""
     said = [_said(text) for text in (situation, went_wrong, instead)]
     return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
+
+
+def key_of_edit(situation: str, draft: str, sent: str) -> str:
+    """The same for edits that change the same: sentences that stand in both do not count.
+
+    Nor does the situation, where what went and what came says enough by itself; “Yes” instead of “No” is another matter each time.
+    """
+    before, after = _SENTENCE_END.split(draft), _SENTENCE_END.split(sent)
+    went = " ".join(each for each in before if each not in after)
+    came = " ".join(each for each in after if each not in before)
+    says_enough = len(set(keys(f"{went} {came}"))) >= ENOUGH_SAID
+    return dedup_key("" if says_enough else situation, went, came)
 
 
 def _said(text: str) -> list[str]:

@@ -28,6 +28,7 @@ from apps.lessons.rules import (
     first_status,
     is_faded,
     is_promotable,
+    key_of_edit,
     lessons_to_digest,
     seen_again,
     summary_of,
@@ -75,9 +76,27 @@ def test_what_differs_has_another_key(one: str, two: str) -> None:
     assert dedup_key(one, "", two) != dedup_key(two, "", one)
 
 
+ADDED = "Your order number stands in the confirmation that we sent."
+
+
+def test_edits_that_change_the_same_are_one_lesson_whatever_stays_and_whatever_was_asked() -> None:
+    # R151
+    first = key_of_edit("Where is it?", "Hello. It is late.", f"Hello. {ADDED} It is late.")
+    assert first == key_of_edit("A refund, please.", "We refund you today.", f"We refund you today. {ADDED}")
+    assert first != key_of_edit("Where is it?", f"Hello. {ADDED}", "Hello."), "what came is not what went"
+    assert first != key_of_edit("Where is it?", "Hello.", f"Hello. {ADDED.replace('Your', 'Never ask for your')}")
+    one, two = (key_of_edit("Late?", "Soon.", f"It takes {days} days from the shop to your door.") for days in (3, 5))
+    assert one != two
+
+
+def test_an_edit_of_few_words_is_another_lesson_for_another_question() -> None:
+    assert key_of_edit("Is it late?", "Yes.", "No.") != key_of_edit("May I pay later?", "Yes.", "No.")
+    assert key_of_edit("Is it late?", "Hello. Yes.", "Hello. No.") == key_of_edit("Is it late?", "Yes.", "No.")
+
+
 @given(st.text(max_size=200), st.text(max_size=200), st.text(max_size=200))
 def test_every_lesson_has_a_key_of_one_length(situation: str, wrong: str, instead: str) -> None:
-    assert len(dedup_key(situation, wrong, instead)) == 64
+    assert len(dedup_key(situation, wrong, instead)) == len(key_of_edit(situation, wrong, instead)) == 64
 
 
 @given(st.lists(st.sampled_from(LessonSource), min_size=1, max_size=50))
