@@ -20,7 +20,7 @@ from apps.memory.actions import amend_block, create_block, write_block
 from apps.memory.dating import date_block
 from apps.memory.holding import told
 from apps.memory.models import MemoryBlock
-from apps.runtime.clashing import with_clashes
+from apps.runtime.clashing import with_advice
 from apps.runtime.hearing import heard_by
 
 VALUES = ("label", "body", "read_only", "pinned")
@@ -111,12 +111,12 @@ class BlockView(Versioned[MemoryBlock]):
         before, sent = block.body, BlockChange.read(request, self.actor, block)
         if self.actor.is_person:
             write_block(block, actor=self.actor, values=sent.only(*VALUES), read_at=sent.read_at)
-            return self.answer(block.pk, sent.ignored, notice=with_clashes("", block, before, self.actor))
+            return self.answer(block.pk, sent.ignored, notice=with_advice("", block, before, self.actor))
         body, heard = sent.values["body"], heard_by(self.actor)
         amend_block(block, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
         notice = told(block, body, self.actor)
         waits = self.waiting_about(block, notice)
-        return self.answer(block.pk, sent.ignored, notice=with_clashes(notice, block, before, self.actor), waits=waits)
+        return self.answer(block.pk, sent.ignored, notice=with_advice(notice, block, before, self.actor), waits=waits)
 
     @extend_schema(request=DatedLine, responses=BlockRow)
     @action(detail=True, methods=["post"], url_path="date-line")

@@ -20,7 +20,7 @@ from apps.memory.actions import amend_memory, create_memory
 from apps.memory.dating import date_memory
 from apps.memory.holding import told
 from apps.memory.models import AgentMemory
-from apps.runtime.clashing import with_clashes
+from apps.runtime.clashing import with_advice
 from apps.runtime.hearing import heard_by
 
 
@@ -84,7 +84,7 @@ class MemoryView(Versioned[AgentMemory]):
         memory = create_memory(agent_id, actor=self.actor, body=body, heard=heard)
         notice = told(memory, body, self.actor)
         waits = self.waiting_about(memory, notice)
-        return self.answer(memory.pk, sent.ignored, 201, with_clashes(notice, memory, "", self.actor), waits)
+        return self.answer(memory.pk, sent.ignored, 201, with_advice(notice, memory, "", self.actor), waits)
 
     @extend_schema(request=MemoryChange, responses={200: MemoryRow, 202: OpenApiResponse(MemoryRow, LINES_WAIT)})
     def partial_update(self, request: Request, pk: str) -> Response:
@@ -96,9 +96,7 @@ class MemoryView(Versioned[AgentMemory]):
         amend_memory(memory, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
         notice = told(memory, body, self.actor)
         waits = self.waiting_about(memory, notice)
-        return self.answer(
-            memory.pk, sent.ignored, notice=with_clashes(notice, memory, before, self.actor), waits=waits
-        )
+        return self.answer(memory.pk, sent.ignored, notice=with_advice(notice, memory, before, self.actor), waits=waits)
 
     @extend_schema(request=DatedLine, responses=MemoryRow)
     @action(detail=True, methods=["post"], url_path="date-line")

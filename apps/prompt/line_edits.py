@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Self
 
+from apps.prompt.budgets import SECTION_CHARACTERS
 from apps.prompt.lines import bare, known, lines_of
 from apps.prompt.sanitizer import sanitize
 
@@ -107,6 +108,22 @@ def too_long(text: str, most: int, oldest: Sequence[str] = ()) -> str:
     advice += [f"These say the same: {_quoted(group)}." for group in _doubled(lines)[:SHOWN]]
     size = f"It would have {len(text):,} characters, and {most:,} are the most, so nothing was saved."
     return f"{size} Merge, shorten or delete lines in the same call. {' '.join(advice)}"
+
+
+def beyond(text: str, shown: int = SECTION_CHARACTERS) -> str:
+    """What somebody is told of whose text prompts carry the beginning alone; empty where they carry all of it."""
+    place, left = 0, list[str]()
+    for line in lines_of(text):
+        place += len(line) + 1
+        if place - 1 > shown and bare(line):
+            left.append(bare(line))
+    if not left:
+        return ""
+    count = "1 line does" if len(left) == 1 else f"{len(left)} lines do"
+    return (
+        f"It is saved, but prompts carry its first {shown:,} characters: {count} not reach you whole, beginning with"
+        f" {_quoted(left[:1])}. Merge, shorten or delete lines."
+    )
 
 
 def _doubled(lines: Iterable[str]) -> list[list[str]]:

@@ -12,7 +12,8 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.memory.ledger import Remembered
-from apps.prompt.line_dates import is_expired
+from apps.prompt.line_dates import holding, is_expired
+from apps.prompt.line_edits import beyond
 from apps.prompt.lines import bare, known, lines_of
 from apps.runtime.going_by import remembered, written_by_people
 from apps.runtime.tooling import clean
@@ -50,11 +51,13 @@ def clashes(row: Remembered, lines: Iterable[str], *, actor: Actor) -> tuple[Cla
     return tuple(clash for finding in found.findings[:SHOWN] for clash in _clash(finding))
 
 
-def with_clashes(said: str, row: Remembered, before: str, actor: Actor) -> str:
-    """The same of what was just written, behind what else is answered; nothing where all fits."""
+def with_advice(said: str, row: Remembered, before: str, actor: Actor) -> str:
+    """The same of what was just written, and what of it reaches no prompt, behind what else is answered."""
     found = clashes(row, [line for line in lines_of(row.body) if bare(line) not in known(before)], actor=actor)
     warning = " ".join(clash.sentence for clash in found)
-    return "\n".join(filter(None, [said, clean(f"It is saved, but look again: {warning}") if found else ""]))
+    unread = beyond(holding(row.body, row.line_dates, timezone.now()))
+    again = f"It is saved, but look again: {warning}" if found else ""
+    return "\n".join(filter(None, [said, clean(unread), clean(again)]))
 
 
 def _clash(finding: Finding) -> Iterable[Clash]:

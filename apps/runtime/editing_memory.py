@@ -26,7 +26,7 @@ from apps.prompt.line_dates import holding, last_moment, told_dates
 from apps.prompt.line_edits import SHOWN, Edit, Op, edited, too_long
 from apps.prompt.lines import bare, known, lines_of
 from apps.prompt.tool_names import READ_CONTACT_MEMORY, READ_MY_MEMORY, UPDATE_CONTACT_MEMORY, UPDATE_MY_MEMORY
-from apps.runtime.clashing import with_clashes
+from apps.runtime.clashing import with_advice
 from apps.runtime.hearing import heard_in
 from apps.runtime.tooling import Context, HouseTool, Offer, clean
 from apps.tenants.moments import zone_of
@@ -127,7 +127,7 @@ def _write_memory(edits: list[Edit], heard: Heard, context: Context) -> str:
         before, body = memory.body, _wanted("your memory", memory.body, edits, BODY_CHARACTERS, _oldest(memory))
         read_at = memory.version
         amend_memory(memory, actor=actor, body=body, heard=heard, read_at=read_at, evidence=evidence, until=until)
-    return with_clashes(told(memory, body, actor), memory, before, actor)
+    return with_advice(told(memory, body, actor), memory, before, actor)
 
 
 def _write_block(block: MemoryBlock, edits: list[Edit], heard: Heard, context: Context) -> str:
@@ -136,7 +136,7 @@ def _write_block(block: MemoryBlock, edits: list[Edit], heard: Heard, context: C
     before, body = block.body, _wanted(f"the block {block.label}", block.body, edits, BLOCK_CHARACTERS, _oldest(block))
     read_at, evidence, until = block.version, _evidence(context), _until(edits, context.actor)
     amend_block(block, actor=context.actor, body=body, heard=heard, read_at=read_at, evidence=evidence, until=until)
-    return with_clashes(told(block, body, context.actor), block, before, context.actor)
+    return with_advice(told(block, body, context.actor), block, before, context.actor)
 
 
 def _until(edits: Iterable[Edit], actor: Actor) -> dict[str, datetime]:

@@ -31,7 +31,7 @@ from apps.prompt.tool_names import (
 )
 from apps.prompt.values import Rule
 from apps.runtime.assisting import ASSISTING
-from apps.runtime.clashing import with_clashes
+from apps.runtime.clashing import with_advice
 from apps.runtime.delegating import DELEGATING
 from apps.runtime.editing_memory import EDITING, MEMORY, SAVED, WAITS
 from apps.runtime.handing_over import HANDING_OVER
@@ -114,7 +114,7 @@ def _update_memory(context: Context, arguments: JsonObject) -> str:
             _refuse_old_memory(memory, context)
             read_at = memory.version
             amend_memory(memory, actor=context.actor, body=body, heard=heard, read_at=read_at, evidence=evidence)
-        waits = with_clashes(told(memory, body, context.actor), memory, before, context.actor)
+        waits = with_advice(told(memory, body, context.actor), memory, before, context.actor)
     context.shown.add(MEMORY)
     return f"{SAVED}\n{waits}".strip()
 

@@ -130,6 +130,15 @@ def test_one_change_that_does_not_fit_leaves_all_texts_as_they_were(world: World
     assert body_of(world, MemoryBlock) == "Open from nine."
 
 
+def test_what_no_prompt_carries_any_more_is_told_to_whoever_writes_it(world: World, standin: StandIn) -> None:
+    # R079, R160
+    make_memory(world, "\n".join(f"Shelf {number} holds boxes of size {number}." for number in range(100)))
+    said = change(world, standin, {"op": "add", "text": "Parking is free."})["result"]
+    assert "prompts carry its first 2,000 characters: " in said
+    assert "lines do not reach you whole, beginning with “Shelf " in said
+    assert body_of(world, AgentMemory).endswith("Parking is free.")
+
+
 def test_a_block_that_is_full_says_what_to_merge(world: World, standin: StandIn) -> None:
     # R160
     make_block(world, "Hours", body="Open from nine.\nopen FROM nine!\n" + "x" * (BLOCK_CHARACTERS - 60))

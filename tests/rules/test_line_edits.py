@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.prompt.line_edits import Edit, Edited, Op, edited, too_long
+from apps.prompt.line_edits import Edit, Edited, Op, beyond, edited, too_long
 
 TEXT = "# Hours\nOpen from nine.\n\nNo Sundays.\n"
 
@@ -82,3 +82,13 @@ def test_what_does_not_fit_says_what_to_shorten_and_what_to_drop() -> None:
     assert "These say the same: “We ship on Mondays.” (19); “On Mondays, we SHIP” (19)." in said
     assert "oldest" not in said
     assert "The oldest are “A.” (2); “B.” (2); “C.” (2)." in too_long("Long.", 1, ["A.", "B.", "C.", "D."])
+
+
+def test_whoever_writes_more_than_prompts_carry_is_told_what_is_left_out() -> None:
+    assert beyond("One.\n\nTwo.\n", 10) == ""
+    told = beyond("One.\n\nTwo.\nThree.", 10)
+    assert told == (
+        "It is saved, but prompts carry its first 10 characters: 1 line does not reach you whole, beginning with"
+        " “Three.” (6). Merge, shorten or delete lines."
+    )
+    assert "2 lines do not reach you whole, beginning with “Two.” (4)." in beyond("One.\n\nTwo.\nThree.", 9)
