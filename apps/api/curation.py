@@ -1,11 +1,17 @@
 """Which approved skills a person may retire, and keeping one. For people."""
 
+from django.db.models import QuerySet
+from django.utils import timezone
 from rest_framework.serializers import CharField, DateTimeField, IntegerField, Serializer
 
 from apps.api.bodies import Body, Number, Text
+from apps.api.filters import AgentFilters, ChoiceFilter
+from apps.governance.actors import Actor
+from apps.governance.errors import NotPermitted
 from apps.governance.policy import Act
-from apps.runtime.curation import Curated
-from apps.skills.curating import Share, Suggestion
+from apps.runtime.curation import ANY, Curated, suggested_for
+from apps.skills.curating import Cause, Share, Suggestion
+from apps.skills.models import Skill
 
 
 class ShareRow(Serializer[Share]):
@@ -37,6 +43,29 @@ class CuratedRow(Serializer[Curated]):
     )
     with_it = ShareRow(source="figures.with_it")
     without_it = ShareRow(source="figures.without_it")
+
+
+def refuse_agents(actor: Actor) -> None:
+    """People retire skills; what is suggested to them is theirs."""
+    if not actor.is_person:
+        raise NotPermitted("Only people retire skills; an agent's token does not read what is suggested to them.")
+
+
+class CurationFilters(AgentFilters):
+    """By why a person may retire a skill."""
+
+    curation = ChoiceFilter(
+        method="suggested",
+        choices=[(ANY, "May be retired"), *((cause.value, cause.value) for cause in Cause)],
+        help_text="Approved skills that may be retired: for any reason, or for one. For people.",
+    )
+
+    def suggested(self, queryset: QuerySet[Skill], name: str, value: str) -> QuerySet[Skill]:
+        """The skills with such a reason."""
+        del name
+        actor: Actor = self.request.auth
+        refuse_agents(actor)
+        return queryset.filter(pk__in=suggested_for(value, actor=actor, now=timezone.now()))
 
 
 class Keeping(Body):

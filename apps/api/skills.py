@@ -15,17 +15,17 @@ from rest_framework.serializers import ChoiceField, DateTimeField, IntegerField,
 from apps.api.agents import agent_id_named
 from apps.api.attachments import FileShown
 from apps.api.bodies import Body, Number, Text, YesNo
-from apps.api.curation import CuratedRow, Keeping
-from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, DjangoFilterBackend
+from apps.api.curation import CuratedRow, CurationFilters, Keeping, refuse_agents
+from apps.api.filters import CharFilter, ChoiceFilter, DjangoFilterBackend
 from apps.api.pages import Ordering
 from apps.api.proposal_rows import ProposalRow
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.skill_changes import change_skill, move_skill, refuse_discarding, whose
 from apps.api.versions import Versioned
 from apps.governance.door import authorize, may, refuse_stale
-from apps.governance.errors import NotPermitted
+from apps.governance.errors import Conflicting
 from apps.governance.policy import Act
-from apps.runtime.curation import suggested
+from apps.runtime.curation import curated
 from apps.skills.actions import (
     count_use,
     discard_skill,
@@ -130,7 +130,7 @@ class SkillMove(Body):
     reason = Text(required=False)
 
 
-class SkillFilters(AgentFilters):
+class SkillFilters(CurationFilters):
     """By agent, state and words."""
 
     status = ChoiceFilter(choices=Skill.Status.choices)
@@ -249,15 +249,17 @@ class SkillView(Versioned[Skill]):
         move_skill(skill, sent.values["to"], sent, actor=self.actor, read_at=sent.read_at)
         return self.answer(skill.pk)
 
-    @extend_schema(responses=CuratedRow(many=True), filters=False)
-    @action(detail=False, methods=["get"], pagination_class=None)
-    def curation(self, request: Request) -> Response:
-        """The approved skills that a person may retire, each with its figures. People only."""
-        if not self.actor.is_person:
-            raise NotPermitted("Only people retire skills; an agent's token does not read what is suggested to them.")
-        if unknown := sorted(request.query_params):
-            raise ValidationError({name: ["There is no such parameter. There are none."] for name in unknown})
-        return Response([CuratedRow(each).data for each in suggested(actor=self.actor, now=timezone.now()).values()])
+    @extend_schema(responses=CuratedRow, filters=False)
+    @action(detail=True, methods=["get"])
+    def curation(self, request: Request, pk: str) -> Response:
+        """What became of an approved skill, and why it may be retired, if there is a reason. People only."""
+        del request, pk
+        refuse_agents(self.actor)
+        skill = self.get_object()
+        found = curated([skill.pk], actor=self.actor, now=timezone.now()).get(skill.pk)
+        if found is None:
+            raise Conflicting("There are figures of approved skills alone, and of none in quarantine.")
+        return Response(CuratedRow(found).data)
 
     @extend_schema(request=Keeping, responses=SkillRow)
     @action(detail=True, methods=["post"])

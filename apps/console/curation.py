@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from apps.console.requests import actor_of
-from apps.runtime.curation import Curated, curated, suggested
+from apps.runtime.curation import ANY, Curated, curated, suggested_for
 from apps.skills.curating import Cause
 from apps.skills.models import Skill
 
@@ -24,15 +24,13 @@ class CurationFilter(SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Why one may be retired."""
         del request, model_admin
-        return [("any", "May be retired"), (Cause.UNUSED, "Nobody fetches it"), (Cause.WORSE, "Ends badly more often")]
+        return [(ANY, "May be retired"), (Cause.UNUSED, "Nobody fetches it"), (Cause.WORSE, "Ends badly more often")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The skills with such a reason; their figures are read for this filter alone."""
         if self.value() is None:
             return queryset
-        found = suggested(actor=actor_of(request), now=timezone.now()).values()
-        causes = {each.skill_id: {suggestion.cause.value for suggestion in each.suggestions} for each in found}
-        return queryset.filter(pk__in=[pk for pk, told in causes.items() if self.value() in {"any", *told}])
+        return queryset.filter(pk__in=suggested_for(self.value() or ANY, actor=actor_of(request), now=timezone.now()))
 
 
 def curation_panel(skill: Skill, request: HttpRequest) -> Curated | None:

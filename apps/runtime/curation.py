@@ -56,6 +56,9 @@ SELECT live.id, live.approved_at, used.last_used_at, live.kept_until, coalesce(m
 """
 
 
+ANY: Final = "any"
+
+
 @dataclass(frozen=True, slots=True)
 class Curated:
     """An approved skill with its figures, and why a person may retire it, if there is a reason."""
@@ -79,6 +82,12 @@ def suggested(*, actor: Actor, now: datetime) -> dict[int, Curated]:
         live = Skill.objects.visible_to(actor).filter(status=Skill.Status.APPROVED, quarantined_at=None)
         ids = list(live.values_list("id", flat=True))
     return {skill_id: found for skill_id, found in curated(ids, actor=actor, now=now).items() if found.suggestions}
+
+
+def suggested_for(reason: str, *, actor: Actor, now: datetime) -> list[int]:
+    """The ids of those with this cause, or with `any`."""
+    found = suggested(actor=actor, now=now).values()
+    return [each.skill_id for each in found if reason == ANY or reason in {told.cause for told in each.suggestions}]
 
 
 def _curated(row: tuple[Any, ...], now: datetime) -> Curated:

@@ -79,7 +79,10 @@ def test_a_skill_whose_conversations_end_badly_may_be_retired(world: World, stan
     assert (told.fetched_30_days, told.fetched_90_days) == (COMPARED_ENOUGH, COMPARED_ENOUGH)
     assert told.last_used_at is not None
     # The same by REST, in the list of skills and on the page.
-    [row] = person_of(world.operator_user).get("skills/curation/").body
+    person = person_of(world.operator_user)
+    [listed] = person.get("skills/?curation=worse").body["results"]
+    row = person.get(f"skills/{listed['id']}/curation/").body
+    assert person.get("skills/?curation=unused").body["results"] == []
     assert (row["skill_id"], row["suggestions"][0]["cause"]) == (bad.pk, "worse")
     assert row["with_it"] == {"ended": COMPARED_ENOUGH, "badly": COMPARED_ENOUGH}
     browser = signed_in(world.operator_user)

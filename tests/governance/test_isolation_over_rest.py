@@ -54,6 +54,7 @@ ABOUT = {
     "source",
     "taught_nothing",
     "review_by",
+    "curation",
     "act",
     "code",
     "day",
