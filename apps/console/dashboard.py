@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import TruncHour
 
-from apps.console.proposal_queues import waiting, waiting_counts
+from apps.console.awaiting import AGENTS, Awaiting, Queue
+from apps.console.proposal_queues import next_to_decide
 from apps.console.usage import Usage
 from apps.console.whose import review_now
 from apps.conversations.models import Conversation
@@ -16,9 +17,8 @@ from apps.governance.models import Proposal
 from apps.learning.models import Extraction
 from apps.prompt.holding import MemoryReview
 from apps.runtime.models import ModelCall
-from apps.tenants.models import Agent
 
-WAITING_SHOWN = 5
+DECISIONS_SHOWN = 8
 LATEST_SHOWN = 8
 HOURS = 24
 BAR_WIDTH = 10
@@ -57,10 +57,8 @@ class Verdict:
 class Overview:
     """Everything the home page shows."""
 
-    drafts: Sequence[Proposal]
-    draft_count: int
-    proposals: Sequence[Proposal]
-    proposal_count: int
+    queues: Sequence[Queue]
+    decisions: Sequence[Proposal]
     conversations: Sequence[Conversation]
     open_count: int
     verdicts: Sequence[Verdict]
@@ -70,23 +68,19 @@ class Overview:
     review: MemoryReview
 
 
-def overview(actor: Actor, now: datetime) -> Overview:
+def overview(actor: Actor, waits: Awaiting, now: datetime) -> Overview:
     """The home page of one tenant, in a constant number of reads."""
-    waits = waiting(actor).select_related("agent")
-    draft_count, proposal_count = waiting_counts(actor)
     conversations = Conversation.objects.visible_to(actor).of_customers()
     calls = ModelCall.objects.filter(at__gte=now - timedelta(hours=HOURS))
     return Overview(
-        drafts=list(waits.filter(kind=Proposal.Kind.SKILL_NEW)[:WAITING_SHOWN]),
-        draft_count=draft_count,
-        proposals=list(waits.exclude(kind=Proposal.Kind.SKILL_NEW)[:WAITING_SHOWN]),
-        proposal_count=proposal_count,
+        queues=list(waits.queues()),
+        decisions=list(next_to_decide(actor).select_related("agent")[:DECISIONS_SHOWN]),
         conversations=list(conversations.select_related("agent", "extraction").order_by("-updated_at")[:LATEST_SHOWN]),
         open_count=conversations.open().count(),
         verdicts=_verdicts(),
         usage=_usage(calls),
         hours=_hours(calls, now),
-        has_agents=Agent.objects.visible_to(actor).exists(),
+        has_agents=waits.count(AGENTS) > 0,
         review=review_now(actor),
     )
 

@@ -8,17 +8,14 @@ from django.db import connection
 from django.http import HttpRequest
 from django.urls import reverse
 
+from apps.console.awaiting import INBOX, NEW_SKILLS, OTHERS, awaiting
 from apps.console.lists import TAB
-from apps.console.proposal_queues import KIND, OTHER, waiting_counts
+from apps.console.proposal_queues import KIND, OTHER
 from apps.console.requests import actor_of
-from apps.desk.waiting import waiting_counts as desk_counts
 from apps.governance.acting import acting_actor
 from apps.governance.models import Proposal
 from apps.skills.models import Skill
 from apps.tenants.models import Tenant
-from apps.tools.waiting import waiting_calls
-
-INBOX = "governance_proposal_changelist"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +147,13 @@ def _narrowed(place: Place) -> str:
 def _waiting(request: HttpRequest) -> dict[str, int]:
     if not may_read(request):
         return {}
-    drafts, others = waiting_counts(actor_of(request))
-    replies, questions = desk_counts(actor_of(request))
+    counted = awaiting(request)
     return {
-        "Skill drafts": drafts,
-        "Other proposals": others,
-        "Reply drafts": replies,
-        "Escalations": questions,
-        "Calls to approve": waiting_calls(actor_of(request)),
+        "Skill drafts": counted.count(NEW_SKILLS),
+        "Other proposals": counted.count(OTHERS),
+        "Reply drafts": counted.count("drafts"),
+        "Escalations": counted.count("escalations"),
+        "Calls to approve": counted.count("calls"),
     }
 
 

@@ -3,10 +3,11 @@
 # ruff: noqa: ARG002  # Django calls these methods by its own signatures.
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from django.contrib.admin import SimpleListFilter
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, When
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -16,10 +17,12 @@ from apps.console.requests import actor_of
 from apps.governance.actions import UNDO_WITHIN
 from apps.governance.actors import Actor
 from apps.governance.models import Approval, Governed, Proposal, ProposalQuerySet
-from apps.review.queues import LABELS, claimed, queues
+from apps.review.queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
 
 Kind = Proposal.Kind
 KIND, OTHER = "kind", "other"
+AGE, OVERDUE = "age", "overdue"
+CLAIM, MINE = "claim", "mine"
 WAITING = "waiting"
 UNDOABLE_SHOWN = 3
 EMPTY = {
@@ -86,18 +89,33 @@ class ClaimFilter(SimpleListFilter):
     """Who is looking at it."""
 
     title = "claim"
-    parameter_name = "claim"
+    parameter_name = CLAIM
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Whose claims."""
-        return [("mine", "Claimed by me"), ("none", "Claimed by nobody")]
+        return [(MINE, "Claimed by me"), ("none", "Claimed by nobody")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The proposals with such a claim."""
         looked_at = claimed(timezone.now())
-        if self.value() == "mine":
-            return queryset.filter(looked_at, claimed_by_id=actor_of(request).user_id)
+        if self.value() == MINE:
+            return queryset.filter(claimed_by(actor_of(request), timezone.now()))
         return queryset.exclude(looked_at) if self.value() == "none" else queryset
+
+
+class AgeFilter(SimpleListFilter):
+    """How long it has been asked for."""
+
+    title = "age"
+    parameter_name = AGE
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """What waits for too long."""
+        return [(OVERDUE, f"Older than {OVERDUE_AFTER.days} days")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The proposals of that age."""
+        return queryset.filter(overdue(timezone.now())) if self.value() == OVERDUE else queryset
 
 
 def waiting(actor: Actor) -> ProposalQuerySet:
@@ -105,16 +123,20 @@ def waiting(actor: Actor) -> ProposalQuerySet:
     return Proposal.objects.visible_to(actor).waiting(timezone.now())
 
 
+def claimed_by(actor: Actor, now: datetime) -> Q:
+    """What this person is looking at."""
+    return claimed(now) & Q(claimed_by_id=actor.user_id)
+
+
+def next_to_decide(actor: Actor) -> ProposalQuerySet:
+    """What waits: first what this person is looking at, then whatever waited longest."""
+    mine = claimed_by(actor, timezone.now())
+    return waiting(actor).annotate(is_mine=Case(When(mine, then=True), default=False)).order_by("-is_mine", "pk")
+
+
 def open_about(row: Governed, actor: Actor) -> ProposalQuerySet:
     """What nobody has decided on about a row, put off or not."""
     return Proposal.objects.visible_to(actor).open().about(row).select_related("agent")
-
-
-def waiting_counts(actor: Actor) -> tuple[int, int]:
-    """How many new skills wait, and how much else."""
-    drafts = Q(kind=Kind.SKILL_NEW)
-    counts = waiting(actor).order_by().aggregate(drafts=Count("pk", filter=drafts), others=Count("pk", filter=~drafts))
-    return counts["drafts"], counts["others"]
 
 
 def next_waiting(after: Proposal, actor: Actor) -> Proposal | None:

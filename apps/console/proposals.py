@@ -13,7 +13,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.proposal_buttons import BUTTONS
 from apps.console.proposal_page import proposal_panels
-from apps.console.proposal_queues import ClaimFilter, Inbox, KindFilter
+from apps.console.proposal_queues import AgeFilter, ClaimFilter, Inbox, KindFilter
 from apps.console.templatetags.console import badge
 from apps.console.titles import title_of
 from apps.governance.models import Proposal
@@ -24,7 +24,7 @@ class ProposalAdmin(GovernedAdmin):
 
     list_display = ("title", "change", "tier_shown", "waits", "support", "whose_words", "claim", "state_shown")
     list_display_links = ("title",)
-    list_filter = (KindFilter, "agent", "tier", "taint", ClaimFilter)
+    list_filter = (KindFilter, "agent", "tier", "taint", AgeFilter, ClaimFilter)
     list_select_related = ("agent",)
     search_fields = ("target_label", "proposed_by", "rationale")
     search_help_text = "Search target, proposer or reason"

@@ -18,6 +18,7 @@ from unfold.sites import UnfoldAdminSite
 from apps.console.agents import AgentAdmin, TokenAdmin
 from apps.console.assistant import talk_urls
 from apps.console.attachments import download, upload
+from apps.console.awaiting import awaiting
 from apps.console.blocks import BlockAdmin
 from apps.console.changes import ChangeRecordAdmin
 from apps.console.checkpoints import CheckpointAdmin
@@ -220,7 +221,7 @@ class ConsoleSite(UnfoldAdminSite):
         return PasswordPage.as_view(extra_context=shown)(request)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        home = overview(actor_of(request), timezone.now())
+        home = overview(actor_of(request), awaiting(request), timezone.now())
         shown = {"home": home, "people": people_of(request), "title": "Home", **(extra_context or {})}
         page: TemplateResponse = super().index(request, shown)
         return page

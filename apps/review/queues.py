@@ -1,8 +1,9 @@
 """How what waits, and what was decided, is divided for whoever decides."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
+from typing import Final
 
 from django.db.models import Q
 
@@ -10,6 +11,8 @@ from apps.governance.models import Proposal
 from apps.governance.review_models import CLAIM_STANDS
 
 State = Proposal.State
+# A weekend and a day: who waits longer than this was forgotten.
+OVERDUE_AFTER: Final = timedelta(days=3)
 LABELS: Mapping[str, str] = MappingProxyType(
     {
         "waiting": "Waiting",
@@ -40,3 +43,8 @@ def queues(now: datetime) -> Mapping[str, Q]:
 def claimed(now: datetime) -> Q:
     """Those somebody is looking at."""
     return Q(claimed_at__gt=now - CLAIM_STANDS)
+
+
+def overdue(now: datetime) -> Q:
+    """Those that were asked for too long ago."""
+    return Q(created_at__lt=now - OVERDUE_AFTER)

@@ -62,6 +62,7 @@ def paths(world: World) -> dict[str, str]:
 def test_operator_signs_in_and_approves_a_draft(page: Page, console: Console) -> None:
     draft = make_skill(console.full, title="Send a fresh invoice")
     sign_in(page, console.full)
+    page.get_by_role("link", name=re.compile("^Skill drafts")).first.click()
     page.get_by_role("link", name="send-a-fresh-invoice").click()
     expect(page.get_by_text("The next session of the agent lists the skill; sessions already open")).to_be_visible()
     page.get_by_role("button", name="Approve", exact=True).click()

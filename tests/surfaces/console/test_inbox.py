@@ -89,10 +89,10 @@ def test_sidebar_home_and_inbox_count_the_same(world: World, operator: Client, h
     assert "Other proposals 1" in listed(operator)
     assert "Waiting 2" in listed(operator, "?kind=skill.new")
     assert "Waiting 1" in listed(operator, "?kind=other")
-    assert "Skill drafts that wait 2" in words_of(operator.get(reverse("admin:index")))
+    assert "3 Reviews in all" in words_of(operator.get(reverse("admin:index")))
     snooze_proposal(high, actor=world.operator, until=high.expires_at)
     assert "Waiting 0" in listed(operator, "?kind=other")
-    assert "Proposals that wait 0" in words_of(operator.get(reverse("admin:index")))
+    assert "2 Reviews in all" in words_of(operator.get(reverse("admin:index")))
 
 
 def test_inbox_is_narrowed_to_ones_own_claims(world: World, operator: Client, high: Proposal) -> None:

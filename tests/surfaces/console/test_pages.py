@@ -35,7 +35,8 @@ def test_empty_list_says_what_to_do_next(operator: Client, model: type[Model]) -
 
 def test_home_of_an_empty_tenant_says_what_to_do_next(operator: Client) -> None:
     page = text_of(operator.get(reverse("admin:index")))
-    assert "Nothing waits. Resolve a conversation that was solved with a tool" in page
+    assert "All is done: nothing waits for anybody." in page
+    assert "Nothing waits for a yes. Resolve a conversation that was solved with a tool" in page
     assert "No model was called." in page
 
 

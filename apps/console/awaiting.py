@@ -1,0 +1,124 @@
+"""What waits for a person: every queue with its length, its oldest and the list that shows just it, counted in one statement."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.db.models import Count, Min, Q, QuerySet, Value
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.console.lists import TAB
+from apps.console.proposal_queues import AGE, CLAIM, MINE, OVERDUE, claimed_by, waiting
+from apps.console.requests import actor_of
+from apps.console.stuck import STUCK
+from apps.contradictions.models import Contradiction
+from apps.desk.waiting import waiting_drafts, waiting_escalations
+from apps.governance.actors import Actor
+from apps.governance.models import Proposal
+from apps.lessons.models import EditCluster
+from apps.review.queues import OVERDUE_AFTER, overdue
+from apps.runtime.models import Turn
+from apps.runtime.stuck import TRIED_FOR, stuck_turns
+from apps.tenants.models import Agent
+from apps.tools.models import ToolApproval
+
+INBOX: Final = "governance_proposal_changelist"
+_THREADS: Final = "conversations_conversation_changelist"
+_DAYS, _MINUTES = OVERDUE_AFTER.days, TRIED_FOR.seconds // 60
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """One kind of what waits, and the list narrowed to it."""
+
+    title: str
+    view: str
+    narrowed: tuple[tuple[str, str], ...] = ()
+    count: int = 0
+    oldest: datetime | None = None
+
+    @property
+    def url(self) -> str:
+        """Where exactly these are listed."""
+        narrowed = urlencode(self.narrowed)
+        return f"{reverse(f'admin:{self.view}')}{f'?{narrowed}' if narrowed else ''}"
+
+
+# In the order in which they are shown: what this person has taken up first, then what customers wait for.
+QUEUES: Final[Mapping[str, Queue]] = {
+    "mine": Queue("Reviews you are looking at", INBOX, ((CLAIM, MINE),)),
+    "drafts": Queue("Reply drafts", "desk_draft_changelist", ((TAB, "open"),)),
+    "escalations": Queue("Escalations", "desk_escalation_changelist", ((TAB, "open"),)),
+    "calls": Queue("Calls to approve", "tools_toolapproval_changelist", ((TAB, "waiting"),)),
+    "retried": Queue(f"Turns tried again for {_MINUTES} minutes or more", _THREADS, ((STUCK, "retried"),)),
+    "lapsed": Queue("Turns whose worker is gone", _THREADS, ((STUCK, "lapsed"),)),
+    "parked": Queue("Turns that wait for a switch, a budget or an endpoint", _THREADS, ((STUCK, "parked"),)),
+    "overdue": Queue(f"Reviews that wait for more than {_DAYS} days", INBOX, ((AGE, OVERDUE),)),
+    "reviews": Queue("Reviews in all", INBOX),
+    "contradictions": Queue("Contradictions", "contradictions_contradiction_changelist", ((TAB, "open"),)),
+    "edits": Queue("Edits that repeat", "lessons_editcluster_changelist", ((TAB, "open"),)),
+}
+# Counted in the same statement, and shown elsewhere.
+NEW_SKILLS, OTHERS, AGENTS = "new_skills", "others", "agents"
+
+
+@dataclass(frozen=True, slots=True)
+class Awaiting:
+    """How much waits where, for one person."""
+
+    counts: Mapping[str, tuple[int, datetime | None]]
+
+    def count(self, name: str) -> int:
+        """How many are in one of the queues."""
+        return self.counts[name][0]
+
+    def queues(self) -> Iterator[Queue]:
+        """Those in which something waits."""
+        for name, queue in QUEUES.items():
+            count, oldest = self.counts[name]
+            if count:
+                yield Queue(queue.title, queue.view, queue.narrowed, count, oldest)
+
+
+def awaiting(request: HttpRequest) -> Awaiting:
+    """What waits for whoever is signed in, counted once for the whole page."""
+    if not hasattr(request, "awaiting"):
+        request.awaiting = _count(actor_of(request), timezone.now())  # type: ignore[attr-defined]  # of this module alone
+    known: Awaiting = request.awaiting  # type: ignore[attr-defined]  # set above
+    return known
+
+
+def _count(actor: Actor, now: datetime) -> Awaiting:
+    first, *others = (_counted(name, *each) for name, each in _rows(actor, now).items())
+    return Awaiting({name: (count, oldest) for name, count, oldest in first.union(*others, all=True)})
+
+
+def _rows(actor: Actor, now: datetime) -> dict[str, tuple[QuerySet[Any], str]]:
+    """What is in each queue, and the column that says since when."""
+    reviews, since = waiting(actor), "created_at"
+    turns = Turn.objects.filter(tenant_id=actor.tenant_id, conversation__member_user_id=None)
+    new_skill = Q(kind=Proposal.Kind.SKILL_NEW)
+    return {
+        "mine": (reviews.filter(claimed_by(actor, now)), "claimed_at"),
+        "drafts": (waiting_drafts(actor), since),
+        "escalations": (waiting_escalations(actor), since),
+        "calls": (ToolApproval.objects.visible_to(actor).waiting(), since),
+        **{name: (turns.filter(which), "started_at") for name, which in stuck_turns(now).items()},
+        "overdue": (reviews.filter(overdue(now)), since),
+        "reviews": (reviews, since),
+        NEW_SKILLS: (reviews.filter(new_skill), since),
+        OTHERS: (reviews.exclude(new_skill), since),
+        "contradictions": (Contradiction.objects.visible_to(actor).open(), since),
+        "edits": (EditCluster.objects.visible_to(actor).filter(status=EditCluster.Status.OPEN), since),
+        AGENTS: (Agent.objects.visible_to(actor), since),
+    }
+
+
+def _counted(name: str, rows: QuerySet[Any], since: str) -> QuerySet[Any, Any]:
+    named = rows.order_by().values(queue=Value(name))
+    counted: QuerySet[Any, Any] = named.annotate(count=Count("pk"), oldest=Min(since))
+    return counted.values_list("queue", "count", "oldest")
