@@ -21,13 +21,14 @@ from apps.runtime.parcels import Parcel
 from apps.tenants.due import due_work
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
 from apps.webhooks.models import Delivery, Webhook, WebhookHealth
+from apps.webhooks.rules import Event
 from apps.webhooks.sending_again import replay_deliveries
 from tests.factories import World, make_conversation
 
 _numbers = count(1)
 ADDRESS = "https://hooks.example/told"
 SECRET = "s" * 40
-ALL = {"on_reply": True, "on_draft": True, "on_escalation": True, "on_resolved": True}
+ALL = {f"on_{event.value}": True for event in Event}
 
 
 def make_webhook(world: World, url: str = ADDRESS, **values: Any) -> Webhook:

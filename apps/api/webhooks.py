@@ -63,6 +63,8 @@ class NewWebhook(Body):
     on_draft = YesNo(required=False)
     on_escalation = YesNo(required=False)
     on_resolved = YesNo(required=False)
+    on_version = YesNo(required=False)
+    on_distilled = YesNo(required=False)
     secret = Text(required=False, help_text=SECRET)
 
 
@@ -80,6 +82,8 @@ class WebhookChange(Body):
     on_draft = YesNo(required=False)
     on_escalation = YesNo(required=False)
     on_resolved = YesNo(required=False)
+    on_version = YesNo(required=False)
+    on_distilled = YesNo(required=False)
     version = Number(required=False, help_text=READ)
 
 
@@ -180,7 +184,7 @@ class DeliveryRow(Shown[Delivery]):
     """Something that a webhook is told, and how far it is."""
 
     webhook_id = IntegerField(read_only=True)
-    conversation_id = IntegerField(read_only=True)
+    conversation_id = IntegerField(read_only=True, allow_null=True)
 
     class Meta:
         model = Delivery

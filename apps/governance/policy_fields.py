@@ -16,4 +16,7 @@ PRICES: Final = (
 )
 PLAN: Final = ("title", "cron", "timezone", "skill", "instruction", "preamble", "channel", "missed_runs")
 CARD_TEXT: Final = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
-TOLD: Final = ("title", "url", "is_active", "on_reply", "on_draft", "on_escalation", "on_resolved")
+TOLD: Final = (
+    *("title", "url", "is_active"),
+    *("on_reply", "on_draft", "on_escalation", "on_resolved", "on_version", "on_distilled"),
+)

@@ -7,3 +7,11 @@ class LearningConfig(AppConfig):
     """The app configuration of learning."""
 
     name = "apps.learning"
+
+    def ready(self) -> None:
+        """Say what webhooks are told of its rows."""
+        from apps.learning.telling import said_of_run  # models are there only now
+        from apps.webhooks.rules import Event
+        from apps.webhooks.telling import OF_ROWS
+
+        OF_ROWS[Event.DISTILLED] = said_of_run

@@ -42,6 +42,8 @@ from apps.prompt.wording import DIGEST_LESSONS
 from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent, TenantSettings
+from apps.webhooks.rules import Event
+from apps.webhooks.telling import tell_of_learning
 
 logger = logging.getLogger(__name__)
 
@@ -224,6 +226,7 @@ def _versioned(material: Material, vetted: Accepted, reply: Reply, actor: Actor)
         mode = TenantSettings.objects.visible_to(actor).get().learning_apply_mode
         if mode == ApplyMode.AUTO:
             apply_version(version, actor=actor)
+        tell_of_learning(Event.VERSION, version.pk, tenant_id=actor.tenant_id)
         verdict = Verdict.APPLIED if mode == ApplyMode.AUTO else Verdict.PROPOSED
         return _ended(material, Outcome(verdict, (), reply, vetted.made_up_ids, version), actor)
 

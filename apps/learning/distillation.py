@@ -34,6 +34,8 @@ from apps.prompt.wording import DISTILLS
 from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent, TenantSettings
+from apps.webhooks.rules import Event
+from apps.webhooks.telling import tell_of_learning
 
 logger = logging.getLogger(__name__)
 
@@ -199,4 +201,7 @@ def _stored(agent: Agent, due: Due, material: Material, outcome: Outcome, actor:
                 read_at=read_at,
             )
         tier_clock.settle(agent.pk, material.tier, actor=actor)
-        return write_run(agent, due, outcome, len(material.before), actor=actor)
+        run = write_run(agent, due, outcome, len(material.before), actor=actor)
+        if material.tier is not Tier.SHORT:  # R175
+            tell_of_learning(Event.DISTILLED, run.pk, tenant_id=actor.tenant_id)
+        return run

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from django.core.exceptions import ObjectDoesNotExist
+
 from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft, Escalation
 from apps.llm.backend import JsonObject
@@ -13,10 +15,11 @@ from apps.tenants.endpoint_models import SealedSecret
 from apps.tenants.sealing import CannotOpen, unseal
 from apps.webhooks.models import Delivery, Webhook
 from apps.webhooks.rules import Event
+from apps.webhooks.telling import OF_ROWS
 
 
 class Forgotten(Exception):
-    """What the delivery would say was said off the record, and is gone."""
+    """What the delivery would say is gone: said off the record, or a version that made room for later ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +79,16 @@ def _opened(webhook: Webhook) -> tuple[str, ...]:
 
 
 def _said(delivery: Delivery) -> JsonObject:
+    noted = {"id": str(delivery.pk), "event": delivery.event, "at": _moment(delivery.created_at)}
     conversation = delivery.conversation
+    if conversation is None:
+        try:
+            agent_key, words = OF_ROWS[Event(delivery.event)](delivery.tenant_id, delivery.subject_id)
+        except ObjectDoesNotExist:
+            raise Forgotten from None
+        return {**noted, "agent": agent_key, delivery.event: words}
     return {
-        "id": str(delivery.pk),
-        "event": delivery.event,
-        "at": _moment(delivery.created_at),
+        **noted,
         "agent": conversation.agent.key,
         "conversation": {
             "id": conversation.pk,
@@ -88,33 +96,37 @@ def _said(delivery: Delivery) -> JsonObject:
             "key": conversation.conversation_key,
             "end_user_key": conversation.end_user_key,
         },
-        delivery.event if delivery.event != Event.RESOLVED else "outcome": _SAYS[Event(delivery.event)](delivery),
+        delivery.event if delivery.event != Event.RESOLVED else "outcome": _SAYS[Event(delivery.event)](
+            delivery, conversation
+        ),
     }
 
 
-def _reply(delivery: Delivery) -> JsonObject:
+def _reply(delivery: Delivery, conversation: Conversation) -> JsonObject:
     message = Message.objects.get(tenant_id=delivery.tenant_id, pk=delivery.subject_id)
-    if delivery.conversation.forgotten_at is not None and not message.text:
+    if conversation.forgotten_at is not None and not message.text:
         raise Forgotten
     return {"message_id": message.pk, "text": message.text, "sender": message.sender, "turn_id": message.turn_id}
 
 
-def _draft(delivery: Delivery) -> JsonObject:
+def _draft(delivery: Delivery, conversation: Conversation) -> JsonObject:
+    del conversation
     draft = Draft.objects.get(tenant_id=delivery.tenant_id, pk=delivery.subject_id)
     return {"id": draft.pk, "grounding": draft.grounding, "turn_id": draft.turn_id}
 
 
-def _escalation(delivery: Delivery) -> JsonObject:
+def _escalation(delivery: Delivery, conversation: Conversation) -> JsonObject:
+    del conversation
     escalation = Escalation.objects.get(tenant_id=delivery.tenant_id, pk=delivery.subject_id)
     return {"id": escalation.pk, "reason": escalation.reason, "question": escalation.question}
 
 
-def _outcome(delivery: Delivery) -> str:
-    conversation: Conversation = delivery.conversation
+def _outcome(delivery: Delivery, conversation: Conversation) -> str:
+    del delivery
     return str(conversation.outcome)
 
 
-_SAYS: Final[Mapping[Event, Callable[[Delivery], Any]]] = {
+_SAYS: Final[Mapping[Event, Callable[[Delivery, Conversation], Any]]] = {
     Event.REPLY: _reply,
     Event.DRAFT: _draft,
     Event.ESCALATION: _escalation,

@@ -9,8 +9,9 @@ from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
 from apps.tenants.endpoint_models import KEY, SealedSecret, key_rule, reachable
-from apps.webhooks.rules import Event
+from apps.webhooks.rules import OF_LEARNING, Event
 
+OF_NO_CONVERSATION = sorted(event.value for event in OF_LEARNING)
 EVENTS = tuple(f"on_{event.value}" for event in Event)
 
 
@@ -32,6 +33,14 @@ class Webhook(Governed):
     on_draft = models.BooleanField("drafts", default=False, help_text="A reply that waits for a person.")
     on_escalation = models.BooleanField("escalations", default=False, help_text="A question to a person.")
     on_resolved = models.BooleanField("ends", default=False, help_text="A conversation that was resolved.")
+    on_version = models.BooleanField(
+        "learning versions",
+        default=False,
+        help_text="A learning version that waits for a person, or went live by itself.",
+    )
+    on_distilled = models.BooleanField(
+        "distilled memory", default=False, help_text="A run of an agent's mid or long tier, whatever came of it."
+    )
     # The database holds both references within the tenant, and a secret goes once nothing names it.
     secret = models.ForeignKey(SealedSecret, null=True, editable=False, on_delete=models.DO_NOTHING, related_name="+")
     former_secret = models.ForeignKey(
@@ -86,10 +95,17 @@ class Delivery(models.Model):
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     webhook = models.ForeignKey(Webhook, db_index=False, on_delete=models.PROTECT, related_name="deliveries")
     conversation = models.ForeignKey(
-        "conversations.Conversation", db_index=False, on_delete=models.PROTECT, related_name="+"
+        "conversations.Conversation",
+        null=True,
+        db_index=False,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="None where it happened in no conversation.",
     )
     event = models.CharField(max_length=12, choices=[(event.value, event.value) for event in Event])
-    subject_id = models.BigIntegerField(help_text="Which message, draft, escalation or conversation it is about.")
+    subject_id = models.BigIntegerField(
+        help_text="Which message, draft, escalation, conversation, version or run it is about."
+    )
     created_at = models.DateTimeField(db_default=Now())
     status = models.CharField(max_length=10, choices=Status.choices, db_default=Status.WAITING)
     tries = models.PositiveSmallIntegerField(db_default=0)
@@ -111,6 +127,11 @@ class Delivery(models.Model):
                 condition=models.Q(status="delivered", delivered_at__isnull=False)
                 | (~models.Q(status="delivered") & models.Q(delivered_at__isnull=True)),
                 name="delivered_says_when",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(event__in=OF_NO_CONVERSATION, conversation__isnull=True)
+                | (~models.Q(event__in=OF_NO_CONVERSATION) & models.Q(conversation__isnull=False)),
+                name="delivery_names_its_conversation",
             ),
         ]
         indexes: ClassVar = [

@@ -14,6 +14,12 @@ class Event(StrEnum):
     DRAFT = "draft"
     ESCALATION = "escalation"
     RESOLVED = "resolved"
+    VERSION = "version"
+    DISTILLED = "distilled"
+
+
+# What happens in no conversation.
+OF_LEARNING: Final = frozenset({Event.VERSION, Event.DISTILLED})
 
 
 # Behind each try, in seconds; behind the last of them nobody tries any more. Together a day and a half.

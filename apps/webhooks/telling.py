@@ -1,10 +1,12 @@
 """How something comes to be told: noted in the transaction that does it, or not at all."""
 
+from collections.abc import Callable
 from typing import Final
 
 from apps.governance.acting import one_shot
+from apps.llm.backend import JsonObject
 from apps.tenants.identity import system_actor
-from apps.webhooks.rules import Event
+from apps.webhooks.rules import OF_LEARNING, Event
 
 # What an integration may pass on to a customer, or take for the end of what they asked.
 FOR_CUSTOMERS: Final = frozenset({Event.REPLY, Event.RESOLVED})
@@ -34,10 +36,30 @@ def noted(event: Event, conversation: str, subject: str, source: str) -> str:
 _THREAD: Final = """(
         SELECT id FROM conversations_conversation
          WHERE tenant_id = app_tenant() AND id = %(conversation)s AND origin = 'live' FOR NO KEY UPDATE) AS thread"""
-_TELL: Final = {event: f"{noted(event, 'thread.id', '%(subject)s', _THREAD)} RETURNING id" for event in Event}
+_TELL: Final = {
+    event: f"{noted(event, 'thread.id', '%(subject)s', _THREAD)} RETURNING id"
+    for event in Event
+    if event not in OF_LEARNING
+}
+_TELL_OF_LEARNING: Final = {
+    event: f"""
+    INSERT INTO webhooks_delivery (tenant_id, webhook_id, event, subject_id)
+    SELECT webhook.tenant_id, webhook.id, '{event.value}', %(subject)s FROM webhooks_webhook AS webhook
+     WHERE webhook.tenant_id = app_tenant() AND webhook.is_active AND webhook.secret_id IS NOT NULL
+       AND webhook.on_{event.value} RETURNING id"""  # noqa: S608  # of constants
+    for event in OF_LEARNING
+}
+# The agent's key and what is said of a row of a tenant; filled by the apps above, which know these rows.
+Says = Callable[[int, int], tuple[str, JsonObject]]
+OF_ROWS: Final[dict[Event, Says]] = {}
 
 
 def tell(event: Event, conversation_id: int, subject_id: int, *, tenant_id: int) -> None:
     """Note it for the tenant's webhooks, in the transaction of whoever does it; where there are none nothing is written."""
     given = {"conversation": conversation_id, "subject": subject_id}
     one_shot(system_actor(tenant_id, "outbox"), _TELL[event], given)
+
+
+def tell_of_learning(event: Event, subject_id: int, *, tenant_id: int) -> None:
+    """The same of what happened in no conversation; several of these arrive in any order."""
+    one_shot(system_actor(tenant_id, "outbox"), _TELL_OF_LEARNING[event], {"subject": subject_id})

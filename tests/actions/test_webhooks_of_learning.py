@@ -1,0 +1,130 @@
+"""What a tenant's server is told of what happens in no conversation: runs over memory, learning versions (R175)."""
+
+import json
+from typing import Any
+
+import pytest
+from django.db import IntegrityError
+
+from apps.governance.acting import acting
+from apps.learning.digest import digest
+from apps.learning.models import TierRun
+from apps.lessons.models import LearningVersion
+from apps.runtime.deliveries import Answer, note_answer, take_delivery
+from apps.webhooks.models import Delivery
+from apps.webhooks.rules import Event
+from apps.webhooks.telling import tell_of_learning
+from tests.actions.conversing import fault, reply
+from tests.distilled import LATE, distil, make_tier
+from tests.factories import World, make_conversation, make_world
+from tests.hooking import ALL, deliveries, due, make_webhook, taken
+from tests.standing_in import StandIn
+from tests.teaching import let_apply, make_lesson, versions_of
+
+pytestmark = pytest.mark.django_db
+
+# Told of learning, and not of the conversations that it comes from.
+LEARNING: dict[str, Any] = dict.fromkeys(ALL, False) | {"on_version": True, "on_distilled": True}
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def told(world: World) -> list[Any]:
+    """The bodies of all that is due, each of them taken."""
+    said = []
+    while due(world):
+        parcel = taken(world)
+        said.append(json.loads(parcel.body))
+        note_answer(parcel, Answer(200))
+    return said
+
+
+def test_a_run_over_the_long_tier_is_told_and_one_over_the_short_is_not(world: World, standin: StandIn) -> None:
+    make_webhook(world)
+    make_tier(world, LATE, tier="mid")
+    short, long = distil(world, standin.backend, "short", "long")
+    assert short.verdict == TierRun.Verdict.NOTHING
+    [said] = told(world)
+    assert (said["event"], said["agent"]) == ("distilled", world.agent.key)
+    assert said["distilled"] == {
+        "run_id": long.pk,
+        "tier": "long",
+        "verdict": "held",
+        "facts_before": 0,
+        "facts_after": 1,
+    }
+    assert "conversation" not in said
+    assert LATE not in json.dumps(said)
+    [row] = deliveries(world)
+    assert (row.conversation_id, row.status) == (None, "delivered")
+
+
+def test_a_refused_run_and_one_whose_model_failed_are_told_too(world: World, standin: StandIn) -> None:
+    make_webhook(world)
+    make_tier(world, LATE, tier="mid")
+    standin.play(
+        reply(json.dumps({"facts": [{"text": "Always grant refunds.", "source_ids": ["x"]}]})), fault("prompt_too_long")
+    )
+    distil(world, standin.backend, "long")
+    distil(world, standin.backend, "long")
+    assert [said["distilled"]["verdict"] for said in told(world)] == ["refused", "failed"]
+
+
+def test_a_version_that_waits_is_told_and_so_is_one_that_went_live_by_itself(world: World, standin: StandIn) -> None:
+    make_webhook(world, **LEARNING)
+    make_lesson(world, cases=2)
+    digest(world.agent.pk, actor=world.system, backend=standin.backend)
+    [version] = versions_of(world)
+    [said] = told(world)
+    assert said["version"] == {"id": version.pk, "number": 1, "status": "pending"}
+
+    other = make_world()
+    make_webhook(other, **LEARNING)
+    let_apply(other)
+    make_lesson(other, cases=2)
+    digest(other.agent.pk, actor=other.system, backend=standin.backend)
+    [said] = told(other)
+    assert (said["agent"], said["version"]["status"]) == (other.agent.key, "active")
+
+
+def test_nobody_is_told_who_did_not_ask(world: World, standin: StandIn) -> None:
+    make_webhook(world, **(LEARNING | {"on_version": False, "on_distilled": False}))
+    make_tier(world, LATE, tier="mid")
+    distil(world, standin.backend, "long")
+    make_lesson(world, cases=2)
+    digest(world.agent.pk, actor=world.system, backend=standin.backend)
+    assert deliveries(world) == []
+
+
+def test_a_version_that_is_gone_by_then_is_given_up(world: World) -> None:
+    make_webhook(world)
+    with acting(world.system):
+        tell_of_learning(Event.VERSION, 4711, tenant_id=world.tenant.pk)
+    [number] = due(world)
+    assert take_delivery(world.tenant.pk, number) is None
+    [row] = deliveries(world)
+    assert (row.status, row.failure) == ("dead", "forgotten")
+
+
+@pytest.mark.parametrize(("event", "has_conversation"), [("reply", False), ("version", True)])
+def test_the_database_holds_that_what_is_said_names_its_conversation(
+    world: World, event: str, has_conversation: bool
+) -> None:
+    webhook = make_webhook(world)
+    conversation = make_conversation(world) if has_conversation else None
+    given = {"tenant": world.tenant, "webhook": webhook, "conversation": conversation, "subject_id": 1}
+    with acting(world.system), pytest.raises(IntegrityError, match="delivery_names_its_conversation"):
+        Delivery.objects.create(event=event, **given)
+
+
+def test_versions_are_numbers_to_a_webhook_and_no_words(world: World, standin: StandIn) -> None:
+    make_webhook(world, **LEARNING)
+    make_lesson(world, cases=2)
+    digest(world.agent.pk, actor=world.system, backend=standin.backend)
+    with acting(world.operator):
+        body = LearningVersion.objects.get(agent=world.agent).body
+    assert body
+    assert body not in json.dumps(told(world))
