@@ -8,20 +8,26 @@ from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import TruncHour
 
 from apps.console.awaiting import AGENTS, Awaiting, Queue
+from apps.console.brief import Refused, Section, refusals, refused_url, sections
 from apps.console.proposal_queues import next_to_decide
+from apps.console.ranges import Choice, Ranges
+from apps.console.spend import Spent, spent
 from apps.console.usage import Usage
-from apps.console.whose import review_now
-from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
-from apps.learning.models import Extraction
 from apps.prompt.holding import MemoryReview
 from apps.runtime.models import ModelCall
+from apps.tenants.models import TenantSettings
 
 DECISIONS_SHOWN = 8
-LATEST_SHOWN = 8
 HOURS = 24
 BAR_WIDTH = 10
+
+
+RANGES = Ranges(
+    {"24h": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)},
+    {"24h": "24 hours", "7d": "7 days", "30d": "30 days"},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +51,25 @@ class Hour:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """How often the learning came to a verdict."""
+class Brief:
+    """What happened since a moment."""
 
-    value: str
-    label: str
-    count: int
+    choices: Sequence[Choice]
+    since: datetime
+    sections: Sequence[Section]
+    refused: Sequence[Refused]
+    refused_url: str
+    spent: Spent
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to tell."""
+        return not (self.refused or any(section.count for section in self.sections))
+
+    @property
+    def quiet(self) -> str:
+        """What did not happen, in one line."""
+        return " ".join(section.topic.quiet for section in self.sections if not section.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,35 +78,38 @@ class Overview:
 
     queues: Sequence[Queue]
     decisions: Sequence[Proposal]
-    conversations: Sequence[Conversation]
-    open_count: int
-    verdicts: Sequence[Verdict]
+    brief: Brief
     usage: Usage
     hours: Sequence[Hour]
     has_agents: bool
     review: MemoryReview
 
 
-def overview(actor: Actor, waits: Awaiting, now: datetime) -> Overview:
+def overview(actor: Actor, waits: Awaiting, asked: str, now: datetime) -> Overview:
     """The home page of one tenant, in a constant number of reads."""
-    conversations = Conversation.objects.visible_to(actor).of_customers()
+    settings = TenantSettings.objects.visible_to(actor).get()
     calls = ModelCall.objects.filter(at__gte=now - timedelta(hours=HOURS))
     return Overview(
         queues=list(waits.queues()),
         decisions=list(next_to_decide(actor).select_related("agent")[:DECISIONS_SHOWN]),
-        conversations=list(conversations.select_related("agent", "extraction").order_by("-updated_at")[:LATEST_SHOWN]),
-        open_count=conversations.open().count(),
-        verdicts=_verdicts(),
+        brief=_brief(actor, settings, asked, now),
         usage=_usage(calls),
         hours=_hours(calls, now),
         has_agents=waits.count(AGENTS) > 0,
-        review=review_now(actor),
+        review=MemoryReview(settings.memory_review),
     )
 
 
-def _verdicts() -> list[Verdict]:
-    rows = Extraction.objects.order_by().values_list("verdict").annotate(count=Count("pk")).order_by("-count")
-    return [Verdict(value, Extraction.Verdict(value).label, count) for value, count in rows]
+def _brief(actor: Actor, settings: TenantSettings, asked: str, now: datetime) -> Brief:
+    since = now - RANGES.lengths[asked]
+    return Brief(
+        list(RANGES.choices(asked)),
+        since,
+        sections(actor, since),
+        refusals(actor, since),
+        refused_url(since),
+        spent(settings, RANGES.lengths[asked].days, now),
+    )
 
 
 def _usage(calls: QuerySet[ModelCall]) -> Usage:

@@ -7,12 +7,15 @@ from typing import Any
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
+from django.utils.dateparse import parse_datetime
 from unfold.views import ChangeList
 
 from apps.console.deeds import Tab, Tabs
+from apps.console.titles import moment
 
 TAB = "tab"
 ALL = "all"
+BOUNDS = {"__gte": "from", "__lt": "until"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,14 @@ class Filter:
     title: str
     chosen: str
     choices: tuple[tuple[str, str, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The time that a link narrowed the list to, and the way back to all of it."""
+
+    said: str
+    url: str
 
 
 class TabbedList(ChangeList):
@@ -69,9 +80,22 @@ class TabbedList(ChangeList):
         """Whether there may be rows that the search or a filter left out."""
         return bool(self.query or self.has_active_filters)
 
+    @property
+    def period(self) -> Period | None:
+        """What a link from another page narrowed it to, where one did."""
+        bounds = {name: value for name, value in self.params.items() if name.endswith(tuple(BOUNDS))}
+        said = " ".join(f"{BOUNDS[name[name.rindex('__') :]]} {_time(value)}" for name, value in bounds.items())
+        return Period(said, self.get_query_string(remove=[*bounds, "p"])) if bounds else None
+
     def filters(self) -> Iterator[Filter]:
         """The filters as links."""
         for spec in self.filter_specs:
             choices = tuple((str(at["display"]), at["query_string"], at["selected"]) for at in spec.choices(self))
             chosen = next((display for display, _, selected in choices if selected), "All")
             yield Filter(str(spec.title), chosen, choices)
+
+
+def _time(value: str) -> str:
+    """A bound as people read it: a day, or a moment."""
+    at = parse_datetime(value)
+    return moment(at) if at and at.tzinfo else value

@@ -24,7 +24,7 @@ from apps.console.changes import ChangeRecordAdmin
 from apps.console.checkpoints import CheckpointAdmin
 from apps.console.contradictions import ContradictionAdmin
 from apps.console.conversations import ConversationAdmin
-from apps.console.dashboard import overview
+from apps.console.dashboard import RANGES, overview
 from apps.console.drafts import DraftAdmin
 from apps.console.edit_clusters import EditClusterAdmin
 from apps.console.endpoints import EndpointAdmin, PriceAdmin, try_page
@@ -221,7 +221,7 @@ class ConsoleSite(UnfoldAdminSite):
         return PasswordPage.as_view(extra_context=shown)(request)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        home = overview(actor_of(request), awaiting(request), timezone.now())
+        home = overview(actor_of(request), awaiting(request), RANGES.asked(request), timezone.now())
         shown = {"home": home, "people": people_of(request), "title": "Home", **(extra_context or {})}
         page: TemplateResponse = super().index(request, shown)
         return page

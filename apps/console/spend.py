@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.contrib import admin
+from django.db.models import Sum
 from django.http import HttpRequest
+from django.urls import reverse
 
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
@@ -39,6 +43,35 @@ class Day:
     def is_spent(self) -> bool:
         """Whether what customers write waits for the next day."""
         return self.budget_micro_usd is not None and self.cost_micro_usd >= self.budget_micro_usd
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What some days cost, beside what they may."""
+
+    days: int
+    cost_micro_usd: int
+    calls: int
+    budget_micro_usd: int | None
+    url: str
+
+    @property
+    def cost(self) -> str:
+        return dollars(self.cost_micro_usd)
+
+    @property
+    def budget(self) -> str:
+        return "no budget" if self.budget_micro_usd is None else f"of {dollars(self.budget_micro_usd)}"
+
+
+def spent(settings: TenantSettings, days: int, now: datetime) -> Spent:
+    """What the latest days cost, today included, by the tenant's clock."""
+    first = now.astimezone(ZoneInfo(settings.timezone)).date() - timedelta(days=days - 1)
+    rows = Spend.objects.filter(tenant_id=settings.tenant_id, day__gte=first)
+    sums = rows.aggregate(cost=Sum("cost_micro_usd", default=0), calls=Sum("calls", default=0))
+    budget = settings.day_budget_micro_usd
+    url = f"{reverse('admin:runtime_spend_changelist')}?day__gte={first}"
+    return Spent(days, sums["cost"], sums["calls"], None if budget is None else days * budget, url)
 
 
 def day_of(spend: Spend, actor: Actor) -> Day:

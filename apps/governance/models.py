@@ -45,7 +45,8 @@ class ChangeRecord(models.Model):
     class Meta:
         ordering: ClassVar = ["-id"]
         indexes: ClassVar = [
-            models.Index(fields=["tenant", "subject_type", "subject_id", "-id"], name="change_by_subject")
+            models.Index(fields=["tenant", "subject_type", "subject_id", "-id"], name="change_by_subject"),
+            models.Index(fields=["tenant", "act", "at"], name="change_by_act_and_time"),
         ]
 
     def __str__(self) -> str:
@@ -83,7 +84,10 @@ class Refusal(models.Model):
 
     class Meta:
         ordering: ClassVar = ["-id"]
-        indexes: ClassVar = [models.Index(fields=["tenant", "-id"], name="refusal_newest_first")]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "-id"], name="refusal_newest_first"),
+            models.Index(fields=["tenant", "at"], name="refusal_by_time"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.act or 'Something'} refused to {self.actor_label}"

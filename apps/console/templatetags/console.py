@@ -1,5 +1,6 @@
 """Filters for console templates: values in, text out."""
 
+import re
 from typing import Any
 
 from django import template
@@ -9,10 +10,11 @@ from django.utils.text import capfirst
 
 from apps.console.history import url_of_subject
 from apps.console.navigation import LISTS
-from apps.console.people import People
+from apps.console.people import People, label_of_agent
 from apps.console.titles import title_of
 
 register = template.Library()
+AGENT_NUMBER = re.compile(r"\bagent (\d{1,18})\b")
 
 TONES = {
     "draft": "waits",
@@ -40,6 +42,12 @@ TONES = {
 def person(label: str, people: People) -> str:
     """The name behind an actor's label."""
     return people[label] if label else ""
+
+
+@register.filter
+def agents_named(label: str, people: People) -> str:
+    """What a record calls a row, with the agents in it by name."""
+    return AGENT_NUMBER.sub(lambda found: people[label_of_agent(int(found[1]))], label)
 
 
 @register.filter

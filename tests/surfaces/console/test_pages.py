@@ -8,7 +8,6 @@ from django.urls import reverse
 from apps.console.site import PAGES
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Proposal
-from apps.learning.models import Extraction
 from apps.tenants.models import AgentToken, Membership
 from tests.factories import (
     World,
@@ -72,5 +71,4 @@ def test_home_shows_what_waits_and_what_it_cost(world: World, operator: Client) 
     assert "Stand-in model in use." in page
     assert "80 %" in page
     with acting(world.operator):
-        assert Extraction.objects.get().get_verdict_display() in page
         assert Proposal.objects.visible_to(world.operator).open().count() == 6
