@@ -9,14 +9,15 @@ from apps.skills.models import Skill
 
 # Row security narrows this to what the actor may see; the words say whom and what it is for all the same.
 _APPROVED = """
-SELECT skill.id, skill.tenant_id, skill.agent_id, skill.version, skill.name, skill.title, skill.body, skill.attachments::text
+SELECT skill.id, skill.tenant_id, skill.version, skill.agent_id, skill.name, skill.title, skill.body, skill.attachments::text
   FROM skills_skill AS skill
  WHERE skill.tenant_id = app_tenant() AND skill.id = %(skill)s::bigint AND skill.status = 'approved'
    AND skill.quarantined_at IS NULL
 """
 # A model may name any number; no row has one beyond this.
 LARGEST: Final = 2**63 - 1
-_FIELDS = ("id", "tenant_id", "agent_id", "version", "name", "title", "body", "attachments")
+# In the order of the model's fields: Django tells the values of a row that is not whole by that alone.
+_FIELDS: Final = ("id", "tenant_id", "version", "agent_id", "name", "title", "body", "attachments")
 
 
 def approved_skill(pk: int, *, actor: Actor) -> Skill | None:

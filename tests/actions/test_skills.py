@@ -14,6 +14,7 @@ from apps.skills.actions import (
     draft_skill,
     revise_skill,
 )
+from apps.skills.fetching import approved_skill
 from apps.skills.models import Skill, SkillUse
 from apps.skills.proposing import propose_deprecation, propose_revision
 from apps.tenants.actions import create_agent
@@ -31,6 +32,20 @@ RUNBOOK = {"title": "Issue a refund", "description": "How to refund.", "body": "
 @pytest.fixture
 def world() -> World:
     return make_world()
+
+
+def test_a_fetched_skill_is_its_agents_in_its_version(world: World) -> None:
+    # R095: whether the agent may fetch it is asked of this agent id. Of two versions one is no agent's id by chance.
+    once, twice = make_skill(world, "approved"), make_skill(world, "approved")
+    say_yes(propose_revision(twice, actor=world.bot, values={"body": "## Procedure\n1. Ask twice."}), world.operator)
+    with acting(world.operator):
+        once, twice = (Skill.objects.get(pk=skill.pk) for skill in (once, twice))
+    assert once.version != twice.version
+    for skill in (once, twice):
+        fetched = approved_skill(skill.pk, actor=world.bot)
+        assert fetched is not None
+        told = (fetched.pk, fetched.tenant_id, fetched.agent_id, fetched.version, fetched.name, fetched.body)
+        assert told == (skill.pk, skill.tenant_id, skill.agent_id, skill.version, skill.name, skill.body)
 
 
 def test_every_skill_is_born_a_draft_whatever_was_asked_for(world: World) -> None:
