@@ -49,6 +49,7 @@ from apps.api.tools import AgentToolView, ServerToolView
 from apps.api.versions import Versioned
 from apps.api.views import Nowhere
 from apps.api.webhooks import DeliveryView, WebhookView
+from apps.api.why import WhyView
 
 router = SimpleRouter()
 router.trailing_slash = "/?"
@@ -114,6 +115,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *router.urls,
     *RESTORING,
     re_path(r"^agents/(?P<pk>[0-9]{1,18})/prompt/?$", PromptView.as_view(), name="agent-prompt"),
+    re_path(r"^turns/(?P<pk>[0-9]{1,18})/why/?$", WhyView.as_view(), name="turn-why"),
     re_path(r"^endpoints/(?P<pk>[0-9]{1,18})/test/?$", EndpointTestView.as_view(), name="endpoint-test"),
     re_path(r"^tool-servers/(?P<pk>[0-9]{1,18})/refresh/?$", RefreshView.as_view(), name="tool-server-refresh"),
     re_path(r"^conversations/(?P<pk>[0-9]{1,18})/stream/?$", stream, name="conversation-stream"),

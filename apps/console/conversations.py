@@ -46,6 +46,7 @@ def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, An
     turns = list(_turns(conversation.turns.select_related("session").prefetch_related("calls")[:TURNS_SHOWN]))
     return {
         "lines": transcript(conversation),
+        "explains": not conversation.off_the_record,
         "waiting": conversation.events.filter(turn_id__isnull=True),
         "draft": conversation.drafts.filter(status=Draft.Status.OPEN).first(),
         "asked_agents": conversation.children.select_related("agent"),

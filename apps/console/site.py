@@ -64,6 +64,7 @@ from apps.console.tool_calls import ToolApprovalAdmin
 from apps.console.tool_servers import ToolServerAdmin, refresh_page
 from apps.console.tools import AgentToolAdmin
 from apps.console.webhooks import WebhookAdmin
+from apps.console.why import why_page
 from apps.contradictions.models import Contradiction
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
@@ -189,7 +190,7 @@ class ConsoleSite(UnfoldAdminSite):
                 {"site": self},
                 name="download_file",
             ),
-            path("prompt/<int:agent_id>/", self.admin_view(prompt_page), {"site": self}, name="prompt_at"),
+            *self._explanations(),
             path(
                 "tenants/endpoint/<int:endpoint_id>/test/",
                 self.admin_view(try_page),
@@ -208,6 +209,13 @@ class ConsoleSite(UnfoldAdminSite):
             path("tenant/", self.admin_view(partial(switch_tenant, self)), name="switch_tenant"),
             path("tenant/leave/", self.admin_view(leave_tenant), name="leave_tenant"),
             *super().get_urls(),
+        ]
+
+    def _explanations(self) -> list[URLPattern]:
+        """What an agent is told, and why it said what it said."""
+        return [
+            path("prompt/<int:agent_id>/", self.admin_view(prompt_page), {"site": self}, name="prompt_at"),
+            path("turns/<int:turn_id>/why/", self.admin_view(why_page), {"site": self}, name="why"),
         ]
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:

@@ -46,7 +46,11 @@ def _spoken(message: Message) -> Spoken:
     return Spoken(message.position, message.sender, message.text, calls, figures, message.created_at, *of_turn)
 
 
+def call_of(name: str, arguments: object, result: object, *, is_error: bool) -> Call:
+    """A call with its arguments as people read them."""
+    return Call(name, json.dumps(arguments, indent=2, ensure_ascii=False), str(result), is_error)
+
+
 def _calls(recorded: Iterable[Any]) -> Iterable[Call]:
     for call in recorded:
-        arguments = json.dumps(call["arguments"], indent=2, ensure_ascii=False)
-        yield Call(call["name"], arguments, str(call["result"]), bool(call["is_error"]))
+        yield call_of(call["name"], call["arguments"], call["result"], is_error=bool(call["is_error"]))

@@ -38,7 +38,7 @@ def read_in(session: Session) -> tuple[ReadInTurn, ...]:
 
 def retrieval_of(turn: Turn) -> Retrieval:
     """As the journal has it; the turn's calls may have been fetched with it."""
-    table = turn.asked_segments or _kept(turn) or {"owners": [], "runs": []}
+    table = owners_of_asked(turn) or {"owners": [], "runs": []}
     owners = [owner if isinstance(owner, list) else ["", 0] for owner in table["owners"]]
     shown = {(*owners[place][:2], line) for place, line in zip(table["runs"][::3], table["runs"][1::3], strict=True)}
     bullets = [line for kind, _, line in shown if kind == VERSION]
@@ -46,8 +46,12 @@ def retrieval_of(turn: Turn) -> Retrieval:
     return Retrieval(turn.learning_version_id, len(bullets), tuple(examples))
 
 
-def _kept(turn: Turn) -> Any:  # Any: a table of segments as it was stored
-    """With the first step of the turn's round, where the transcript has none."""
-    kept = next((call.asked for call in turn.calls.all() if call.asked and call.round == turn.round), None)
-    segments = kept["segments"] if kept else None
+def owners_of_asked(turn: Turn) -> Any:  # Any: a table of segments as it was stored
+    """Whose words each byte of the user turn is; the turn's calls may have been fetched with it."""
+    segments = turn.asked_segments or kept_of(turn).get("segments")
     return json.loads(segments) if isinstance(segments, str) else segments
+
+
+def kept_of(turn: Turn) -> dict[str, Any]:  # Any: as it was stored
+    """What was asked, as the first step of the turn's round keeps it; empty where the transcript has it."""
+    return next((call.asked for call in turn.calls.all() if call.asked and call.round == turn.round), None) or {}

@@ -13,6 +13,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 from apps.api.urls import router
 from apps.conversations.models import InboundEvent
+from apps.runtime.models import Turn
 from tests.factories import World, make_world
 from tests.governance.filled import Filled
 from tests.governance.unlike import NOWHERE, asked_twice, prints_of, row_of
@@ -23,7 +24,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixt
 
 Operation = tuple[str, str, dict[str, Any]]
 VIEWS: list[Any] = list(router.registry)  # Any: the router's stubs know no queryset
-MODELS: dict[str, Any] = {prefix: view.queryset.model for prefix, view, _ in VIEWS} | {"events": InboundEvent}
+MODELS: dict[str, Any] = {prefix: view.queryset.model for prefix, view, _ in VIEWS} | {
+    "events": InboundEvent,
+    "turns": Turn,
+}
 # Names that a tenant gives its rows: the victim's, of which the stranger's tenant has none.
 KEYS = {
     "agent_key": "billing",

@@ -1,0 +1,42 @@
+"""What a tool gave back, and what a fence holds, read again as the words they carry."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from apps.prompt.tool_names import GET_SKILL
+from apps.prompt.values import Source
+from apps.runtime.models import ToolStep
+from apps.skills.models import Skill
+
+
+@dataclass(frozen=True, slots=True)
+class SkillRead:
+    """A skill as a turn read it."""
+
+    source: Source
+    text: str
+
+
+def as_said(text: str) -> str:
+    """A segment as it was before a fence escaped it; prose as it stands."""
+    try:
+        return str(json.loads(f'"{text}"'))
+    except ValueError:
+        return text
+
+
+def source_of_skill(step: ToolStep, signed: Mapping[tuple[str, int], Source]) -> SkillRead | None:
+    """Which version of a skill a call gave back; None where it gave back something else."""
+    if step.name != GET_SKILL or step.is_error:
+        return None
+    try:
+        answer = json.loads(step.result)
+        text, pk, version = f"{answer['title']}\n{answer['body']}", int(step.arguments["skill_id"]), answer["version"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    kind = Skill._meta.label_lower
+    known = signed.get((kind, pk))
+    if known is not None and known.version == version:
+        return SkillRead(replace(known, field="body"), text)
+    return SkillRead(Source(kind, pk, version, "body"), text)

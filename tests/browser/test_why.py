@@ -1,0 +1,38 @@
+"""Why an agent said something, in a real browser: a page to be read by every eye, at every width."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.test_console import UNFOLD, flaws, sign_in
+from tests.explaining import SAID, Explained, explain
+from tests.standing_in import StandIn, standin, standing_in
+from tests.surfaces.console.browsing import page_of
+
+__all__ = ["standin", "standing_in"]
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def explained(console: Console, standing_in: StandIn) -> Explained:
+    standing_in.forget()
+    return explain(console.full, standing_in)
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_reply_leads_to_its_reasons(
+    page: Page, console: Console, explained: Explained, scheme: str, width: int
+) -> None:
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal, parametrised
+    page.set_viewport_size({"width": width, "height": 900})
+    sign_in(page, console.full)
+    page.goto(page_of(explained.conversation))
+    page.get_by_role("link", name="Why?").click()
+    expect(page.get_by_role("heading", name="What the reply repeats")).to_be_visible()
+    expect(page.locator("mark", has_text="Goods may be returned within 14 days").first).to_be_visible()
+    expect(page.get_by_text(SAID)).to_be_visible()
+    page.evaluate(UNFOLD)
+    page.screenshot(path=SCREENSHOTS / f"why-{scheme}-{width}.png", full_page=True)
+    assert flaws(page, "why") == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1")

@@ -1,0 +1,52 @@
+"""Why an agent said something, asked by REST."""
+
+import pytest
+
+from tests.explaining import ASKED, RULE, SAID, Explained, explain, furnish
+from tests.factories import World
+from tests.standing_in import StandIn
+from tests.surfaces.api.asking import Asker, person_of
+
+
+@pytest.fixture
+def explained(world: World, standin: StandIn) -> Explained:
+    furnish(world)
+    return explain(world, standin)
+
+
+def test_it_names_everything_that_stood_before_the_model(explained: Explained, operator: Asker) -> None:
+    answer = operator.get(f"turns/{explained.turn.pk}/why/")
+    assert answer.status == 200
+    told = answer.body
+    assert (told["reply"], told["outcome"], told["send_mode"], told["sent_by"]) == (SAID, "replied", "autonomous", "")
+    assert [event["text"] for event in told["asked"]] == [ASKED]
+    assert (told["conversation_id"], told["session_id"]) == (explained.conversation.pk, explained.turn.session_id)
+    assert [call["name"] for call in told["tool_calls"]] == ["get_skill"]
+    assert told["usage"]["calls"] == 2
+    first = told["sources"][0]
+    assert (first["place"], first["slot"], first["record_type"]) == ("prompt", 2, "personas.standingrule")
+    assert (first["text"], first["version"], first["approver"]) == (RULE, 1, explained.world.operator.label)
+    [stretch] = first["in_reply"]
+    assert SAID[stretch["start"] : stretch["end"]] == "Goods may be returned within 14 days"
+    [stretch] = first["in_text"]
+    assert RULE[stretch["start"] : stretch["end"]] == "Goods may be returned within 14 days"
+    read = next(each for each in told["sources"] if each["place"] == "skill")
+    assert (read["record_id"], read["version"]) == (explained.skill.pk, explained.skill.version)
+    assert read["approver"] == explained.world.operator.label
+    shares = [each["overlap"] for each in told["sources"]]
+    assert shares == sorted(shares, reverse=True)
+    assert {each["slot"] for each in told["sources"]} >= {0, 1, 2, 3, 5, 6, None}
+
+
+def test_agents_strangers_and_turns_off_the_record_are_refused(
+    explained: Explained, other: World, bot: Asker, operator: Asker
+) -> None:  # R006
+    path = f"turns/{explained.turn.pk}/why"
+    assert bot.get(path).code == "not_permitted"
+    assert person_of(other.operator_user).get(path).code == "not_found"
+    assert operator.get("turns/999999/why").code == "not_found"
+
+
+def test_off_the_record_is_as_if_there_were_none(world: World, operator: Asker, standin: StandIn) -> None:
+    turn = explain(world, standin, off_the_record=True).turn
+    assert operator.get(f"turns/{turn.pk}/why/").code == "not_found"

@@ -1,0 +1,184 @@
+"""The page that answers why an agent said something."""
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from apps.desk.models import Draft
+from apps.governance.acting import acting
+from apps.launcher.postgres import Postgres
+from apps.personas.models import StandingRule
+from apps.runtime.models import Turn
+from apps.runtime.sending import send_out
+from apps.tenants.actions import amend_agent
+from tests.actions.conversing import reply, say, take
+from tests.committing import committing
+from tests.explaining import ASKED, RULE, SAID, Explained, ask, explain, furnish
+from tests.factories import World, make_world
+from tests.governance.test_history import erase
+from tests.standing_in import StandIn, standin, standing_in
+from tests.surfaces.console.browsing import page_of, signed_in, text_of, words_of
+from tests.talking import make_assistant, make_talk, tell_assistant
+from tests.teaching import make_version
+
+__all__ = ["committing", "standin", "standing_in"]
+ERASED = "These words were erased since."
+
+
+@pytest.fixture
+def explained(world: World, standin: StandIn) -> Explained:
+    furnish(world)
+    make_version(world, "active", "- A courier collection next morning is free.")
+    return explain(world, standin)
+
+
+def why_of(turn: Turn) -> str:
+    return reverse("admin:why", args=[turn.pk])
+
+
+def told(client: Client, turn: Turn) -> str:
+    page = client.get(why_of(turn))
+    assert page.status_code == 200
+    return words_of(page)
+
+
+def test_each_reply_of_the_agent_leads_to_its_reasons(explained: Explained, operator: Client) -> None:
+    page = operator.get(page_of(explained.conversation)).content.decode()
+    assert page.count(f'href="{why_of(explained.turn)}"') == 1
+
+
+def test_the_page_tells_what_stood_before_the_model_and_who_answers_for_it(
+    explained: Explained, operator: Client
+) -> None:
+    words = told(operator, explained.turn)
+    name = explained.world.operator_user.username
+    assert SAID in words
+    assert f"What it answered {ASKED}" in words
+    for slot in (
+        "Slot 1: Agent persona",
+        "Slot 2: Operating contract",
+        "Slot 3: Skills",
+        "Slot 5: Customer profile",
+        "The user turn",
+    ):
+        assert slot in words, slot
+    assert f"Skill {explained.skill.pk}, body A skill it read {explained.skill.version}" in words
+    assert name in words
+    assert "Called get_skill" in words
+    assert "learning version, row" in words
+    assert "1 bullet" in words
+    assert "Send mode It is sent at once" in words
+    assert "Sent by the agent itself" in words
+    assert "stand-in" in words
+
+
+def test_what_the_reply_repeats_stands_first_and_is_marked_in_both(explained: Explained, operator: Client) -> None:
+    page = text_of(operator.get(why_of(explained.turn)))
+    repeats = page[page.index('id="repeats"') : page.index('id="stood"')]
+    assert "A heuristic, not a proof" in repeats
+    for stretch in ("Goods may be returned within 14 days", "courier collection next morning"):
+        assert repeats.count(f"<mark>{stretch}</mark>") >= 2, stretch
+    # Not by colour alone.
+    assert repeats.count("⟦<") == repeats.count("<mark>")
+    shares = [int(each.split()[-1]) for each in repeats.split(" %")[:-1] if each.split()[-1].isdigit()]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > 30
+
+
+def test_a_skill_that_was_rewritten_since_is_told_in_the_version_that_was_read(
+    explained: Explained, operator: Client
+) -> None:
+    with acting(explained.world.operator):
+        rule = StandingRule.objects.visible_to(explained.world.operator).get(text=RULE)
+    url = reverse("admin:personas_standingrule_versions", args=[rule.pk])
+    assert f'href="{url}#changes"' in text_of(operator.get(why_of(explained.turn)))
+
+
+def test_a_draft_says_who_sent_it_and_what_the_agent_had_written(
+    world: World, operator: Client, standin: StandIn
+) -> None:
+    furnish(world)
+    amend_agent(world.agent, actor=world.admin, send_mode="suggest")
+    standin.play(reply(SAID))
+    turn = take(world, ask(world), standin.backend)
+    with acting(world.operator):
+        draft = Draft.objects.visible_to(world.operator).get(turn_id=turn.pk)
+    assert why_of(turn) in text_of(operator.get(page_of(draft)))
+    words = told(operator, turn)
+    assert "Send mode It waits for a person" in words
+    assert "nobody: the draft is open" in words
+    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text="Within 14 days, unopened.")
+    words = told(operator, turn)
+    assert f"Sent by {world.operator_user.username}" in words
+    assert "in other words" in words
+    assert f"What the agent had written {SAID}" in words
+    thread = reverse("admin:conversations_conversation_change", args=[turn.conversation_id])
+    assert why_of(turn) in text_of(operator.get(thread))
+
+
+def test_an_observed_turn_says_what_it_would_have_said(world: World, operator: Client, standin: StandIn) -> None:
+    furnish(world)
+    amend_agent(world.agent, actor=world.admin, send_mode="observe")
+    standin.play(reply(SAID))
+    words = told(operator, take(world, ask(world), standin.backend))
+    assert SAID in words
+    assert "It is only observed" in words
+    assert "Sent by nobody" in words
+
+
+def test_what_was_said_earlier_counts_where_it_is_repeated(world: World, operator: Client, standin: StandIn) -> None:
+    standin.play(reply("Noted."), reply("Your parcel PX4711 left the warehouse."))
+    say(world, "My parcel PX4711 is lost.", standin)
+    words = told(operator, say(world, "And now?", standin))
+    assert "Said earlier: customer" in words
+    assert "Said earlier: agent" not in words
+
+
+def test_off_the_record_nothing_is_told(world: World, operator: Client, standin: StandIn) -> None:
+    explained = explain(world, standin, off_the_record=True)
+    assert operator.get(why_of(explained.turn)).status_code == 404
+    assert why_of(explained.turn) not in text_of(operator.get(page_of(explained.conversation)))
+
+
+def test_of_a_members_talk_and_of_another_tenant_nothing_is_told(
+    explained: Explained, operator: Client, standin: StandIn
+) -> None:
+    stranger = signed_in(make_world().operator_user)
+    assert stranger.get(why_of(explained.turn)).status_code == 404
+    aide = make_assistant(explained.world)
+    event = tell_assistant(make_talk(aide), "What waits?", aide.operator)
+    assert operator.get(why_of(take(aide, event, standin.backend))).status_code == 404
+    assert Client().get(why_of(explained.turn)).status_code == 302
+
+
+def test_words_that_were_erased_since_are_not_shown(committing: str, postgres: Postgres, standin: StandIn) -> None:
+    world = make_world()
+    explained = explain(world, standin)
+    operator = signed_in(world.operator_user)
+    assert ERASED not in told(operator, explained.turn)
+    with acting(world.operator):
+        rule = StandingRule.objects.visible_to(world.operator).get(text=RULE)
+    erase(postgres, committing, world, rule, 1)
+    words = told(operator, explained.turn)
+    assert words.count(ERASED) == 1
+    assert "unopened" not in words
+
+
+def test_a_long_conversation_costs_no_more_statements_than_a_short_one(
+    world: World, operator: Client, standin: StandIn
+) -> None:
+    few = statements(operator, say(world, "One", standin))
+    furnish(world)
+    for said in ("Two", "Three", "Four"):
+        turn = say(world, said, standin)
+    assert statements(operator, turn) == few
+    assert few <= 24
+
+
+def statements(client: Client, turn: Turn) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(why_of(turn)).status_code == 200
+    control = ("SAVEPOINT", "RELEASE", "ROLLBACK", "SELECT set_config")
+    return sum(not query["sql"].startswith(control) for query in queries)
