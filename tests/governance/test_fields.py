@@ -34,7 +34,10 @@ MADE = {"member_overlay": make_member_overlay}
 
 
 # Their texts change together with the signature under them, or with the state: the database refuses either alone.
-SIGNED = {Act.SKILL_REVISE, Act.SKILL_QUARANTINE, Act.SKILL_RELEASE, Act.ESCALATION_ANSWER}
+SIGNED = {
+    *(Act.SKILL_REVISE, Act.SKILL_QUARANTINE, Act.SKILL_RELEASE, Act.ESCALATION_ANSWER),
+    *(Act.NOTE_AMEND, Act.CONTRADICTION_DISMISS),
+}
 # Files come by uploads of their own.
 BY_FILE = {"attachments"}
 
