@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from django.db.models import QuerySet
+from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
@@ -27,6 +28,7 @@ from apps.api.decisions import (
 )
 from apps.api.documents import Document
 from apps.api.proposal_filters import ProposalFilters
+from apps.api.proposal_reach import ReachRow
 from apps.api.proposal_rows import ProposalAnswer, ProposalRow
 from apps.api.proposal_sheets import ProposalDetail
 from apps.api.versions import Versioned
@@ -42,7 +44,7 @@ from apps.governance.actions import (
 )
 from apps.governance.actors import ANYWHERE
 from apps.governance.door import authorize, refuse_stale
-from apps.governance.errors import NotPermitted
+from apps.governance.errors import Conflicting, NotPermitted
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
 from apps.governance.proposals import rejected_before
@@ -50,6 +52,7 @@ from apps.governance.receipts import receipt_of
 from apps.review.asking import ask, said_in
 from apps.review.decisions import approve, rebase, undo
 from apps.review.sheet import sheet_of
+from apps.runtime.foreseeing import Would, foreseen
 from apps.runtime.hearing import heard_by, whose_words
 from apps.tenants.models import Tenant
 from apps.tenants.terms import review_terms
@@ -116,6 +119,21 @@ class ProposalView(Versioned[Proposal]):
             raise NotPermitted("Only people may read this; an agent's token does not reach it.")
         tenant_key = Tenant.objects.values_list("key", flat=True).get(pk=self.actor.tenant_id)
         return Response(receipt_of(self.get_object().pk, tenant_key=tenant_key, actor=self.actor))
+
+    @extend_schema(responses=ReachRow)
+    @action(detail=True, methods=["get"])
+    def reach(self, request: Request, pk: str) -> Response:
+        """What a yes would reach: sessions, customers, bytes of the prompt, and what caches pay. For people, while it is open."""
+        del request, pk
+        if not self.actor.is_person:
+            raise NotPermitted("Only people may read this; an agent's token does not reach it.")
+        sheet = sheet_of(self.get_object(), actor=self.actor)
+        if sheet.target is None or sheet.after is None or sheet.proposal.state != Proposal.State.OPEN:
+            raise Conflicting(
+                "Nothing can be told of this: it is decided, its target is gone, or a reviewer has to write its words first."
+            )
+        would = Would(sheet.target, sheet.after, not sheet.applier.appends, sheet.applier.retires)
+        return Response(ReachRow(foreseen(would, actor=self.actor, now=timezone.now())).data)
 
     @extend_schema(request=ProposalMove, responses={200: ProposalRow, 202: ProposalRow})
     @action(detail=True, methods=["post"])

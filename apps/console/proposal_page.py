@@ -13,6 +13,7 @@ from apps.console.flags import flags
 from apps.console.history import url_of_subject
 from apps.console.people import People
 from apps.console.proposal_queues import just_applied
+from apps.console.reach import reach_panel
 from apps.console.requests import actor_of
 from apps.console.whose import words_panel
 from apps.governance.actors import Actor
@@ -57,6 +58,7 @@ def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
         "base_moved": sheet.target is not None and sheet.applier.sha256(sheet.target) != proposal.base_sha256,
         "target_url": url_of_subject(proposal.target_type, proposal.target_id),
         "touched": words.touched(sheet),
+        **reach_panel(sheet, actor, now),
         "asks_for": words.asks_for(sheet.panel),
         "standing": list(words.standing(sheet, people, actor.user_id)) if is_open else [],
         "claim": words.claim(proposal, people, now) if is_open else "",
@@ -64,14 +66,21 @@ def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
         "expiry": words.expiry(proposal, now) if is_open else "",
         "compared": list(_compared(sheet)),
         "free_text": proposal.content.get("text", "") if sheet.applier.free_text else "",
-        "proposer": people[proposal.proposed_by],
-        "editor": people[proposal.edited_by] if proposal.edited_by else "",
-        "decider": people[proposal.decided_by] if proposal.decided_by else "",
+        **_who(proposal, people),
         "signed": _signed(proposal, people),
         "flags": flags(texts),
         "clashes": _clashes(proposal, sheet, actor) if is_open else (),
         "people": people,
         "undoable": just_applied(actor),
+    }
+
+
+def _who(proposal: Proposal, people: People) -> dict[str, str]:
+    wrote, decided = proposal.edited_by, proposal.decided_by
+    return {
+        "proposer": people[proposal.proposed_by],
+        "editor": people[wrote] if wrote else "",
+        "decider": people[decided] if decided else "",
     }
 
 

@@ -55,6 +55,7 @@ class Applier:
     words that could not be applied. `beside` names what a reviewer has to confirm besides the words, `reaches` what that
     touches, and `files` are what to read of it. `apply` makes the change and returns what an undo needs; `undo` puts it back.
     A kind that `appends` never needs a rebase. One whose words are `free_text` is applied in the words of a reviewer alone.
+    One that `retires` takes its target away.
     """
 
     model: type[Governed]
@@ -71,6 +72,7 @@ class Applier:
     files: Callable[[Target], tuple[Beside, ...]] = no_files
     appends: bool = False
     free_text: bool = False
+    retires: bool = False
     consequence: str = "The next session of the agent carries it; sessions already open keep what they started with."
 
     def base(self, target: Target) -> Base:

@@ -149,6 +149,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             check=_nothing_more,
             apply=_deprecate,
             cannot_undo=ONE_WAY,
+            retires=True,
             consequence="The next session of the agent no longer lists the skill. There is no way back.",
         ),
     }

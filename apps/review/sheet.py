@@ -9,7 +9,7 @@ from apps.governance.models import Approval, Governed, Proposal
 from apps.governance.proposals import authors_of, panel_of, reviewers_of
 from apps.governance.tiers import Panel, Touch
 from apps.prompt.findings import to_confirm
-from apps.review.applier import Applier, Beside, changed
+from apps.review.applier import Applier, Beside, Values, changed
 from apps.review.decisions import needs_rebase
 from apps.review.registry import applier_of, target_of
 from apps.tenants.terms import review_terms
@@ -50,6 +50,13 @@ class Sheet:
     def needs_words(self) -> bool:
         """Whether the reviewer has to say what the free text comes to."""
         return self.applier.free_text and not self.proposal.is_edited
+
+    @property
+    def after(self) -> Values | None:
+        """What would stand once somebody says yes; None where there is nothing to change, or a reviewer has to find the words."""
+        if self.target is None or self.needs_words:
+            return None
+        return self.applier.after(self.applier.live(self.target), self.proposal.words)
 
     @property
     def can_undo(self) -> bool:

@@ -50,6 +50,9 @@ class Session(models.Model):
 
     class Meta:
         ordering: ClassVar = ["-id"]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "agent", "-snapshot_at"], name="session_opened_lately"),
+        ]
 
     def __str__(self) -> str:
         return f"Session {self.pk} {self.prefix_sha256[:12]}"

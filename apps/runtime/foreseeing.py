@@ -1,0 +1,235 @@
+"""What a change would reach, before anybody says yes: sessions and customers, bytes of the prompt, and what caches pay for it."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import QuerySet, Sum
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.models import Governed, Taint
+from apps.llm.prices import Price, Rates, price_of
+from apps.llm.tokens import BYTES_PER_TOKEN
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.personas.models import Persona, StandingRule
+from apps.prompt.assembly import assemble
+from apps.prompt.comparing import Difference, difference
+from apps.prompt.tool_names import GET_SKILL
+from apps.runtime.gather import prompt_input
+from apps.runtime.models import Spend
+from apps.runtime.rows import Rows, rows_now
+from apps.skills.models import Skill
+from apps.tenants.models import Agent, ModelPrice, TenantSettings
+
+DAYS: Final = 30
+# Beyond so many the latest of them stand for all.
+MOST: Final = 10_000
+# Where each noun stands among what a prompt is made from.
+PLACES: Final[Mapping[type[Governed], str]] = MappingProxyType(
+    {
+        Persona: "personas",
+        StandingRule: "rules",
+        Skill: "skills",
+        AgentMemory: "memories",
+        MemoryBlock: "blocks",
+        CustomerProfile: "profiles",
+    }
+)
+# Behind every rule that stands there.
+_NEW_RULE: Final = 1 << 60
+
+_REACHED: Final = """
+WITH lately AS MATERIALIZED (
+    SELECT thread.end_user_key FROM runtime_session AS session
+      JOIN conversations_conversation AS thread ON thread.tenant_id = session.tenant_id AND thread.id = session.conversation_id
+     WHERE session.tenant_id = app_tenant() AND session.agent_id = ANY (%(agents)s) AND session.snapshot_at > %(since)s
+       AND (%(customer)s = '' OR thread.end_user_key = %(customer)s)
+     ORDER BY session.snapshot_at DESC LIMIT %(most)s
+)
+SELECT (SELECT count(*) FROM lately),
+       (SELECT count(DISTINCT end_user_key) FROM lately WHERE end_user_key <> ''),
+       (SELECT count(*) FROM schedules_schedule AS plan WHERE plan.tenant_id = app_tenant() AND plan.status = 'approved'
+           AND plan.agent_id = ANY (%(agents)s) AND (%(skill)s::bigint IS NULL OR plan.skill_id = %(skill)s)),
+       (SELECT count(*) FROM tenants_invokableagent AS asks WHERE asks.tenant_id = app_tenant()
+           AND asks.callee_id = ANY (%(agents)s)),
+       (SELECT count(DISTINCT turn.conversation_id) FROM runtime_toolstep AS step
+          JOIN runtime_turn AS turn ON turn.tenant_id = step.tenant_id AND turn.id = step.turn_id
+         WHERE %(skill)s::bigint IS NOT NULL AND step.tenant_id = app_tenant() AND step.name = %(tool)s AND NOT step.is_error
+           AND step.arguments ->> 'skill_id' = %(skill)s::text AND step.began_at > %(since)s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Would:
+    """What a yes would make of a row: other values, or its end. `is_signed` where somebody would answer for all of it."""
+
+    row: Governed
+    values: Mapping[str, Any]  # Any: a text or lines
+    is_signed: bool = True
+    goes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """In micro-dollars, estimated: what a cache writes anew once, and what a thousand conversations read more (or less)."""
+
+    once: int
+    per_thousand: int
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What a change reaches. Counts are of the last thirty days, the latest ten thousand sessions at most.
+
+    `agent` is the one whose prompt was compared: of several that carry it, the busiest. `short_of` is how many tokens its
+    slots 1-4 lack to the length from which its model caches. `cost` is None where the model has no price.
+    """
+
+    agents: int
+    sessions: int
+    customers: int
+    schedules: int
+    callers: int
+    fetched: int | None
+    agent: Agent | None
+    prompt: Difference | None
+    short_of: int
+    cost: Cost | None
+
+    @property
+    def is_at_the_limit(self) -> bool:
+        """Whether there were more sessions than were counted."""
+        return self.sessions >= MOST
+
+    @property
+    def sessions_a_day(self) -> float:
+        """On the average of the last thirty days."""
+        return round(self.sessions / DAYS, 1)
+
+
+def foreseen(would: Would, *, actor: Actor, now: datetime) -> Foreseen:
+    """What it would reach, read as the person who asks; three statements for the counts and one session's reads, twice rendered."""
+    with acting(actor):
+        agents = list(_carriers(would.row, actor))
+        ids = [agent.pk for agent in agents]
+        customer = would.row.end_user_key if isinstance(would.row, CustomerProfile) else ""
+        skill_id = would.row.pk if isinstance(would.row, Skill) else None
+        sessions, customers, schedules, callers, fetched = _counted(ids, customer, skill_id, now)
+        calls = _calls(actor, ids, now)
+    agent = max(agents, key=lambda each: (calls.get(each.pk, 0), -each.pk), default=None)
+    prompt = _compared(agent, customer, would, actor, now) if agent else None
+    price = _price(agent, actor, now) if agent else None
+    short = max(price.minimum_prefix_tokens - _tokens(prompt.shared), 0) if price and prompt else 0
+    cost = _cost(price, prompt, sum(calls.values()), sessions, is_cached=not short) if price and prompt else None
+    counts = (sessions, customers, schedules, callers, fetched if skill_id else None)
+    return Foreseen(len(agents), *counts, agent, prompt, short, cost)
+
+
+def _carriers(row: Governed, actor: Actor) -> QuerySet[Agent]:
+    """The agents whose prompts carry the row: its own, or all."""
+    agents = Agent.objects.visible_to(actor)
+    if isinstance(row, Agent):
+        return agents.filter(pk=row.pk)
+    agent_id = None if isinstance(row, TenantSettings | CustomerProfile) else getattr(row, "agent_id", None)
+    return agents if agent_id is None else agents.filter(pk=agent_id)
+
+
+def _counted(ids: list[int], customer: str, skill_id: int | None, now: datetime) -> tuple[int, int, int, int, int]:
+    given = {"agents": ids, "customer": customer, "skill": skill_id, "tool": GET_SKILL, "most": MOST}
+    with connection.cursor() as cursor:
+        cursor.execute(_REACHED, given | {"since": now - timedelta(days=DAYS)})
+        sessions, customers, schedules, callers, fetched = cursor.fetchall()[0]
+    return sessions, customers, schedules, callers, fetched
+
+
+def _calls(actor: Actor, ids: list[int], now: datetime) -> dict[int, int]:
+    """Calls of the model by agent, of the counter of days."""
+    rows = Spend.objects.filter(
+        tenant_id=actor.tenant_id, agent_id__in=ids, day__gt=(now - timedelta(days=DAYS)).date()
+    )
+    return dict(rows.order_by().values_list("agent_id").annotate(all=Sum("calls")))
+
+
+def _compared(agent: Agent, customer: str, would: Would, actor: Actor, now: datetime) -> Difference | None:
+    if not agent.learns:
+        return None
+    rows = rows_now(agent, customer, actor=actor, system=actor)
+    before, after = (assemble(prompt_input(each, {}, {}, now)) for each in (rows, with_change(rows, would)))
+    return difference(before, after)
+
+
+def with_change(rows: Rows, would: Would) -> Rows:
+    """The rows as they would be. What no prompt carries now, such as a block that is not pinned, comes into none by it."""
+    row = would.row
+    if isinstance(row, Agent | TenantSettings):
+        return replace(rows, rules=(*rows.rules, *_new_rules(row, would.values["rules"])))
+    place = PLACES[type(row)]
+    stand: tuple[Governed, ...] = getattr(rows, place)
+    if isinstance(row, Skill) and row.pk not in {each.pk for each in stand} and row.status == Skill.Status.DRAFT:
+        stand = (*stand, row)
+    others = [each for each in stand if each.pk != row.pk]
+    if would.goes or len(others) == len(stand):
+        return _with(rows, place, others)
+    return _with(rows, place, [_as_it_would_be(each, would) if each.pk == row.pk else each for each in stand])
+
+
+def _with(rows: Rows, place: str, stand: Sequence[Governed]) -> Rows:
+    changed: dict[str, Any] = {place: tuple(stand)}
+    return replace(rows, **changed)
+
+
+def _new_rules(holder: Agent | TenantSettings, lines: Sequence[str]) -> tuple[StandingRule, ...]:
+    of_agent = holder.pk if isinstance(holder, Agent) else None
+    return tuple(
+        StandingRule(pk=_NEW_RULE + number, tenant_id=holder.tenant_id, agent_id=of_agent, text=line)
+        for number, line in enumerate(lines)
+    )
+
+
+def _as_it_would_be(row: Governed, would: Would) -> Governed:
+    copied = copy.copy(row)
+    for name, value in would.values.items():
+        setattr(copied, name, value)
+    if would.is_signed:
+        copied.taint = Taint.OPERATOR
+    return copied
+
+
+def _price(agent: Agent, actor: Actor, now: datetime) -> Price | None:
+    """What the agent's model costs, by the tenant's own price where there is one."""
+    with acting(actor):
+        rows = ModelPrice.objects.visible_to(actor).filter(valid_from__lte=now)
+        own = {
+            row.model: Rates.of_micro_usd(
+                row.input_micro_usd,
+                row.output_micro_usd,
+                row.cache_read_micro_usd,
+                row.cache_write_5m_micro_usd,
+                row.cache_write_1h_micro_usd,
+            )
+            for row in rows.order_by("model", "-valid_from").distinct("model")
+        }
+    return price_of(agent.model or settings.DEFAULT_MODEL, own)
+
+
+def _cost(price: Price, prompt: Difference, calls: int, sessions: int, *, is_cached: bool) -> Cost:
+    """Shared slots are written once and then read with every call, unless they are too short to be kept.
+
+    A rate in dollars a million is micro-dollars a token.
+    """
+    a_session = Decimal(calls) / sessions if sessions and calls else Decimal(1)
+    more = Decimal(prompt.added) / BYTES_PER_TOKEN
+    once = _tokens(prompt.rewritten) * price.rates.cache_write_5m if is_cached else 0
+    a_token = price.rates.cache_read if is_cached else price.rates.input
+    return Cost(round(once), round(more * a_session * 1000 * a_token))
+
+
+def _tokens(size: int) -> int:
+    return -(-size // BYTES_PER_TOKEN)
