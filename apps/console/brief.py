@@ -9,11 +9,12 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.apps import apps
-from django.db.models import Case, Count, F, Q, QuerySet, Value, When, Window
-from django.db.models.functions import RowNumber
+from django.db.models import Case, Count, DateField, F, Q, QuerySet, Value, When, Window
+from django.db.models.functions import Concat, RowNumber
 from django.urls import reverse
 from django.utils.text import capfirst
 
+from apps.console.counted_days import Counted
 from apps.console.history import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord, ChangeText, Refusal, Taint
@@ -21,6 +22,7 @@ from apps.governance.policy import Act
 from apps.restoration.plan import RESTORABLE
 
 LINES: Final = 5
+REFUSED: Final = "refused: "
 DERIVED: Final = (Taint.CUSTOMER_DERIVED.value, Taint.TOOL_DERIVED.value, Taint.IMPORTED.value)
 
 
@@ -113,13 +115,20 @@ class Told:
     def subject(self) -> str:
         """What was changed, by its kind and name, unless the name says the kind."""
         kind, label = str(apps.get_model(self.record.subject_type)._meta.verbose_name), self.record.subject_label
-        says_so = label.casefold().startswith(kind.rpartition(" ")[2].casefold())
+        says_so = label.casefold().startswith((kind, kind.rpartition(" ")[2]))
         return str(capfirst(label if says_so else f"{kind} {label}"))
 
     @property
     def did(self) -> str:
         """What was done to it."""
         return PAST[Act(self.record.act).verb]
+
+    @property
+    def lines_said(self) -> str:
+        """How many lines came and went, where any did."""
+        if not (self.added or self.dropped):
+            return ""
+        return f", {self.added} line{'' if self.added == 1 else 's'} added, {self.dropped} dropped"
 
     @property
     def url(self) -> str:
@@ -181,11 +190,22 @@ def sections(actor: Actor, since: datetime) -> list[Section]:
     return [_section(TOPICS[name], records, words, since) for name, records in found.items()]
 
 
-def refusals(actor: Actor, since: datetime) -> list[Refused]:
+def refusal_counts(actor: Actor, since: datetime) -> QuerySet[Any, Any]:
+    """How often what was refused since then, as the figures are counted."""
+    rows = Refusal.objects.filter(tenant_id=actor.tenant_id, at__gte=since).order_by()
+    named = rows.values(name=Concat(Value(REFUSED), F("code")), on_day=Value(since.date(), output_field=DateField()))
+    counts: QuerySet[Any, Any] = named.annotate(part=Count("pk"), whole=Value(0))
+    return counts.values_list("name", "on_day", "part", "whole")
+
+
+def refusals(found: Counted, since: datetime) -> list[Refused]:
     """What was refused since then, the commonest reason first."""
-    rows = Refusal.objects.filter(tenant_id=actor.tenant_id, at__gte=since).order_by().values_list("code")
-    counted = rows.annotate(count=Count("pk")).order_by("-count", "code")
-    return [Refused(code, count, f"{refused_url(since)}&{urlencode({'code__exact': code})}") for code, count in counted]
+    codes = {
+        name.removeprefix(REFUSED): sum(part.values()) for name, part in found.parts.items() if name.startswith(REFUSED)
+    }
+    path = refused_url(since)
+    commonest = sorted(codes.items(), key=lambda counted: (-counted[1], counted[0]))
+    return [Refused(code, count, f"{path}&{urlencode({'code__exact': code})}") for code, count in commonest]
 
 
 def refused_url(since: datetime) -> str:

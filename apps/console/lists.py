@@ -8,10 +8,10 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.dateparse import parse_datetime
+from django.utils.formats import date_format
 from unfold.views import ChangeList
 
 from apps.console.deeds import Tab, Tabs
-from apps.console.titles import moment
 
 TAB = "tab"
 ALL = "all"
@@ -96,6 +96,9 @@ class TabbedList(ChangeList):
 
 
 def _time(value: str) -> str:
-    """A bound as people read it: a day, or a moment."""
-    at = parse_datetime(value)
-    return moment(at) if at and at.tzinfo else value
+    """A bound as people read it: a day, or a moment by the clock that the link went by."""
+    try:
+        at = parse_datetime(value)
+    except ValueError:
+        return value
+    return date_format(at, "j M Y H:i") if at and at.tzinfo else value

@@ -11,11 +11,10 @@ from django.urls import reverse
 from apps.console.awaiting import INBOX, NEW_SKILLS, OTHERS, awaiting
 from apps.console.lists import TAB
 from apps.console.proposal_queues import KIND, OTHER
-from apps.console.requests import actor_of
+from apps.console.requests import settings_of
 from apps.governance.acting import acting_actor
 from apps.governance.models import Proposal
 from apps.skills.models import Skill
-from apps.tenants.models import Tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,14 @@ class Place:
 
 
 GROUPS = (
-    ("", (Place("Home", "home", "index"), Place("Assistant", "support_agent", "assistant"))),
+    (
+        "",
+        (
+            Place("Home", "home", "index"),
+            Place("Figures", "monitoring", "figures"),
+            Place("Assistant", "support_agent", "assistant"),
+        ),
+    ),
     (
         "Review",
         (
@@ -114,8 +120,7 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 
 def tenant_name(request: HttpRequest) -> str:
     """The tenant whose books are open, under the product's name."""
-    tenant = Tenant.objects.filter(pk=actor_of(request).tenant_id).first() if may_read(request) else None
-    return tenant.name if tenant else ""
+    return settings_of(request).tenant.name if may_read(request) else ""
 
 
 def _item(place: Place, request: HttpRequest, waiting: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from django.http import HttpRequest
 from apps.console.people import People, people_of_tenant
 from apps.governance.actors import Actor
 from apps.governance.errors import MissingActor
+from apps.tenants.models import TenantSettings
 from apps.tenants.visits import StaffVisit
 
 # Where the session keeps which of several tenants was chosen.
@@ -19,6 +20,7 @@ class ConsoleRequest(HttpRequest):
     actor: Actor | None
     tenant_ids: tuple[int, ...]
     people: People
+    tenant_settings: TenantSettings
     visit: StaffVisit | None
     may_enter: bool
     refused: bool
@@ -30,6 +32,15 @@ def actor_of(request: HttpRequest) -> Actor:
     if not isinstance(actor, Actor):
         raise MissingActor("This page needs a signed-in member of a tenant.")
     return actor
+
+
+def settings_of(request: HttpRequest) -> TenantSettings:
+    """What the tenant decided, with the tenant, read once per request."""
+    if not hasattr(request, "tenant_settings"):
+        rows = TenantSettings.objects.visible_to(actor_of(request)).select_related("tenant")
+        request.tenant_settings = rows.get()  # type: ignore[attr-defined]  # set by us, see ConsoleRequest
+    known: TenantSettings = request.tenant_settings  # type: ignore[attr-defined]  # set above
+    return known
 
 
 def people_of(request: HttpRequest) -> People:

@@ -30,6 +30,7 @@ from apps.console.edit_clusters import EditClusterAdmin
 from apps.console.endpoints import EndpointAdmin, PriceAdmin, try_page
 from apps.console.escalations import EscalationAdmin
 from apps.console.extractions import ExtractionAdmin
+from apps.console.figures_page import figures_page
 from apps.console.identity_cards import IdentityCardAdmin
 from apps.console.invokables import InvokableAdmin
 from apps.console.learning_versions import DigestRunAdmin, LearningVersionAdmin
@@ -47,7 +48,7 @@ from apps.console.profiles import ProfileAdmin
 from apps.console.proposals import ProposalAdmin
 from apps.console.reflections import ReflectionAdmin
 from apps.console.refused_attempts import AuditCheckAdmin, RefusalAdmin
-from apps.console.requests import actor_of, people_of
+from apps.console.requests import actor_of, people_of, settings_of
 from apps.console.restoring import restore_page
 from apps.console.rights import GrantsAdmin, LimitAdmin
 from apps.console.schedules import ScheduleAdmin
@@ -145,6 +146,14 @@ PAGES = {
     ToolServer: ToolServerAdmin,
 }
 
+# Pages about no one noun, by their address.
+WHOLE_PAGES = {"figures": figures_page, "restore": restore_page}
+
+
+def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:
+    """Their paths."""
+    return [path(f"{name}/", site.admin_view(partial(shown, site)), name=name) for name, shown in WHOLE_PAGES.items()]
+
 
 class MemberLogin(AuthenticationForm):
     """A login for members of a tenant, and for platform staff, whom it opens nothing but the page to enter one."""
@@ -204,7 +213,7 @@ class ConsoleSite(UnfoldAdminSite):
                 name="refresh_server",
             ),
             *talk_urls(self),
-            path("restore/", self.admin_view(partial(restore_page, self)), name="restore"),
+            *whole_pages(self),
             path("invitation/<str:token>/", invitation, {"site": self}, name="invitation"),
             path("tenant/", self.admin_view(partial(switch_tenant, self)), name="switch_tenant"),
             path("tenant/leave/", self.admin_view(leave_tenant), name="leave_tenant"),
@@ -229,7 +238,8 @@ class ConsoleSite(UnfoldAdminSite):
         return PasswordPage.as_view(extra_context=shown)(request)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        home = overview(actor_of(request), awaiting(request), RANGES.asked(request), timezone.now())
+        asked = RANGES.asked(request)
+        home = overview(actor_of(request), awaiting(request), settings_of(request), asked, timezone.now())
         shown = {"home": home, "people": people_of(request), "title": "Home", **(extra_context or {})}
         page: TemplateResponse = super().index(request, shown)
         return page

@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.contrib import admin
-from django.db.models import Sum
 from django.http import HttpRequest
 from django.urls import reverse
 
+from apps.console.counted_days import Counted, Stretch
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.requests import actor_of
@@ -64,14 +62,12 @@ class Spent:
         return "no budget" if self.budget_micro_usd is None else f"of {dollars(self.budget_micro_usd)}"
 
 
-def spent(settings: TenantSettings, days: int, now: datetime) -> Spent:
-    """What the latest days cost, today included, by the tenant's clock."""
-    first = now.astimezone(ZoneInfo(settings.timezone)).date() - timedelta(days=days - 1)
-    rows = Spend.objects.filter(tenant_id=settings.tenant_id, day__gte=first)
-    sums = rows.aggregate(cost=Sum("cost_micro_usd", default=0), calls=Sum("calls", default=0))
-    budget = settings.day_budget_micro_usd
-    url = f"{reverse('admin:runtime_spend_changelist')}?day__gte={first}"
-    return Spent(days, sums["cost"], sums["calls"], None if budget is None else days * budget, url)
+def spent(found: Counted, stretch: Stretch, count: int, settings: TenantSettings) -> Spent:
+    """What the latest days of a stretch cost, today included, by the tenant's clock."""
+    days, budget = stretch.days[-count:], settings.day_budget_micro_usd
+    cost, calls = (sum(each.get(day, 0) for day in days) for each in (found.part("cost"), found.whole("cost")))
+    url = f"{reverse('admin:runtime_spend_changelist')}?day__gte={days[0]}"
+    return Spent(count, cost, calls, None if budget is None else count * budget, url)
 
 
 def day_of(spend: Spend, actor: Actor) -> Day:

@@ -199,6 +199,16 @@ class Conversation(Governed):
                 condition=models.Q(member_user_id__isnull=False),
                 name="talk_of_a_member",
             ),
+            models.Index(
+                fields=["tenant", "created_at"],
+                condition=models.Q(member_user_id__isnull=True),
+                name="conversation_by_beginning",
+            ),
+            models.Index(
+                fields=["tenant", "resolved_at"],
+                condition=models.Q(resolved_at__isnull=False),
+                name="conversation_by_resolution",
+            ),
         ]
 
     def __str__(self) -> str:

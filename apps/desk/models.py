@@ -117,6 +117,11 @@ class Draft(Governed):
                 condition=models.Q(status__in=["sent_edited", "discarded"]),
                 name="draft_corrected_lately",
             ),
+            models.Index(
+                fields=["tenant", "status", "decided_at"],
+                condition=models.Q(decided_at__isnull=False),
+                name="draft_by_decision",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -218,6 +223,7 @@ class Escalation(Governed):
         ]
         indexes: ClassVar = [
             models.Index(fields=["decided_at"], condition=models.Q(status="answered"), name="question_answered_lately"),
+            models.Index(fields=["tenant", "created_at"], name="escalation_by_time"),
         ]
 
     def __str__(self) -> str:

@@ -211,6 +211,8 @@ class ModelCall(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["tenant", "shared_sha256", "-requested_at"], name="call_by_shared_prefix"),
             models.Index(fields=["tenant", "workspace_sha256", "-requested_at"], name="call_by_workspace_prefix"),
+            # Told on a page, and of no weight where a real model answers.
+            models.Index(fields=["tenant", "at"], condition=models.Q(stand_in=True), name="call_of_stand_in"),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(

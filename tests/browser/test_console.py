@@ -40,7 +40,11 @@ def flaws(page: Page, name: str) -> list[str]:
 
 def paths(world: World) -> dict[str, str]:
     """Home, every list on all its tabs, and the newest row of every noun."""
-    found = {"home": reverse("admin:index"), "password": reverse("admin:password_change")}
+    found = {
+        "home": reverse("admin:index"),
+        "figures": reverse("admin:figures"),
+        "password": reverse("admin:password_change"),
+    }
     with acting(world.admin):
         for model in PAGES:
             name = model.__name__.lower()

@@ -245,7 +245,12 @@ def _shortcut(client: Client, kind: int, pk: int) -> Any:
 def test_home_palette_and_tenants_show_nothing_of_another_tenant(stranger: World, standin: StandIn) -> None:
     # R006: figures, queues, badges and names before another tenant lived and after.
     client = people(stranger)["operator"]
-    addresses = [reverse("admin:index"), reverse("admin:switch_tenant"), reverse("admin:search") + "?s=billing"]
+    addresses = [
+        reverse("admin:index"),
+        reverse("admin:figures"),
+        reverse("admin:switch_tenant"),
+        reverse("admin:search") + "?s=billing",
+    ]
     before = [read(client, path) for path in addresses]
     victim = fill(standin.backend)
     assert [read(client, path) for path in addresses] == before

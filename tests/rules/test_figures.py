@@ -1,60 +1,56 @@
-"""Tables and charts as an agent may show them."""
+"""Figures of days: shares, amounts and means, as plots and as tables."""
 
-from typing import Any
+from datetime import date
 
-import pytest
+from apps.console.figures import days_until, means, percent, shares, stacks, words_changed
 
-from apps.prompt.figures import CELL_CHARACTERS, COLUMNS, POINTS, ROWS, SERIES, NoFigure, figure_of
-from apps.prompt.tool_names import RENDER_CHART, RENDER_TABLE
-
-
-def chart(**values: Any) -> dict[str, Any]:
-    one = {"name": "Orders", "values": [1, 2.5]}
-    return {"title": "Orders", "chart": "bar", "labels": ["May", "June"], "series": [one]} | values
+TODAY = date(2026, 5, 9)
+DAYS = days_until(TODAY, 3)
+FIRST, SECOND, THIRD = DAYS
 
 
-def test_a_table_is_cells_as_text_and_words_for_channels_that_draw_nothing() -> None:
-    given = {"title": "Orders", "columns": ["Number", "State"], "rows": [[7, "sent\u200b\n"], [8, None]]}
-    assert figure_of(RENDER_TABLE, given) == {
-        "kind": "table",
-        "title": "Orders",
-        "columns": ["Number", "State"],
-        "rows": [["7", "sent"], ["8", ""]],
-        "text": "Orders\nNumber | State\n7 | sent\n8 | ",
-    }
+def test_days_end_with_today() -> None:
+    assert [date(2026, 5, 7), date(2026, 5, 8), TODAY] == DAYS
 
 
-def test_a_chart_is_labels_and_numbers_and_words_besides() -> None:
-    figure = figure_of(RENDER_CHART, chart())
-    assert figure["series"] == [{"name": "Orders", "values": [1, 2.5]}]
-    assert figure["text"] == "Orders\n | Orders\nMay | 1\nJune | 2.5"
-    assert str(figure_of(RENDER_CHART, chart(title=""))["text"]).startswith(" | Orders")
+def test_a_share_of_nothing_is_none_and_none_is_more_than_all() -> None:
+    assert percent(1, 0) is None
+    assert percent(3, 2) == 100
+    assert percent(2, 3) == 67
 
 
-WRONG: list[tuple[str, str, dict[str, Any]]] = [
-    (RENDER_TABLE, "columns", {"rows": [[1]]}),
-    (RENDER_TABLE, "columns", {"columns": ["a"] * (COLUMNS + 1), "rows": [[1]]}),
-    (RENDER_TABLE, "rows", {"columns": ["a"], "rows": [[1]] * (ROWS + 1)}),
-    (RENDER_TABLE, "rows", {"columns": ["a"], "rows": []}),
-    (RENDER_TABLE, "one for each column", {"columns": ["a"], "rows": [[1, 2]]}),
-    (RENDER_TABLE, "one for each column", {"columns": ["a"], "rows": ["b"]}),
-    (RENDER_TABLE, "a text or a number", {"columns": ["a"], "rows": [[{"b": 1}]]}),
-    (RENDER_TABLE, "Shorten", {"columns": ["a"], "rows": [["x" * (CELL_CHARACTERS + 1)]]}),
-    (RENDER_TABLE, "longer than", {"columns": ["a"] * COLUMNS, "rows": [["x" * CELL_CHARACTERS] * COLUMNS] * ROWS}),
-    (RENDER_CHART, "no such chart", chart(chart="radar")),
-    (RENDER_CHART, "labels", chart(labels=["x"] * (POINTS + 1))),
-    (RENDER_CHART, "series", chart(series=[{"name": "a", "values": [1, 2]}] * (SERIES + 1))),
-    (RENDER_CHART, "one for each label", chart(series=[{"name": "a", "values": [1]}])),
-    (RENDER_CHART, "one for each label", chart(series=["a"])),
-    (RENDER_CHART, "plain numbers", chart(series=[{"name": "a", "values": [1, "2"]}])),
-    (RENDER_CHART, "plain numbers", chart(series=[{"name": "a", "values": [1, True]}])),
-    (RENDER_CHART, "plain numbers", chart(series=[{"name": "a", "values": [1, float("inf")]}])),
-    (RENDER_CHART, "plain numbers", chart(series=[{"name": "a", "values": [1, 10**16]}])),
-    (RENDER_CHART, "one series", chart(chart="pie", series=[{"name": "a", "values": [1, 2]}] * 2)),
-]
+def test_shares_are_told_day_by_day_and_over_all_days() -> None:
+    plot = shares(DAYS, {FIRST: 3, THIRD: 0}, {FIRST: 4, THIRD: 4, date(2026, 1, 1): 99})
+    assert [point.heights for point in plot.points] == [(75,), (), (0,)]
+    assert [point.cells for point in plot.points] == [("75 %", "3 of 4"), ("-", "0 of 0"), ("0 %", "0 of 4")]
+    assert (plot.total, plot.width, plot.is_empty) == ("38 % (3 of 8)", 30, False)
+    assert shares(DAYS, {}, {}).is_empty
+    assert shares(DAYS, {}, {}).total == "nothing yet"
 
 
-@pytest.mark.parametrize(("tool", "why", "given"), WRONG)
-def test_what_cannot_be_drawn_is_refused_with_what_to_change(tool: str, why: str, given: dict[str, Any]) -> None:
-    with pytest.raises(NoFigure, match=why):
-        figure_of(tool, given)
+def test_amounts_stand_upon_each_other_against_the_highest_day() -> None:
+    plot = stacks(DAYS, ({FIRST: 3, THIRD: 1}, {FIRST: 1}))
+    assert [(bar.y, bar.height, bar.kind) for bar in plot.points[0].bars] == [(25, 75, 0), (0, 25, 1)]
+    assert [point.heights for point in plot.points] == [(75, 25), (), (25, 0)]
+    assert (plot.points[2].x, plot.points[2].said, plot.total) == (20, "1, 0", "4 + 1")
+    assert plot.line_y is None
+
+
+def test_an_amount_is_seen_against_its_line() -> None:
+    plot = stacks(DAYS, ({FIRST: 50},), "{} cents".format, line=200)
+    assert (plot.points[0].heights, plot.line_y, plot.total) == ((25,), 0, "50 cents")
+    assert stacks(DAYS, ({FIRST: 400},), line=200).line_y == 50
+
+
+def test_means_are_of_what_was_compared() -> None:
+    plot = means(DAYS, {FIRST: [10, 20], THIRD: [60]})
+    assert [point.cells for point in plot.points] == [("15 %", "2"), ("-", "0"), ("60 %", "1")]
+    assert plot.total == "30 %"
+    assert means(DAYS, {}).total == "nothing yet"
+
+
+def test_words_that_went_or_came_are_a_share_of_all_words() -> None:
+    assert words_changed("It is on its way.", "it is on its way.") == 0
+    assert words_changed("It is lost.", "It is found.") == 33
+    assert words_changed("Hello", "Goodbye now") == 100
+    assert words_changed("", "") == 0

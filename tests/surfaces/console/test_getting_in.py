@@ -29,13 +29,13 @@ def log_in(username: str, password: str = PASSWORD) -> tuple[Client, str]:
 
 def test_member_signs_in_with_a_password(world: World) -> None:
     client, page = log_in(world.operator_user.username)
-    assert "Skill drafts that wait" in page
+    assert "To decide next" in page
     assert client.get(HOME).status_code == 200
 
 
 def test_the_case_of_a_name_keeps_nobody_out(world: World) -> None:
     client, page = log_in(world.operator_user.username.upper())
-    assert "Skill drafts that wait" in page
+    assert "To decide next" in page
     assert client.get(HOME).status_code == 200
 
 
@@ -91,7 +91,7 @@ def test_password_is_changed_from_the_console(world: World, operator: Client) ->
     path, fresh = reverse("admin:password_change"), "staple battery horse correct"
     given = {"old_password": PASSWORD, "new_password1": fresh, "new_password2": fresh}
     assert operator.post(path, given)["Location"] == reverse("admin:password_change_done")
-    assert "Skill drafts that wait" in log_in(world.operator_user.username, fresh)[1]
+    assert "To decide next" in log_in(world.operator_user.username, fresh)[1]
 
 
 def test_whoever_has_a_password_is_asked_for_it_before_they_change_it(world: World, operator: Client) -> None:
@@ -103,7 +103,7 @@ def test_whoever_has_a_password_is_asked_for_it_before_they_change_it(world: Wor
         operator.post(path, {"old_password": "wrong", "new_password1": fresh, "new_password2": fresh}).status_code
         == 200
     )
-    assert "Skill drafts that wait" in log_in(world.operator_user.username)[1]
+    assert "To decide next" in log_in(world.operator_user.username)[1]
 
 
 def test_whoever_came_in_by_a_link_sets_a_first_password_without_an_old_one(world: World) -> None:
@@ -121,7 +121,7 @@ def test_whoever_came_in_by_a_link_sets_a_first_password_without_an_old_one(worl
     assert 'name="old_password"' not in page.content.decode()
     assert "Not saved." in text_of(guest.post(path, {"new_password1": fresh, "new_password2": "another"}))
     assert guest.post(path, {"new_password1": fresh, "new_password2": fresh}).status_code == 302
-    assert "Skill drafts that wait" in log_in(user.username, fresh)[1]
+    assert "To decide next" in log_in(user.username, fresh)[1]
     assert 'name="old_password"' in guest.get(path).content.decode()
 
 

@@ -1,0 +1,126 @@
+"""Figures of days as plots and tables: what share something had, or how much there was; pure."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final
+
+BAR_WIDTH: Final = 10
+Counts = Mapping[date, int]
+Say = Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One piece of a day's bar in percent of the plot's height, `y` from the top; `kind` counts the pieces from below."""
+
+    y: int
+    height: int
+    kind: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One day: its bar from below, and what the table beside it says; no heights where there is nothing to say."""
+
+    place: int
+    day: date
+    heights: tuple[int, ...]
+    cells: tuple[str, ...]
+
+    @property
+    def x(self) -> int:
+        return self.place * BAR_WIDTH
+
+    @property
+    def said(self) -> str:
+        """The day in one line, for whoever points at it."""
+        return ", ".join(self.cells)
+
+    @property
+    def bars(self) -> Iterator[Bar]:
+        """The pieces, each upon the one before."""
+        top = 100
+        for kind, height in enumerate(self.heights):
+            top -= height
+            yield Bar(top, height, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """The days of one figure, and what they come to."""
+
+    points: tuple[Point, ...]
+    total: str
+    line_y: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no day has anything to say."""
+        return not any(point.heights for point in self.points)
+
+    @property
+    def width(self) -> int:
+        return len(self.points) * BAR_WIDTH
+
+
+def days_until(last: date, count: int) -> list[date]:
+    """So many days in a row, the last one last."""
+    return [last - timedelta(days=ago) for ago in reversed(range(count))]
+
+
+def percent(part: int, whole: int) -> int | None:
+    """A share in full percent; None of nothing. What is counted on another day than its whole may exceed it: that is all of it."""
+    return min(100, round(100 * part / whole)) if whole else None
+
+
+def shares(days: Sequence[date], parts: Counts, wholes: Counts) -> Plot:
+    """What share one number had in another, day by day and over all of them."""
+    points = tuple(_share(place, day, parts.get(day, 0), wholes.get(day, 0)) for place, day in enumerate(days))
+    part, whole = (sum(counts.get(day, 0) for day in days) for counts in (parts, wholes))
+    share = percent(part, whole)
+    return Plot(points, "nothing yet" if share is None else f"{share} % ({part:,} of {whole:,})")
+
+
+def stacks(days: Sequence[date], series: Sequence[Counts], say: Say = "{:,}".format, line: int | None = None) -> Plot:
+    """How much there was of each, upon each other; `line` is drawn across, where there is one to be seen against."""
+    rows = [[counts.get(day, 0) for counts in series] for day in days]
+    most = max(1, line or 0, *(sum(row) for row in rows))
+    points = tuple(
+        Point(place, day, tuple(round(100 * each / most) for each in row) if any(row) else (), tuple(map(say, row)))
+        for place, (day, row) in enumerate(zip(days, rows, strict=True))
+    )
+    sums = " + ".join(say(sum(column)) for column in zip(*rows, strict=True))
+    return Plot(points, sums, None if line is None else 100 - round(100 * line / most))
+
+
+def means(days: Sequence[date], values: Mapping[date, Sequence[int]]) -> Plot:
+    """The mean of some percentages of each day, and of all of them."""
+    points = tuple(_mean(place, day, values.get(day, ())) for place, day in enumerate(days))
+    known = [value for day in days for value in values.get(day, ())]
+    return Plot(points, f"{round(sum(known) / len(known))} %" if known else "nothing yet")
+
+
+def words_changed(before: str, after: str) -> int:
+    """How much of a text another one replaced: words that went or came, in percent of those in both; order aside."""
+    old, new = (Counter(text.casefold().split()) for text in (before, after))
+    every = old.total() + new.total()
+    return round(100 * ((old - new) + (new - old)).total() / every) if every else 0
+
+
+def _share(place: int, day: date, part: int, whole: int) -> Point:
+    share = percent(part, whole)
+    return Point(
+        place,
+        day,
+        () if share is None else (share,),
+        ("-" if share is None else f"{share} %", f"{part:,} of {whole:,}"),
+    )
+
+
+def _mean(place: int, day: date, values: Sequence[int]) -> Point:
+    if not values:
+        return Point(place, day, (), ("-", "0"))
+    mean = round(sum(values) / len(values))
+    return Point(place, day, (mean,), (f"{mean} %", str(len(values))))

@@ -1,0 +1,81 @@
+"""What home and the figures read grows with their range and not with the history: their plans over 100,000 rows of each kind."""
+
+import json
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
+
+from apps.conversations.actions import resolve_conversation
+from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.launcher.postgres import Postgres
+from tests.committing import committing
+from tests.factories import make_conversation, make_skill, make_world
+from tests.governance.filled import refuse_once
+from tests.surfaces.console.browsing import signed_in
+from tests.teaching import make_edited_draft
+from tests.waiting import make_escalation
+
+__all__ = ["committing"]
+
+ROWS = 100_000
+# Copies of one row, spread evenly over about six years.
+COPY = """
+INSERT INTO {table} SELECT row.* FROM {table} AS model, generate_series(1, {rows}) AS number,
+    jsonb_populate_record(model, jsonb_build_object('id', 5000000 + number, {changes})) AS row WHERE model.id = {model}
+"""
+LATEST = "SELECT max(id) FROM {table}"
+AT = "now() - number * interval '31 minutes'"
+GROWN = {
+    "conversations_conversation": f"'conversation_key', 'c' || number, 'created_at', {AT}, 'resolved_at', {AT}",
+    "desk_draft": f"'turn_id', 5000000 + number, 'message_id', 5000000 + number, 'created_at', {AT}, 'decided_at', {AT}",
+    "desk_escalation": f"'status', 'dismissed', 'decided_by', 'x', 'conversation_id', 5000000 + number, 'created_at', {AT}",
+    "governance_changerecord": f"'at', {AT}",
+    "governance_refusal": f"'at', {AT}",
+}
+
+
+def grow(superuser: "psycopg.Connection[Any]") -> None:
+    """Let every large table of the page hold a history."""
+    superuser.execute("SET session_replication_role = replica")
+    for table, changes in GROWN.items():
+        [model] = superuser.execute(LATEST.format(table=table).encode()).fetchone() or [0]
+        superuser.execute(COPY.format(table=table, rows=ROWS, changes=changes, model=model).encode())
+        superuser.execute(f"VACUUM ANALYZE {table}".encode())
+
+
+def scans(node: dict[str, Any]) -> list[tuple[str, str, float]]:
+    """How each large table is read, and how many of its rows."""
+    own = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
+    mine = [(node["Relation Name"], node["Node Type"], own)] if node.get("Relation Name") in GROWN else []
+    return mine + [found for each in node.get("Plans", ()) for found in scans(each)]
+
+
+@pytest.mark.slow
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("path", ["/admin/?range=30d", "/admin/figures/?range=90d"])
+def test_a_page_of_days_reads_days(committing: str, postgres: Postgres, settings: Settings, path: str) -> None:
+    settings.WHITENOISE_AUTOREFRESH = True
+    world = make_world()
+    make_escalation(world)
+    make_edited_draft(world)
+    refuse_once(make_skill(world), world)
+    resolve_conversation(make_conversation(world), actor=world.operator, outcome=Conversation.Outcome.SOLVED)
+    make_skill(world, "approved")
+    client = signed_in(world.operator_user)
+    with psycopg.connect(postgres.url_for("postgres", database=committing), autocommit=True) as superuser:
+        grow(superuser)
+    with CaptureQueriesContext(connection) as captured:
+        assert client.get(path).status_code == 200
+    asked = [query["sql"] for query in captured if any(table in query["sql"] for table in GROWN)]
+    assert asked
+    with acting(world.operator), connection.cursor() as cursor:
+        for sql in asked:
+            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
+            [plan] = cursor.fetchone()[0]
+            read = scans(plan["Plan"])
+            assert not [each for each in read if each[1] == "Seq Scan" or each[2] > ROWS / 10], json.dumps(plan)
