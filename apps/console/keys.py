@@ -1,0 +1,75 @@
+"""Which keys lead where: to the forms of a page that decides, and to the pages one works on.
+
+A key only goes there. Nothing is decided before Enter or Ctrl+Enter, and without a script everything is done by Tab and Enter.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from django.urls import reverse
+
+# By the name of a button, whatever noun it decides on.
+OF_BUTTONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("approve", "apply", "activate", "send", "answer"), "a"),
+        **dict.fromkeys(("edit", "write"), "e"),
+        **dict.fromkeys(("reject", "refuse"), "r"),
+        **dict.fromkeys(("snooze", "wake"), "s"),
+        **dict.fromkeys(("claim", "take_over", "hand_back"), "c"),
+        **dict.fromkeys(("discard", "dismiss", "deprecate", "retire"), "d"),
+        **dict.fromkeys(("ask", "propose"), "w"),
+        **dict.fromkeys(("quarantine", "release"), "x"),
+        "undo": "u",
+    }
+)
+ON_A_LIST: Final = (
+    ("j, k", "the next row, the one before"),
+    ("Enter", "open the row"),
+    ("x", "tick the row, where rows have a box"),
+    ("/", "search"),
+)
+ON_A_PAGE: Final = (
+    ("a", "approve, send, answer"),
+    ("e", "edit the words, then approve or send"),
+    ("r", "reject, refuse"),
+    ("d", "discard, dismiss, retire"),
+    ("s", "put off until later, or bring back"),
+    ("c", "claim: you are looking at it"),
+    ("w", "ask for another version"),
+    ("x", "quarantine, release"),
+    ("1 to 9", "the reason of that number, where reasons are offered"),
+    ("Ctrl+Enter", "do it, and go on to the next"),
+    ("Escape", "close the form again"),
+    ("u", "what you applied within the last minute, to undo it"),
+)
+_PLACES: Final = (
+    ("h", "Home", "index"),
+    ("i", "Proposals", "governance_proposal_changelist"),
+    ("d", "Reply drafts", "desk_draft_changelist"),
+    ("e", "Escalations", "desk_escalation_changelist"),
+    ("t", "Calls to approve", "tools_toolapproval_changelist"),
+    ("c", "Conversations", "conversations_conversation_changelist"),
+    ("s", "Skills", "skills_skill_changelist"),
+    ("p", "Personas", "personas_persona_changelist"),
+    ("m", "Memory", "memory_agentmemory_changelist"),
+    ("l", "Lessons", "lessons_lesson_changelist"),
+    ("v", "Learning versions", "lessons_learningversion_changelist"),
+    ("n", "Notebook", "notebook_note_changelist"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A page that `g` and then this letter lead to."""
+
+    key: str
+    title: str
+    url: str
+
+
+def ways() -> Iterator[Way]:
+    """All of them."""
+    for key, title, view in _PLACES:
+        yield Way(key, title, reverse(f"admin:{view}"))

@@ -1,0 +1,124 @@
+// Keys on top of pages that work by Tab and Enter. A letter only goes there; Enter or Ctrl+Enter decides.
+const GO_MILLISECONDS = 1500;
+const ROWS = "#result_list tbody tr";
+let goesUntil = 0;
+let isLeaving = false;
+
+document.documentElement.classList.add("pc-has-keys");
+window.addEventListener("submit", (event) => {
+  // A dialog's own form leads nowhere.
+  if (event.target.method !== "dialog") isLeaving = true;
+});
+window.addEventListener("pageshow", () => {
+  isLeaving = false;
+});
+
+const isTyping = (element) =>
+  element.isContentEditable ||
+  element.matches("textarea, select, input:not([type=radio]):not([type=checkbox]):not([type=submit]):not([type=button])");
+
+const step = (by) => {
+  const links = [...document.querySelectorAll(ROWS)].map((row) => row.querySelector("th a, td a")).filter(Boolean);
+  if (!links.length) return false;
+  const row = document.activeElement.closest(ROWS);
+  const at = row ? links.findIndex((link) => row.contains(link)) : by > 0 ? -1 : links.length;
+  const next = links[Math.min(Math.max(at + by, 0), links.length - 1)];
+  next.focus();
+  next.scrollIntoView({ block: "nearest" });
+  return true;
+};
+
+const tick = () => {
+  const box = document.activeElement.closest(ROWS)?.querySelector("input.action-select");
+  box?.click();
+  return Boolean(box);
+};
+
+// A folded form opens at its first field, an open one at its button, or at what has to be ticked before.
+const enter = (decision) => {
+  if (decision.matches("details")) {
+    for (const other of document.querySelectorAll("details.pc-decision[open]")) other.open = other === decision;
+    decision.open = true;
+  }
+  const form = decision.querySelector("form") ?? decision;
+  const fields = "textarea, select, input:not([type=hidden])";
+  const asked = decision.matches("details") ? fields : "input[type=checkbox]:not(:checked)";
+  const target = form.querySelector(asked) ?? form.querySelector("button");
+  target.focus();
+  decision.scrollIntoView({ block: "nearest" });
+  return true;
+};
+
+const close = () => {
+  const decision = document.activeElement.closest("details.pc-decision[open]");
+  if (!decision) return false;
+  decision.open = false;
+  decision.querySelector("summary").focus();
+  return true;
+};
+
+const choose = (number) => {
+  const form = document.activeElement.closest(".pc-decision form");
+  const choice = form?.querySelectorAll("input[type=radio]")[number - 1];
+  if (!choice) return false;
+  choice.checked = true;
+  choice.focus();
+  return true;
+};
+
+const go = (key) => {
+  const way = document.querySelector(`#pc-keys [data-go="${CSS.escape(key)}"]`);
+  if (!way) return false;
+  isLeaving = true;
+  window.location.assign(way.href);
+  return true;
+};
+
+const search = () => {
+  const bar = document.getElementById("searchbar");
+  bar?.focus();
+  return Boolean(bar);
+};
+
+const sheet = () => {
+  const dialog = document.getElementById("pc-keys");
+  if (!dialog || dialog.open) return false;
+  dialog.showModal();
+  return true;
+};
+
+const pressed = (key) => {
+  if (goesUntil > Date.now()) {
+    goesUntil = 0;
+    return go(key);
+  }
+  if (key === "g") {
+    goesUntil = Date.now() + GO_MILLISECONDS;
+    return true;
+  }
+  if (key === "j" || key === "k") return step(key === "j" ? 1 : -1);
+  if (key === "/") return search();
+  if (key === "?") return sheet();
+  if (/^[1-9]$/.test(key)) return choose(Number(key));
+  if (key === "x" && tick()) return true;
+  const decision = /^[a-z]$/.test(key) && document.querySelector(`[data-key="${key}"]`);
+  return decision ? enter(decision) : false;
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.isComposing || isLeaving) return;
+  const { target } = event;
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    const form = target.closest(".pc-decision form, .pc-undo");
+    if (!form) return;
+    event.preventDefault();
+    form.requestSubmit();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.key === "Escape") {
+    close();
+    return;
+  }
+  if (!isTyping(target) && pressed(event.key)) event.preventDefault();
+});
