@@ -10,6 +10,7 @@ from apps.api.agents import AgentView
 from apps.api.attachments import AttachmentsView, AttachmentView
 from apps.api.blocks import BlockView
 from apps.api.books import ChangeView, RefusalView
+from apps.api.carried import CarriedView
 from apps.api.contradictions import ContradictionView
 from apps.api.conversations import ConversationView
 from apps.api.drafts import DraftView
@@ -47,9 +48,10 @@ from apps.api.tool_approvals import ToolApprovalView
 from apps.api.tool_servers import RefreshView, ToolServerView
 from apps.api.tools import AgentToolView, ServerToolView
 from apps.api.versions import Versioned
-from apps.api.views import Nowhere
+from apps.api.views import Nowhere, Rows
 from apps.api.webhooks import DeliveryView, WebhookView
 from apps.api.why import WhyView
+from apps.runtime.told import TOLD
 
 router = SimpleRouter()
 router.trailing_slash = "/?"
@@ -98,7 +100,7 @@ router.register("changes", ChangeView, "change")
 router.register("refusals", RefusalView, "refusal")
 
 
-def _model(view: type[Versioned[Any]]) -> Any:
+def _model(view: type[Rows[Any]]) -> Any:
     return view.queryset.model if view.queryset is not None else None
 
 
@@ -111,9 +113,19 @@ RESTORING = [
     for prefix, view, name in router.registry
     if issubclass(view, Versioned)
 ]
+CARRIED = [
+    re_path(
+        rf"^{prefix}/(?P<pk>[0-9]{{1,18}})/carried/?$",
+        CarriedView.as_view(model=_model(view)),
+        name=f"{name}-carried",
+    )
+    for prefix, view, name in router.registry
+    if issubclass(view, Rows) and _model(view) in TOLD
+]
 urlpatterns: list[URLPattern | URLResolver] = [
     *router.urls,
     *RESTORING,
+    *CARRIED,
     re_path(r"^agents/(?P<pk>[0-9]{1,18})/prompt/?$", PromptView.as_view(), name="agent-prompt"),
     re_path(r"^turns/(?P<pk>[0-9]{1,18})/why/?$", WhyView.as_view(), name="turn-why"),
     re_path(r"^endpoints/(?P<pk>[0-9]{1,18})/test/?$", EndpointTestView.as_view(), name="endpoint-test"),

@@ -4,7 +4,9 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.http import urlencode
 
+from apps.console.carried import url_of_carried
 from apps.console.dated_lines import DueFilter
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.history import url_of_subject
@@ -25,6 +27,7 @@ def line_panels(line: MemoryLine, request: HttpRequest) -> dict[str, Any]:
         "by": people_of(request)[line.author],
         "taint_sentence": SENTENCES[Taint(line.taint)],
         "text_url": url_of_subject(row._meta.label_lower, row.pk) if row else "",
+        "told_url": f"{url_of_carried(row)}?{urlencode({'line': line.text})}" if row else "",
         "source": source,
         "source_url": url_of_subject("conversations.conversation", source.pk) if source else "",
         "follower_url": url_of_subject("memory.memoryline", line.superseded_by_id) if line.superseded_by_id else "",

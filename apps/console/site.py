@@ -20,6 +20,7 @@ from apps.console.assistant import talk_urls
 from apps.console.attachments import download, upload
 from apps.console.awaiting import awaiting
 from apps.console.blocks import BlockAdmin
+from apps.console.carried import carried_page
 from apps.console.changes import ChangeRecordAdmin
 from apps.console.checkpoints import CheckpointAdmin
 from apps.console.contradictions import ContradictionAdmin
@@ -224,6 +225,12 @@ class ConsoleSite(UnfoldAdminSite):
         """What an agent is told, and why it said what it said."""
         return [
             path("prompt/<int:agent_id>/", self.admin_view(prompt_page), {"site": self}, name="prompt_at"),
+            path(
+                "carried/<str:record_type>/<int:record_id>/",
+                self.admin_view(carried_page),
+                {"site": self},
+                name="carried",
+            ),
             path("turns/<int:turn_id>/why/", self.admin_view(why_page), {"site": self}, name="why"),
         ]
 

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
+from apps.console.carried import url_of_carried
 from apps.console.diffs import FieldDiff, field_diffs
 from apps.console.history import SHOWN_CHANGES, all_changes_of, changes_of, in_order
 from apps.console.people import People
@@ -48,7 +49,7 @@ def history_of(pages: NounPages, row: Model, people: People) -> dict[str, Any]:
     """What a row's own page shows of its history: the latest versions, and the way to all of them."""
     url = f"{pages.url_of(row).removesuffix('change/')}versions/" if isinstance(row, Governed) else ""
     shown = {"changes": changes_of(row, people), "versions_url": url, "shown_changes": SHOWN_CHANGES}
-    return {**shown, "restorable": restorable(row)}
+    return {**shown, "restorable": restorable(row), "carried_url": url_of_carried(row)}
 
 
 def restorable(row: Model) -> str:

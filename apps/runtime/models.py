@@ -16,6 +16,7 @@ from apps.runtime.spend_models import Spend
 
 # Django looks for an app's models here.
 __all__ = ["BreakerRow", "ModelCall", "Session", "SessionPart", "SnapshotPart", "Spend", "ToolStep", "Turn"]
+_PINNED = models.Q(learning_version_id__isnull=False)
 
 
 class SnapshotPart(models.Model):
@@ -64,10 +65,11 @@ class SessionPart(models.Model):
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="parts")
     position = models.PositiveSmallIntegerField()
-    part = models.ForeignKey(SnapshotPart, on_delete=models.PROTECT, related_name="+")
+    part = models.ForeignKey(SnapshotPart, db_index=False, on_delete=models.PROTECT, related_name="+")
 
     class Meta:
         ordering: ClassVar = ["position"]
+        indexes: ClassVar = [models.Index(fields=["part", "session"], name="session_of_part")]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "session", "position"], name="session_part_has_its_own_position"),
         ]
@@ -156,6 +158,9 @@ class Turn(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["tenant", "id"], condition=models.Q(status="failed"), name="failed_turn"),
             models.Index(fields=["finished_at"], condition=models.Q(status="failed"), name="turn_failed_lately"),
+            models.Index(
+                fields=["tenant", "learning_version_id", "id"], condition=_PINNED, name="turn_of_learning_version"
+            ),
         ]
 
     def __str__(self) -> str:

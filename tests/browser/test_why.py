@@ -36,3 +36,21 @@ def test_a_reply_leads_to_its_reasons(
     page.screenshot(path=SCREENSHOTS / f"why-{scheme}-{width}.png", full_page=True)
     assert flaws(page, "why") == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1")
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_skill_leads_to_who_was_told_it(
+    page: Page, console: Console, explained: Explained, scheme: str, width: int
+) -> None:
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal, parametrised
+    page.set_viewport_size({"width": width, "height": 900})
+    sign_in(page, console.full)
+    page.goto(page_of(explained.skill))
+    page.get_by_role("link", name="Who was told this").click()
+    expect(page.get_by_role("heading", name="Sessions that carried it")).to_be_visible()
+    expect(page.get_by_text("In the last 30 days")).to_be_visible()
+    page.evaluate(UNFOLD)
+    page.screenshot(path=SCREENSHOTS / f"carried-{scheme}-{width}.png", full_page=True)
+    assert flaws(page, "carried") == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1")

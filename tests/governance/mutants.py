@@ -213,7 +213,12 @@ def _grants() -> Iterator[DatabaseMutant]:
 
 
 def _crossings() -> Iterator[DatabaseMutant]:
-    for name, arguments in (("resolve_token", "text"), ("memberships_of", "bigint"), ("due_work", "integer, text[]")):
+    before = (("resolve_token", "text"), ("memberships_of", "bigint"), ("due_work", "integer, text[]"))
+    for name, arguments in (
+        *before,
+        ("parts_carrying", "text, bigint, integer"),
+        ("sessions_of_parts", "bigint[], integer"),
+    ):
         open_to_all = f"GRANT EXECUTE ON FUNCTION {name}({arguments}) TO PUBLIC"
         yield DatabaseMutant("crossing", name, open_to_all, CROSSINGS)
     members = (

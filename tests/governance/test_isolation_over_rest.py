@@ -43,6 +43,8 @@ KEYS = {
 }
 # Parameters that name no row.
 ABOUT = {
+    "version",
+    "line",
     "cursor",
     "page_size",
     "wait",

@@ -1,0 +1,147 @@
+"""The page that answers who was told a line."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+
+from apps.governance.acting import acting
+from apps.memory.models import MemoryLine
+from apps.personas.actions import amend_persona
+from apps.runtime.told import who_was_told
+from tests.actions.conversing import say, sessions
+from tests.explaining import explain
+from tests.factories import (
+    World,
+    make_block,
+    make_memory,
+    make_overlay,
+    make_persona,
+    make_profile,
+    make_rule,
+    make_skill,
+    make_world,
+)
+from tests.standing_in import StandIn
+from tests.surfaces.console.browsing import page_of, signed_in, text_of, words_of
+from tests.talking import make_assistant, make_talk, tell_assistant
+from tests.teaching import make_version
+
+LATELY = "In the last 30 days"
+
+
+def carried_of(row: Model, **asked: str | int) -> str:
+    query = f"?{urlencode(asked)}" if asked else ""
+    return reverse("admin:carried", args=[row._meta.label_lower, row.pk]) + query
+
+
+def told(client: Client, row: Model, **asked: str | int) -> str:
+    page = client.get(carried_of(row, **asked))
+    assert page.status_code == 200
+    return words_of(page)
+
+
+def test_every_noun_of_the_prompt_names_the_sessions_that_carried_it(
+    world: World, operator: Client, standin: StandIn
+) -> None:
+    rows = [
+        *(make_persona(world), make_overlay(world), make_rule(world), make_skill(world, "approved")),
+        *(make_memory(world), make_block(world, pinned=True), make_profile(world)),
+        make_version(world, "active", "- Say Ahoy."),
+    ]
+    turn = say(world, "Hello", standin)
+    [session] = sessions(world, turn.conversation_id)
+    for row in rows:
+        assert f'href="{carried_of(row)}"' in text_of(operator.get(page_of(row))), row
+        assert f"{LATELY} 1 session of 1 conversation." in told(operator, row), row
+        assert page_of(session) in text_of(operator.get(carried_of(row))), row
+
+
+def test_a_version_is_told_apart_from_the_one_before(world: World, operator: Client, standin: StandIn) -> None:
+    persona = make_persona(world, style="Brief.")
+    first = say(world, "Hello", standin, thread="one")
+    amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
+    second = say(world, "Hello", standin, thread="two")
+    [before], [after] = (sessions(world, turn.conversation_id) for turn in (first, second))
+    of_second = text_of(operator.get(carried_of(persona, version=2)))
+    assert page_of(after) in of_second
+    assert page_of(before) not in of_second
+    # Fields that nobody changed are of the first version still.
+    assert f"{LATELY} 2 sessions of 2 conversations." in told(operator, persona, version=1)
+    assert f"{LATELY} 1 session of 1 conversation." in told(operator, persona, line="Brief.")
+    assert f"{LATELY} 0 sessions" in told(operator, persona, line="Brief")
+    assert f"{LATELY} 0 sessions" in told(operator, persona, line="Brief.", version=2)
+    assert "Nobody, as far as prompts are kept." in told(operator, persona, version=7)
+    page = text_of(operator.get(carried_of(persona)))
+    assert page.index(page_of(after)) < page.index(page_of(before))
+
+
+def test_a_line_of_memory_leads_to_who_was_told_it(world: World, operator: Client, standin: StandIn) -> None:
+    memory = make_memory(world, '- Parcels take "two" days.\n- We close at noon.')
+    say(world, "Hello", standin)
+    with acting(world.operator):
+        line = MemoryLine.objects.get(text__contains="Parcels")
+    url = carried_of(memory, line=line.text)
+    assert f'href="{url}"' in text_of(operator.get(page_of(line)))
+    assert f"{LATELY} 1 session of 1 conversation." in words_of(operator.get(url))
+
+
+def test_a_bullet_that_is_not_in_a_version_was_told_to_nobody(world: World, operator: Client, standin: StandIn) -> None:
+    version = make_version(world, "active", "- Say Ahoy.\n- Be brief.")
+    say(world, "Hello", standin)
+    assert f"{LATELY} 1 session" in told(operator, version, line="- Be brief.")
+    assert f"{LATELY} 0 sessions" in told(operator, version, line="- Be long.")
+
+
+def test_what_is_older_than_thirty_days_is_listed_and_not_counted(world: World, standin: StandIn) -> None:
+    persona = make_persona(world)
+    say(world, "Hello", standin)
+    later = timezone.now() + timedelta(days=31)
+    found = who_was_told(persona, actor=world.operator, now=later)
+    assert (len(found.carriers), found.lately, found.lately_conversations) == (1, 0, 0)
+
+
+def test_off_the_record_and_talks_are_neither_listed_nor_counted(
+    world: World, operator: Client, standin: StandIn
+) -> None:
+    persona = make_persona(world)
+    explain(world, standin, off_the_record=True)
+    assert f"{LATELY} 0 sessions" in told(operator, persona)
+    aide = make_assistant(world)
+    own = make_persona(aide)
+    tell_assistant(make_talk(aide), "What waits?", aide.operator)
+    assert f"{LATELY} 0 sessions" in told(operator, own)
+
+
+def test_another_tenants_row_and_what_no_prompt_carries_are_not_there(world: World, operator: Client) -> None:
+    persona = make_persona(world)
+    assert signed_in(make_world().operator_user).get(carried_of(persona)).status_code == 404
+    assert operator.get(reverse("admin:carried", args=["desk.draft", 1])).status_code == 404
+    assert operator.get(carried_of(persona, version="seven")).status_code == 422
+
+
+@pytest.mark.parametrize("asked", [{}, {"line": "Brief."}], ids=["a row", "a line"])
+def test_many_sessions_cost_no_more_statements_than_one(
+    world: World, operator: Client, standin: StandIn, asked: dict[str, str]
+) -> None:
+    persona = make_persona(world, style="Brief.")
+    say(world, "Hello", standin, thread="one")
+    few = statements(operator, carried_of(persona, **asked))
+    for thread in ("two", "three", "four"):
+        make_rule(world, f"Rule {thread}.")
+        say(world, "Hello", standin, thread=thread)
+    assert statements(operator, carried_of(persona, **asked)) == few
+    assert few <= 16
+
+
+def statements(client: Client, url: str) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(url).status_code == 200
+    control = ("SAVEPOINT", "RELEASE", "ROLLBACK", "SELECT set_config")
+    return sum(not query["sql"].startswith(control) for query in queries)
