@@ -23,6 +23,7 @@ from apps.lessons.actions import (
     reopen_cluster,
     restore_version,
     retire_version,
+    withdraw_version,
 )
 from apps.lessons.edits import Change, Cluster
 from apps.lessons.journal import note_members
@@ -37,6 +38,7 @@ from tests.waiting import make_escalation, make_waiting_draft
 _numbers = count(1)
 ASKED = "Where is my order?"
 DRAFTED = "It is on its way."
+POISONED = "A customer slipped it in."
 SENT = "Your parcel is on its way. Track it in your account."
 
 
@@ -107,8 +109,10 @@ def make_version(world: World, status: str = "pending", body: str = "") -> Learn
     version = propose(world.agent.pk, world.system, body)
     if status == "rejected":
         return reject_version(version, actor=world.operator)
-    if status in {"active", "retired"}:
+    if status in {"active", "retired", "withdrawn"}:
         activate_version(version, actor=world.operator)
+    if status == "withdrawn":
+        return withdraw_version(version, actor=world.operator, reason=POISONED)
     return retire_version(version, actor=world.operator) if status == "retired" else version
 
 
@@ -165,6 +169,7 @@ TEACHING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.LEARNING_VERSION_REJECT: make_version,
     Act.LEARNING_VERSION_RETIRE: lambda world: make_version(world, "active"),
     Act.LEARNING_VERSION_RESTORE: lambda world: make_version(world, "retired"),
+    Act.LEARNING_VERSION_WITHDRAW: lambda world: make_version(world, "active"),
     Act.LEARNING_VERSION_PRUNE: lambda world: make_version(world, "retired"),
     Act.EDIT_CLUSTER_FIND: lambda world: world.agent,
     Act.EDIT_CLUSTER_PROPOSE: make_cluster,
@@ -179,17 +184,19 @@ TEACHING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.LEARNING_VERSION_REJECT: lambda _, row, actor: reject_version(row, actor=actor),
     Act.LEARNING_VERSION_RETIRE: lambda _, row, actor: retire_version(row, actor=actor),
     Act.LEARNING_VERSION_RESTORE: lambda _, row, actor: restore_version(row, actor=actor),
+    Act.LEARNING_VERSION_WITHDRAW: lambda _, row, actor: withdraw_version(row, actor=actor, reason=POISONED),
     Act.LEARNING_VERSION_PRUNE: lambda _, row, actor: prune_version(row, actor=actor),
     Act.EDIT_CLUSTER_FIND: lambda _, agent, actor: find(agent.pk, actor),
     Act.EDIT_CLUSTER_PROPOSE: lambda _, row, actor: propose_habit(row, actor=actor),
     Act.EDIT_CLUSTER_DISMISS: lambda _, row, actor: dismiss_cluster(row, actor=actor, reason="Chance."),
     Act.EDIT_CLUSTER_REOPEN: lambda _, row, actor: reopen_cluster(row, actor=actor),
 }
-BY_PEOPLE = {
-    Act.LEARNING_VERSION_ACTIVATE: "activate",
-    Act.LEARNING_VERSION_REJECT: "reject",
-    Act.LEARNING_VERSION_RETIRE: "retire",
-    Act.LEARNING_VERSION_RESTORE: "restore",
+BY_PEOPLE: Mapping[Act, tuple[str, dict[str, object]]] = {
+    Act.LEARNING_VERSION_ACTIVATE: ("activate", {}),
+    Act.LEARNING_VERSION_REJECT: ("reject", {}),
+    Act.LEARNING_VERSION_RETIRE: ("retire", {}),
+    Act.LEARNING_VERSION_RESTORE: ("restore", {}),
+    Act.LEARNING_VERSION_WITHDRAW: ("withdraw", {"reason": POISONED}),
 }
 ON_CLUSTERS: Mapping[Act, tuple[str, dict[str, object]]] = {
     Act.EDIT_CLUSTER_PROPOSE: ("propose", {}),
@@ -215,10 +222,10 @@ def _pressing(button: str, said: dict[str, object]) -> Callable[[Any, Any], tupl
 
 
 TEACHING_REQUESTS = {
-    **{act: _posting("learning-versions", verb, {}) for act, verb in BY_PEOPLE.items()},
+    **{act: _posting("learning-versions", verb, body) for act, (verb, body) in BY_PEOPLE.items()},
     **{act: _posting("edit-clusters", verb, body) for act, (verb, body) in ON_CLUSTERS.items()},
 }
 TEACHING_FORMS = {
-    **{act: _pressing(verb, {}) for act, verb in BY_PEOPLE.items()},
+    **{act: _pressing(verb, said) for act, (verb, said) in BY_PEOPLE.items()},
     **{act: _pressing(verb, said) for act, (verb, said) in ON_CLUSTERS.items()},
 }

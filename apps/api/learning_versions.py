@@ -15,7 +15,7 @@ from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy import Act
 from apps.learning.models import DigestRun
-from apps.lessons.actions import activate_version, reject_version, restore_version, retire_version
+from apps.lessons.actions import activate_version, reject_version, restore_version, retire_version, withdraw_version
 from apps.lessons.models import LearningVersion
 
 
@@ -84,6 +84,7 @@ class VersionView(Rows[LearningVersion]):
         "reject": (Act.LEARNING_VERSION_REJECT,),
         "retire": (Act.LEARNING_VERSION_RETIRE,),
         "restore": (Act.LEARNING_VERSION_RESTORE,),
+        "withdraw": (Act.LEARNING_VERSION_WITHDRAW,),
     }
     queryset = LearningVersion.objects.none()
     serializer_class = LearningVersionRow
@@ -121,6 +122,13 @@ class VersionView(Rows[LearningVersion]):
         """Take up a retired one again."""
         del pk
         return self._decided(request, restore_version)
+
+    @extend_schema(request=VersionDecision, responses=LearningVersionRow)
+    @action(detail=True, methods=["post"])
+    def withdraw(self, request: Request, pk: str) -> Response:
+        """Let no turn read it any more, of conversations that began with it either; `reason` is required."""
+        del pk
+        return self._decided(request, withdraw_version)
 
     def _decided(self, request: Request, decide: Any) -> Response:  # Any: acts of one shape
         version = self.get_object()

@@ -6,7 +6,8 @@ from rest_framework import serializers
 from apps.api.filters import AgentFilters, BooleanFilter, ChoiceFilter, IdFilter
 from apps.api.rows import Shown, agent_key
 from apps.api.views import Rows
-from apps.lessons.models import SOURCES, Lesson, LessonCase
+from apps.lessons.models import Lesson, LessonCase
+from apps.lessons.rules import SOURCES
 
 LINE = (
     *(

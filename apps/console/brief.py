@@ -49,8 +49,9 @@ TOPICS: Final[Mapping[str, Topic]] = {
             Act.LEARNING_VERSION_REJECT,
             Act.LEARNING_VERSION_RETIRE,
             Act.LEARNING_VERSION_RESTORE,
+            Act.LEARNING_VERSION_WITHDRAW,
         ),
-        "No version of what was learned was activated or retired.",
+        "No version of what was learned was activated, retired or withdrawn.",
     ),
     "memory": Topic(
         "Memory",

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from apps.console.deeds import Button, Tabs, Values
 from apps.console.desk_page import excerpt
 from apps.console.diffs import field_diffs
-from apps.console.forms import OptionalReason
+from apps.console.forms import OptionalReason, ReasonedDecision
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.templatetags.console import badge
@@ -17,7 +17,7 @@ from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.learning.models import DigestRun
-from apps.lessons.actions import activate_version, reject_version, restore_version, retire_version
+from apps.lessons.actions import activate_version, reject_version, restore_version, retire_version, withdraw_version
 from apps.lessons.models import LearningVersion, Lesson
 from apps.lessons.rules import bullets_of, summary_of
 
@@ -56,6 +56,10 @@ def _restore(version: LearningVersion, actor: Actor, said: Values) -> LearningVe
     return restore_version(version, actor=actor, read_at=said["read_at"], reason=said["reason"])
 
 
+def _withdraw(version: LearningVersion, actor: Actor, said: Values) -> LearningVersion:
+    return withdraw_version(version, actor=actor, read_at=said["read_at"], reason=said["reason"])
+
+
 def _is_pending(version: LearningVersion) -> bool:
     return bool(version.status == Status.PENDING)
 
@@ -66,6 +70,10 @@ def _is_active(version: LearningVersion) -> bool:
 
 def _is_retired(version: LearningVersion) -> bool:
     return bool(version.status == Status.RETIRED)
+
+
+def _was_active(version: LearningVersion) -> bool:
+    return _is_active(version) or _is_retired(version)
 
 
 class LearningVersionAdmin(GovernedAdmin):
@@ -128,6 +136,19 @@ class LearningVersionAdmin(GovernedAdmin):
             form=OptionalReason,
             when=_is_retired,
             tone="primary",
+        ),
+        Button(
+            "withdraw",
+            "Withdraw",
+            Act.LEARNING_VERSION_WITHDRAW,
+            _withdraw,
+            done="Withdrawn. No turn reads it from now on.",
+            consequence="For what is wrong or was slipped in. No turn reads it any more, not even of conversations that began"
+            " with it: their history goes on without its bullets. It cannot be restored. Versions that took over its bullets are"
+            " withdrawn or rejected by themselves.",
+            form=ReasonedDecision,
+            when=_was_active,
+            tone="danger",
         ),
     )
 

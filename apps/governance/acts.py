@@ -79,6 +79,7 @@ class Act(StrEnum):
     LEARNING_VERSION_REJECT = "learning_version.reject"
     LEARNING_VERSION_RETIRE = "learning_version.retire"
     LEARNING_VERSION_RESTORE = "learning_version.restore"
+    LEARNING_VERSION_WITHDRAW = "learning_version.withdraw"
     LEARNING_VERSION_PRUNE = "learning_version.prune"
     EDIT_CLUSTER_FIND = "edit_cluster.find"
     EDIT_CLUSTER_PROPOSE = "edit_cluster.propose"

@@ -20,6 +20,7 @@ OF_LEARNING: Final[Mapping[Act, Rule]] = MappingProxyType(
         Act.LEARNING_VERSION_REJECT: Rule(PEOPLE, ("status",)),
         Act.LEARNING_VERSION_RETIRE: Rule(PEOPLE | _SYSTEM, ("status",)),
         Act.LEARNING_VERSION_RESTORE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
+        Act.LEARNING_VERSION_WITHDRAW: Rule(PEOPLE, ("status",)),
         Act.LEARNING_VERSION_PRUNE: Rule(_SYSTEM, does=Does.REMOVES),
         Act.EDIT_CLUSTER_FIND: Rule(_SYSTEM, does=Does.MAKES),
         Act.EDIT_CLUSTER_PROPOSE: Rule(PEOPLE, ("status",), stamps=("proposal_id", *_SETTLED_BY)),

@@ -106,6 +106,17 @@ def retire_version(
     return version
 
 
+def withdraw_version(
+    version: LearningVersion, *, actor: Actor, reason: str, read_at: int | None = None
+) -> LearningVersion:
+    """Let no turn read it any more, not even of conversations that began with it; nothing takes it up again."""
+    if not reason.strip():
+        raise Invalid("Say what is wrong with it.", {"reason": ["This may not be blank."]})
+    with governed(Act.LEARNING_VERSION_WITHDRAW, version, actor=actor, read_at=read_at, reason=reason) as row:
+        row.withdraw()
+    return version
+
+
 def prune_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
     """Drop an old one; its change records tell what it said."""
     with governed(Act.LEARNING_VERSION_PRUNE, version, actor=actor, removes=True):
@@ -181,5 +192,9 @@ def _sign(row: LearningVersion, actor: Actor) -> None:
 
 def _surplus(rows: Sequence[LearningVersion], pinned_ids: Collection[int]) -> tuple[int, ...]:
     status = LearningVersion.Status
-    versions = [Version(row.pk, row.number, row.status == status.ACTIVE, row.status == status.PENDING) for row in rows]
+    # What was withdrawn stays: only it tells what to leave out of the history of conversations that read it.
+    counted = [row for row in rows if row.status != status.WITHDRAWN]
+    versions = [
+        Version(row.pk, row.number, row.status == status.ACTIVE, row.status == status.PENDING) for row in counted
+    ]
     return versions_to_prune(versions, pinned_ids)

@@ -14,13 +14,6 @@ from apps.lessons import rules
 from apps.lessons.habits import rule_of, sentence_of
 
 MEMBERS_SHOWN: Final = 50
-SOURCES: Final = (
-    (rules.LessonSource.EDITED_DRAFT.value, "A draft was sent in other words"),
-    (rules.LessonSource.DISCARDED_DRAFT.value, "A draft was discarded"),
-    (rules.LessonSource.ANSWERED_ESCALATION.value, "A question was answered"),
-    (rules.LessonSource.DEAD_TURN.value, "A turn gave no answer"),
-    (rules.LessonSource.REJECTED_PROPOSAL.value, "A proposal was rejected"),
-)
 
 
 class Lesson(models.Model):
@@ -31,7 +24,7 @@ class Lesson(models.Model):
     situation = models.TextField()
     went_wrong = models.TextField()
     instead = models.TextField(blank=True)
-    source = models.CharField("first seen when", max_length=20, choices=SOURCES)
+    source = models.CharField("first seen when", max_length=20, choices=rules.SOURCES)
     dedup_key = models.CharField(max_length=64)
     support_count = models.PositiveIntegerField("cases", default=1)
     confidence = models.FloatField()
@@ -81,7 +74,7 @@ class LessonCase(models.Model):
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     lesson = models.ForeignKey(Lesson, null=True, on_delete=models.PROTECT, related_name="cases")
-    source = models.CharField(max_length=20, choices=SOURCES)
+    source = models.CharField(max_length=20, choices=rules.SOURCES)
     source_id = models.BigIntegerField(help_text="Which draft, escalation, turn or proposal.")
     conversation = models.ForeignKey(
         "conversations.Conversation", null=True, on_delete=models.PROTECT, related_name="+"
@@ -125,12 +118,13 @@ class LearningVersion(Governed):
     """What an agent has learned from corrections, as a list of bullets: never reworded, one active at a time (R144)."""
 
     class Status(models.TextChoices):
-        """A retired one may be taken up again; what was rejected never is."""
+        """A retired one may be taken up again; what was rejected or withdrawn never is."""
 
         PENDING = "pending", "Waits for a person"
         ACTIVE = "active"
         RETIRED = "retired"
         REJECTED = "rejected"
+        WITHDRAWN = "withdrawn"
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     number = models.PositiveIntegerField(editable=False)
@@ -188,6 +182,10 @@ class LearningVersion(Governed):
     @transition(field=status, source=Status.RETIRED, target=Status.ACTIVE)
     def restore(self) -> None:
         """A person takes up an earlier one again."""
+
+    @transition(field=status, source=[Status.ACTIVE, Status.RETIRED], target=Status.WITHDRAWN)
+    def withdraw(self) -> None:
+        """A person takes it out for good: no conversation reads it any more, not even one that began with it."""
 
 
 class EditClusterQuerySet(GovernedQuerySet["EditCluster"]):

@@ -36,6 +36,14 @@ class LessonSource(StrEnum):
     REJECTED_PROPOSAL = "rejected_proposal"
 
 
+SOURCES: Final = (
+    (LessonSource.EDITED_DRAFT.value, "A draft was sent in other words"),
+    (LessonSource.DISCARDED_DRAFT.value, "A draft was discarded"),
+    (LessonSource.ANSWERED_ESCALATION.value, "A question was answered"),
+    (LessonSource.DEAD_TURN.value, "A turn gave no answer"),
+    (LessonSource.REJECTED_PROPOSAL.value, "A proposal was rejected"),
+)
+
 # How sure one case makes: a person's own words more than what a person merely did, and that more than a failure.
 FIRST_CONFIDENCE: Final = {
     LessonSource.ANSWERED_ESCALATION: 0.4,

@@ -80,6 +80,27 @@ def user_turn(given: TurnInput) -> Turned:
     return Turned(Part(Slot.TURN, tuple(strung(sections, GAP))), scribe.notes)
 
 
+def without_learning(text: str, bullets: str) -> str:
+    """A user turn as it would read without these bullets, under whichever lead they were shown, as prose or as data (R146)."""
+    shown = list(_bullets(Passage(bullets, UNSTORED), Scribe(Slot.TURN)))[:LEARNING_BULLETS]
+    if not shown:
+        return text
+    prose = strung(([_BULLET, bullet] for bullet in shown), BREAK)
+    for block in (prose, fenced([text_payload([bullet]) for bullet in shown])):
+        text = _without_section(text, "".join(segment.text for segment in block))
+    return text
+
+
+def _without_section(text: str, block: str) -> str:
+    """Sections are parted by a blank line; this is the one that is the block under its lead."""
+    led = f"{BREAK.text}{block}"
+    at = f"{text}{GAP.text}".find(f"{led}{GAP.text}")
+    if at < 0:
+        return text
+    before, after = text[:at].rpartition(GAP.text)[0], text[at + len(led) :].removeprefix(GAP.text)
+    return GAP.text.join(said for said in (before, after) if said)
+
+
 def _system_block(given: TurnInput) -> Run:
     """The date, and the mode where it is not the ordinary one (R060, R061)."""
     date = [words("date", given.now_line)] if given.now_line else []

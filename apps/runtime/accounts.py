@@ -80,6 +80,7 @@ class Account:
     actor: Actor
     brought: Told
     window_start: int = 0
+    is_cut: bool = False
     rates: OwnRates = field(default_factory=dict)
     earlier: Earlier | None = None
     planned: Planned | None = None

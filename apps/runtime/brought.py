@@ -9,7 +9,9 @@ from zoneinfo import ZoneInfo
 from django.db.models import Model
 
 from apps.desk.rules import Sending
+from apps.lessons.rules import summary_of
 from apps.llm.backend import JsonObject
+from apps.prompt.turns import without_learning
 from apps.prompt.values import SendMode, Slot
 from apps.runtime.kept_parts import StoredPart
 from apps.runtime.models import Session
@@ -60,17 +62,36 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The end of what was said, and how many messages of the model's form stand before it."""
+    """The end of what was said, and how many messages of the model's form stand before it.
+
+    It is what was sent, byte for byte, but for the bullets of a learning version that was withdrawn since (`is_cut`).
+    """
 
     skipped: int
     messages: tuple[JsonObject, ...]
+    is_cut: bool = False
 
     @classmethod
     def of(cls, told: Told) -> Self:
         skipped = history_skipped(told["messages"])
         kept = told["messages"] - skipped
         recent = (told["history"] or [])[-kept:] if kept else []
-        return cls(skipped, tuple(ordered(wire) for wire in recent))
+        sent = tuple(ordered(wire) for wire in recent)
+        if (withdrawn := told["withdrawn"]) is None:
+            return cls(skipped, sent)
+        messages = tuple(_unlearned(wire, summary_of(withdrawn)) for wire in sent)
+        return cls(skipped, messages, messages != sent)
+
+
+def _unlearned(wire: JsonObject, bullets: str) -> JsonObject:
+    content = wire["content"]
+    if wire["role"] != "user" or not isinstance(content, list):
+        return wire
+    return {**wire, "content": [_without(block, bullets) for block in content]}
+
+
+def _without(block: Any, bullets: str) -> Any:  # Any: a content block of the Messages API
+    return {**block, "text": without_learning(block["text"], bullets)} if block["type"] == "text" else block
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,12 +154,19 @@ _STANDING: Final = f"""
                      WHERE escalation.tenant_id = %(tenant)s AND escalation.conversation_id = thread.id
                        AND escalation.status = 'open')"""
 
-# What the conversation is pinned to, and what people wrote in the place of drafts for this customer and nobody else (R145, R164).
+# What the conversation is pinned to, or what was withdrawn of that and leaves its history; and what people wrote in the place of
+# drafts for this customer and nobody else (R145, R146, R164).
 _LEARNED: Final = """
     'learning', (SELECT json_build_object('id', version.id, 'version', version.version, 'body', version.body,
                                           'approver', version.approved_by, 'taint', version.taint)
                    FROM lessons_learningversion AS version
-                  WHERE version.tenant_id = %(tenant)s AND version.id = claimed.learning_version_id AND agent.learns),
+                  WHERE version.tenant_id = %(tenant)s AND version.id = claimed.learning_version_id
+                    AND version.status IN ('active', 'retired') AND agent.learns),
+    'withdrawn', (SELECT version.body FROM lessons_learningversion AS version
+                   WHERE version.tenant_id = %(tenant)s AND version.status = 'withdrawn' AND version.id = (
+                       SELECT turn.learning_version_id FROM runtime_turn AS turn
+                        WHERE turn.tenant_id = %(tenant)s AND turn.conversation_id = thread.id AND turn.session_id IS NOT NULL
+                        ORDER BY turn.id LIMIT 1)),
     'examples', CASE WHEN agent.learns AND thread.end_user_key <> '' THEN (
         SELECT json_agg(json_build_object('id', past.id, 'version', past.version, 'draft', past.text, 'sent', past.sent_text,
                                           'by', past.decided_by) ORDER BY past.id)

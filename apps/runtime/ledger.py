@@ -122,8 +122,16 @@ def _explained(before: Before, planned: Planned, lost: int, reply: Reply, accoun
         return _unseen(before, planned, lost, is_held=is_held)
     if frozen.session.pk != account.frozen.session.pk:
         return Miss("new_session", f"A new session began. {_told(where)}", lost, is_expected=True, where=where)
+    return _changed(before, where, lost, account)
+
+
+def _changed(before: Before, where: Parting, lost: int, account: Account) -> Miss:
+    """What parts two requests of one session."""
     if where.slot is Slot.TURN and before.window_start != account.window_start:
         return Miss("history_cut", "The oldest part of the history was left out.", lost, is_expected=True, where=where)
+    if where.slot is Slot.TURN and account.is_cut:
+        sentence = "A learning version was withdrawn; what it had said was left out of the history."
+        return Miss("learning_withdrawn", sentence, lost, is_expected=True, where=where)
     sentence = f"The request changed within its session. {_told(where)}"
     return Miss("bytes_changed", sentence, lost, is_expected=False, where=where)
 

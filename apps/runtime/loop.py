@@ -53,6 +53,7 @@ class Loop:
         """Begin behind the history. Its window moves before a turn, never inside it, so that its calls share one prefix."""
         begins = shortened_start(history.messages, shortened)
         self.account.window_start = history.skipped + begins
+        self.account.is_cut = history.is_cut
         self.messages = [*history.messages[begins:], asked]
 
     @property

@@ -13,9 +13,10 @@ from apps.lessons.actions import (
     reopen_cluster,
     restore_version,
     retire_version,
+    withdraw_version,
 )
 from apps.lessons.models import EditCluster, LearningVersion
-from tests.machine.chosen import Chosen, Deed, amending
+from tests.machine.chosen import Chosen, Deed, amending, saying
 from tests.teaching import find, propose
 
 
@@ -46,6 +47,7 @@ VERSIONS: Mapping[Act, Deed] = {
     Act.LEARNING_VERSION_REJECT: amending(LearningVersion, reject_version),
     Act.LEARNING_VERSION_RETIRE: amending(LearningVersion, retire_version),
     Act.LEARNING_VERSION_RESTORE: amending(LearningVersion, restore_version),
+    Act.LEARNING_VERSION_WITHDRAW: saying(LearningVersion, withdraw_version, "reason"),
     Act.LEARNING_VERSION_PRUNE: _prune,
     Act.EDIT_CLUSTER_FIND: _find,
     Act.EDIT_CLUSTER_PROPOSE: amending(EditCluster, propose_habit),

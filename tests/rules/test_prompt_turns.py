@@ -1,6 +1,7 @@
 """What stands in a user turn, in which order, and who can write which line of it."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -13,8 +14,8 @@ from apps.prompt.budgets import EVENT_CHARACTERS
 from apps.prompt.framing import canonical_json, header, unfence, unfence_lines
 from apps.prompt.sanitizer import sanitize
 from apps.prompt.segments import Note
-from apps.prompt.turns import last_step, user_turn
-from apps.prompt.values import Event, EventKind, Example, LineCard, Rule, SendMode, Slot, TurnInput
+from apps.prompt.turns import last_step, user_turn, without_learning
+from apps.prompt.values import Event, EventKind, Example, LineCard, Passage, Rule, SendMode, Slot, TurnInput
 from apps.prompt.wording import DELIVERIES
 from tests.rules.prompt_values import FULL, NOON, TURN, TURNS, event, own, passage, source
 
@@ -118,6 +119,24 @@ def test_learning_is_at_most_ten_bullets_of_one_line() -> None:  # R145
     assert turned.notes == (Note(Slot.TURN, Rule.TRUNCATED),)
     lines = [span.segment.line for span in turned.part.spans() if span.segment.source]
     assert lines == [1, *range(4, 13)]
+
+
+@pytest.mark.parametrize("shown", [passage, own], ids=["prose", "data"])
+@pytest.mark.parametrize("bullets", ["- A.", '- A <b>.\n- B "quoted".', "\n".join(f"- {at}" for at in range(14))])
+@pytest.mark.parametrize("turn", [TURN, NOTHING], ids=["everything", "nothing else"])
+def test_without_bullets_that_were_withdrawn_a_turn_reads_as_if_they_had_never_been(
+    turn: TurnInput, bullets: str, shown: Callable[[str, int], Passage]
+) -> None:  # R146
+    bare = user_turn(replace(turn, learning=())).text
+    taught = user_turn(replace(turn, learning=(shown(bullets, 7),))).text
+    assert taught != bare
+    assert without_learning(taught, bullets) == bare
+
+
+def test_what_only_looks_like_withdrawn_bullets_stays() -> None:  # R146
+    taught = user_turn(replace(TURN, learning=(passage("- A, but more."),))).text
+    for others in ("- A", "- more.", "", "\u200b"):
+        assert without_learning(taught, others) == taught
 
 
 def test_learning_that_nobody_approved_is_data() -> None:

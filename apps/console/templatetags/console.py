@@ -32,6 +32,7 @@ TONES = {
     "sent_edited": "good",
     "answered": "good",
     "rejected": "bad",
+    "withdrawn": "bad",
     "failed": "bad",
     "revoked": "bad",
     "unsolved": "bad",
