@@ -4,7 +4,6 @@ MID and LONG are lists of facts that a model rewrites. Each fact cites what it r
 made up can be told without a model.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from hashlib import sha256
 from typing import Final
 
 from apps.llm.tokens import estimate_tokens
+from apps.prompt.extraction import objects_in
 from apps.prompt.framing import Json
 from apps.prompt.visible import UNSTORABLE
 from apps.texts.amounts import Amount, same
@@ -124,21 +124,21 @@ def fact_id(text: str) -> str:
 
 
 def parse_rewrite(text: str) -> tuple[Fact, ...] | Malformed:
-    """The answer as facts; nothing is ever raised."""
+    """The answer as facts; code fences and prose around the object are passed over, and nothing is ever raised."""
     if len(text) > REPLY_CHARACTERS:
         return Malformed("The answer is longer than a tier can be.")
-    try:
-        found = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return Malformed("The answer is no JSON object.")
-    match found:
-        case {"facts": list(facts)} if len(facts) <= FACTS_AT_MOST:
-            read = tuple(each for each in map(_read, facts) if each)
-            return (
-                read if len(read) == len(facts) else Malformed("Each fact is a text with the ids of what it rests on.")
-            )
-        case _:
-            return Malformed(f"A rewrite is a list of at most {FACTS_AT_MOST} facts.")
+    for found in objects_in(text):
+        match found:
+            case {"facts": list(facts)}:
+                return _facts(facts)
+    return Malformed("The answer holds no JSON object with a list of facts.")
+
+
+def _facts(facts: Sequence[object]) -> tuple[Fact, ...] | Malformed:
+    if len(facts) > FACTS_AT_MOST:
+        return Malformed(f"A rewrite is a list of at most {FACTS_AT_MOST} facts.")
+    read = tuple(each for each in map(_read, facts) if each)
+    return read if len(read) == len(facts) else Malformed("Each fact is a text with the ids of what it rests on.")
 
 
 def _read(fact: object) -> Fact | None:

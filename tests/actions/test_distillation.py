@@ -172,7 +172,7 @@ def test_an_unusable_answer_is_told_and_changes_nothing(world: World, standin: S
     standin.play(reply("I would rather not."))
     [run] = distil(world, standin.backend, "mid")
     assert run.verdict == TierRun.Verdict.MALFORMED
-    assert run.reasons == ["The answer is no JSON object."]
+    assert run.reasons == ["The answer holds no JSON object with a list of facts."]
 
 
 def test_while_learning_is_frozen_nothing_is_distilled(world: World, standin: StandIn) -> None:

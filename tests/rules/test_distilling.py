@@ -165,6 +165,8 @@ def test_an_answer_in_the_schema_is_read() -> None:
     answer = {"facts": [{"text": "Paid  at\nonce.", "source_ids": ["l1"]}]}
     jsonschema.validate(answer, json.loads(canonical_json(rewrite_schema)))
     assert parse_rewrite(json.dumps(answer)) == (fact("Paid at once.", "l1"),)
+    fenced = f"Here it is:\n```json\n{json.dumps(answer)}\n```"
+    assert parse_rewrite(fenced) == parse_rewrite(json.dumps(answer)), "as of every other answer"
 
 
 @pytest.mark.parametrize(
