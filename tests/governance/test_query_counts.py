@@ -26,8 +26,9 @@ from tests.surfaces.console.browsing import list_of
 from tests.wholeness import whole_or
 
 FEW, MANY = whole_or((5, 90), whole=(10, 100))
-# Where the words of one row are listed: tests/surfaces/api/test_versions.py and test_attachments.py count those.
-UNDER_A_ROW = {"versions", "attachments"}
+# Where something of one row is listed: test_versions.py and test_attachments.py of tests/surfaces/api count it, and
+# test_carried.py of tests/surfaces/console.
+UNDER_A_ROW = {"versions", "attachments", "carried"}
 
 
 @dataclass(frozen=True)
