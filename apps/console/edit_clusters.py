@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from apps.console.deeds import Button, Tabs, Values
 from apps.console.desk_page import excerpt
 from apps.console.diffs import field_diffs
+from apps.console.figures import Plot, stacks
 from apps.console.forms import Decision, OptionalReason, Prose, ReasonedDecision
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.history import url_of_subject
@@ -41,14 +42,6 @@ class Member:
     draft_url: str
     conversation_id: int | None
     conversation_url: str
-
-
-@dataclass(frozen=True, slots=True)
-class Week:
-    """How many drafts showed it in the week that began on this Monday."""
-
-    day: date
-    count: int
 
 
 class EditList(TabbedList):
@@ -88,12 +81,12 @@ def cluster_panels(cluster: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def weeks_of(days: Sequence[date], today: date) -> list[Week]:
-    """The last twelve weeks, the earliest first."""
+def weeks_of(days: Sequence[date], today: date) -> Plot:
+    """How many drafts showed it in each of the last twelve weeks, told by their Mondays, the earliest first."""
     monday = today - timedelta(days=today.weekday())
     counts = Counter(day - timedelta(days=day.weekday()) for day in days)
     shown = [monday - timedelta(weeks=back) for back in reversed(range(WEEKS_SHOWN))]
-    return [Week(day, counts[day]) for day in shown]
+    return stacks(shown, [counts])
 
 
 def _member(member: EditMember) -> Member:

@@ -159,6 +159,8 @@ def _waiting(request: HttpRequest) -> dict[str, int]:
         "Reply drafts": counted.count("drafts"),
         "Escalations": counted.count("escalations"),
         "Calls to approve": counted.count("calls"),
+        "Edits": counted.count("edits"),
+        "Contradictions": counted.count("contradictions"),
     }
 
 

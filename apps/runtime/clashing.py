@@ -15,7 +15,7 @@ from apps.memory.ledger import Remembered
 from apps.prompt.line_dates import holding, is_expired
 from apps.prompt.line_edits import beyond
 from apps.prompt.lines import bare, known, lines_of
-from apps.runtime.going_by import remembered, written_by_people
+from apps.runtime.going_by import distilled, remembered, written_by_people
 from apps.runtime.tooling import clean
 from apps.texts.contradictions import Finding, Part, Written, contradictions
 
@@ -40,7 +40,7 @@ class Clash:
 
 
 def clashes(row: Remembered, lines: Iterable[str], *, actor: Actor) -> tuple[Clash, ...]:
-    """What these lines of a text contradict in each other, in the rest of it, and in persona, rules, memory and blocks."""
+    """What these lines of a text contradict: each other, the rest of it, persona, rules, memory, blocks and distilled tiers."""
     now = timezone.now()
     new = dict.fromkeys(bare(line) for line in lines if bare(line) and not is_expired(line, row.line_dates, now))
     if not new:
@@ -73,3 +73,5 @@ def _standing(agent_id: int, actor: Actor, new: frozenset[str], now: datetime) -
     for text in remembered(agent_id, actor, now):
         rest = "\n".join("" if bare(line) in new else line for line in lines_of(text.text))
         yield Written(text.where, text.part, rest)
+    for text in distilled(agent_id, actor):
+        yield Written(text.where, text.part, text.text)

@@ -17,6 +17,7 @@ from apps.prompt.lines import lines_of
 from apps.runtime.clashing import clashes
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import calls, reply, say, tool
+from tests.distilled import make_tier
 from tests.factories import World, make_block, make_memory, make_persona, make_rule, make_world
 from tests.standing_in import StandIn
 from tests.surfaces.api.asking import agent_of, person_of
@@ -45,7 +46,9 @@ def test_what_fits_is_not_pointed_out(world: World) -> None:
     assert found(make_world(), "") == []
 
 
-@pytest.mark.parametrize("where", ["the persona (defaults)", "rule", "the block BusinessFacts", "what is new"])
+@pytest.mark.parametrize(
+    "where", ["the persona (defaults)", "rule", "the block BusinessFacts", "the mid tier of memory", "what is new"]
+)
 def test_a_line_is_compared_with_all_that_the_agent_goes_by(world: World, where: str) -> None:
     if where.startswith("the persona"):
         make_persona(world, defaults=THIRTY)
@@ -53,6 +56,8 @@ def test_a_line_is_compared_with_all_that_the_agent_goes_by(world: World, where:
         make_rule(world, text=THIRTY)
     elif where.startswith("the block"):
         make_block(world, body=THIRTY)
+    elif where.startswith("the mid"):
+        make_tier(world, THIRTY)
     own = f"{THIRTY}\n{TWO_WEEKS}" if where == "what is new" else TWO_WEEKS
     [(other, kind)] = found(world, own)
     assert (other.startswith(where), kind) == (True, "amount")

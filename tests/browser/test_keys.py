@@ -114,5 +114,5 @@ def test_without_a_script_no_key_is_promised(chromium: Browser, console: Console
         page.goto(INBOX)
         page.locator("#result_list").get_by_role("link", name="New skill").first.click()
         expect(page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
-        expect(page.locator(".pc-key").first).to_be_hidden()
+        expect(page.locator(".pc-kbd").first).to_be_hidden()
         expect(page.locator("#pc-keys")).to_be_hidden()

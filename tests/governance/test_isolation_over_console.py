@@ -15,6 +15,7 @@ from pytest_django import Settings
 
 from apps.console.site import site
 from apps.conversations.models import Conversation
+from apps.runtime.models import Turn
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, Endpoint
 from apps.tools.models import ToolServer
@@ -38,11 +39,13 @@ NAMED_BY: dict[str, type[Model]] = {
     "endpoint_id": Endpoint,
     "server_id": ToolServer,
     "talk_id": Conversation,
+    "turn_id": Turn,
 }
 # Pages that name no row of a tenant.
 WITHOUT_ROW = {
     "login_link": "signs a person in, before any tenant is known",
     "invitation": "lets a person in by a secret of their own, before any tenant is known",
+    "carried": "names rows of many nouns; tests/surfaces/console/test_carried.py asks for another tenant's of each",
     "app_list": "an app, which is the same for all",
 }
 

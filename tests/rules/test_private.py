@@ -210,4 +210,5 @@ def _seconds(firewall: Firewall, text: str, times: int) -> float:
 def test_four_times_the_text_takes_about_four_times_as_long(name: str) -> None:
     firewall = Firewall.against(Known(frozenset({"a a a b"}), frozenset({"a-1-a-1-b"})))
     short, long = ((HOSTILE[name] * characters)[:characters] for characters in (16 * 1024, 64 * 1024))
-    assert _seconds(firewall, long, 1) < 8 * _seconds(firewall, short, 3)
+    # The best of three each: a busy machine stops either for longer than it takes.
+    assert _seconds(firewall, long, 3) < 8 * _seconds(firewall, short, 3)

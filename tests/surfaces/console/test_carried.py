@@ -57,7 +57,9 @@ def test_every_noun_of_the_prompt_names_the_sessions_that_carried_it(
     ]
     turn = say(world, "Hello", standin)
     [session] = sessions(world, turn.conversation_id)
+    stranger = signed_in(make_world().operator_user)
     for row in rows:
+        assert stranger.get(carried_of(row)).status_code == 404, row
         assert f'href="{carried_of(row)}"' in text_of(operator.get(page_of(row))), row
         assert f"{LATELY} 1 session of 1 conversation." in told(operator, row), row
         assert page_of(session) in text_of(operator.get(carried_of(row))), row

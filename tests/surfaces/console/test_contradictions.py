@@ -34,6 +34,7 @@ def test_both_sides_lead_to_where_they_are_edited(world: World, operator: Client
     looked(world)
     [row] = contradictions_of(world)
     listed = words_of(operator.get(list_of(Contradiction)))
+    assert "Contradictions 1" in listed, "the sidebar counts what is open"
     page = operator.get(page_of(row))
     for words in ("Discounts over 10 %", "Offer a discount of 25 %", "the persona (avoid)", f"the skill {skill.name}"):
         assert words in listed

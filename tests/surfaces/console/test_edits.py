@@ -1,0 +1,17 @@
+"""The page of what people change again and again: how often it came, week by week, and that the sidebar counts what is open."""
+
+from django.test import Client
+
+from tests.factories import World
+from tests.surfaces.console.browsing import page_of, words_of
+from tests.teaching import make_cluster
+
+
+def test_the_weeks_are_plotted_and_told(world: World, operator: Client) -> None:
+    cluster = make_cluster(world)
+    page = operator.get(page_of(cluster))
+    content, told = page.content.decode(), words_of(page)
+    assert content.count('<rect class="pc-bar-0"') == 1, "all of its drafts are of this week"
+    assert 'height="100"' in content
+    assert "Drafts by week the last 12, each from its Monday" in told
+    assert "Edits 1" in told
