@@ -7,15 +7,16 @@ from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.api.queries import refuse_unknown, version_named
 from apps.api.views import ActorView
 from apps.governance.errors import NotPermitted
 from apps.runtime.told import COUNTED, SHOWN, WhoWasTold, who_was_told
 
 PARAMETERS = frozenset({"version", "line"})
+NAMED = "Name the version by its number, such as version=3."
 
 
 class CarrierRow(serializers.Serializer[Any]):
@@ -59,20 +60,10 @@ class CarriedView(ActorView):
         if not self.actor.is_person:
             raise NotPermitted("Only people may read who was told something; an agent's token does not reach it.")
         query = request.query_params
-        if unknown := sorted(set(query) - PARAMETERS):
-            known = ", ".join(sorted(PARAMETERS))
-            raise ValidationError({name: [f"There is no such parameter. There are: {known}."] for name in unknown})
+        refuse_unknown(request, PARAMETERS)
         row = self.model.objects.visible_to(self.actor).filter(pk=pk).first()
         if row is None:
             raise Http404
-        version, line = _version(query.get("version", "")), query.get("line", "")
-        told = who_was_told(row, actor=self.actor, now=timezone.now(), version=version, line=line)
+        version = version_named(request, "version", NAMED) if query.get("version") else None
+        told = who_was_told(row, actor=self.actor, now=timezone.now(), version=version, line=query.get("line", ""))
         return Response(CarriedRow(told).data)
-
-
-def _version(said: str) -> int | None:
-    if not said:
-        return None
-    if not said.isascii() or not said.isdigit() or not 1 <= int(said[:12]) < 2**31:
-        raise ValidationError({"version": ["Name the version by its number, such as version=3."]})
-    return int(said)

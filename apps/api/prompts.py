@@ -13,6 +13,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.api.queries import refuse_unknown
 from apps.api.views import ActorView
 from apps.governance.errors import Invalid, NotPermitted
 from apps.memory.rules import END_USER_KEY, END_USER_KEY_RULE
@@ -78,9 +79,7 @@ class PromptView(ActorView):
         if not self.actor.is_person:
             raise NotPermitted("Only people may read what an agent is told; an agent's token does not reach it.")
         query = request.query_params
-        if unknown := sorted(set(query) - PARAMETERS):
-            known = ", ".join(sorted(PARAMETERS))
-            raise ValidationError({name: [f"There is no such parameter. There are: {known}."] for name in unknown})
+        refuse_unknown(request, PARAMETERS)
         agent = Agent.objects.visible_to(self.actor).filter(pk=pk).first()
         if agent is None:
             raise Http404

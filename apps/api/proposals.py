@@ -52,7 +52,7 @@ from apps.governance.receipts import receipt_of
 from apps.review.asking import ask, said_in
 from apps.review.decisions import approve, rebase, undo
 from apps.review.sheet import sheet_of
-from apps.runtime.foreseeing import Would, foreseen
+from apps.runtime.foreseeing import foreseen
 from apps.runtime.hearing import heard_by, whose_words
 from apps.tenants.models import Tenant
 from apps.tenants.terms import review_terms
@@ -127,12 +127,11 @@ class ProposalView(Versioned[Proposal]):
         del request, pk
         if not self.actor.is_person:
             raise NotPermitted("Only people may read this; an agent's token does not reach it.")
-        sheet = sheet_of(self.get_object(), actor=self.actor)
-        if sheet.target is None or sheet.after is None or sheet.proposal.state != Proposal.State.OPEN:
+        would = sheet_of(self.get_object(), actor=self.actor).would
+        if would is None:
             raise Conflicting(
                 "Nothing can be told of this: it is decided, its target is gone, or a reviewer has to write its words first."
             )
-        would = Would(sheet.target, sheet.after, not sheet.applier.appends, sheet.applier.retires)
         return Response(ReachRow(foreseen(would, actor=self.actor, now=timezone.now())).data)
 
     @extend_schema(request=ProposalMove, responses={200: ProposalRow, 202: ProposalRow})

@@ -6,16 +6,17 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.pages import Pages
+from apps.api.queries import refuse_unknown, version_named
 from apps.api.views import Row, Rows
 from apps.governance.errors import NotPermitted
 from apps.governance.versions import difference, records_of, version_of, versions_named
 
 PARAMETERS = frozenset({"from", "to", "cursor", "page_size"})
+BOTH = "Name both versions by their numbers, such as from=1 and to=3."
 
 
 class VersionRow(serializers.Serializer[Any]):
@@ -71,22 +72,12 @@ class Versioned(Rows[Row]):
             raise NotPermitted("Only people may read the history of a row; an agent's token does not reach it.")
         row: Any = self.get_object()  # Any: a governed row of some noun
         query = request.query_params
-        if unknown := sorted(set(query) - PARAMETERS):
-            raise ValidationError(
-                {name: [f"There is no such parameter. There are: {', '.join(sorted(PARAMETERS))}."] for name in unknown}
-            )
+        refuse_unknown(request, PARAMETERS)
         if "from" in query or "to" in query:
-            before, after = versions_named(row, (_number(request, "from"), _number(request, "to")))
+            before, after = versions_named(row, [version_named(request, name, BOTH) for name in ("from", "to")])
             found = FieldDifferenceRow(difference(before, after), many=True).data
             both = VersionRow([before, after], many=True).data
             return Response({"next": None, "previous": None, "results": both, "difference": found})
         records: Any = records_of(row._meta.label_lower, row.pk)  # Any: the page is not of the noun
         page = self.paginate_queryset(records)
         return self.get_paginated_response(VersionRow([version_of(record) for record in page or ()], many=True).data)
-
-
-def _number(request: Request, name: str) -> int:
-    said = request.query_params.get(name, "")
-    if not said.isascii() or not said.isdigit() or not 1 <= int(said[:12]) < 2**31:
-        raise ValidationError({name: ["Name both versions by their numbers, such as from=1 and to=3."]})
-    return int(said)

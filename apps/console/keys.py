@@ -24,13 +24,12 @@ OF_BUTTONS: Final[Mapping[str, str]] = MappingProxyType(
         "undo": "u",
     }
 )
-ON_A_LIST: Final = (
+_ON_A_LIST: Final = (
     ("j, k", "the next row, the one before"),
     ("Enter", "open the row"),
-    ("x", "tick the row, where rows have a box"),
     ("/", "search"),
 )
-ON_A_PAGE: Final = (
+_ON_A_PAGE: Final = (
     ("a", "approve, send, answer"),
     ("e", "edit the words, then approve or send"),
     ("r", "reject, refuse"),
@@ -44,6 +43,8 @@ ON_A_PAGE: Final = (
     ("Escape", "close the form again"),
     ("u", "what you applied within the last minute, to undo it"),
 )
+# What the sheet says, under its headings.
+SHEET: Final = (("On a list", _ON_A_LIST), ("On a page that decides", _ON_A_PAGE))
 _PLACES: Final = (
     ("h", "Home", "index"),
     ("i", "Proposals", "governance_proposal_changelist"),

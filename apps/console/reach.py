@@ -6,27 +6,17 @@ from typing import Any
 
 from apps.console.usage import dollars
 from apps.governance.actors import Actor
-from apps.governance.models import Proposal
 from apps.prompt.comparing import Difference
-from apps.prompt.values import Slot
+from apps.prompt.wording import SLOT_TITLES
 from apps.review.sheet import Sheet
-from apps.runtime.foreseeing import Would, foreseen
-
-SLOTS = {
-    Slot.PERSONA: "persona",
-    Slot.CONTRACT: "contract and rules",
-    Slot.SKILLS: "skills",
-    Slot.MEMORY: "memory",
-    Slot.PROFILE: "the customer's profile",
-}
+from apps.runtime.foreseeing import foreseen
 
 
 def reach_panel(sheet: Sheet, actor: Actor, now: datetime) -> dict[str, Any]:
-    """Nothing of what is decided, and where nothing can be told: there is nothing to change, or words have yet to be found."""
-    if sheet.target is None or sheet.after is None or sheet.proposal.state != Proposal.State.OPEN:
+    """Nothing where nothing can be told."""
+    if sheet.would is None:
         return {}
-    signed, goes = not sheet.applier.appends, sheet.applier.retires
-    reach = foreseen(Would(sheet.target, sheet.after, signed, goes), actor=actor, now=now)
+    reach = foreseen(sheet.would, actor=actor, now=now)
     cost = reach.cost
     return {
         "reach": reach,
@@ -38,7 +28,7 @@ def reach_panel(sheet: Sheet, actor: Actor, now: datetime) -> dict[str, Any]:
 def slots_changed(prompt: Difference) -> Iterator[str]:
     """Each slot that differs, and by how many bytes."""
     for slot in prompt.slots:
-        name = SLOTS[slot.slot]
+        name = SLOT_TITLES[slot.slot]
         if not slot.before:
             yield f"{name}: new, {slot.after:,} bytes"
         elif not slot.after:

@@ -31,6 +31,16 @@ APPROVED_ALREADY = (
 
 
 @dataclass(frozen=True, slots=True)
+class Would:
+    """What a yes would make of a row: other values, or its end. `is_signed` where somebody would answer for all of it."""
+
+    row: Governed
+    values: Mapping[str, Any]  # Any: a text or lines
+    is_signed: bool = True
+    goes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Base:
     """What a change was read from: the target's version, the hash of what is bound, and its texts."""
 

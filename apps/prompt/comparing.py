@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from apps.prompt.segments import Assembled
 from apps.prompt.values import Slot
@@ -33,30 +34,22 @@ class Difference:
 def difference(before: Assembled, after: Assembled) -> Difference:
     """Slots whose text differs, in the order of the prompt as it would be; those that go stand last."""
     old, new = (joined(prompt) for prompt in (before, after))
-    kept = _common(old, new)
     return Difference(
         tuple(_slots(before, after)),
         len(after.text.encode()) - len(before.text.encode()),
-        len(new) - kept if old != new else 0,
+        len(new) - _common(old, new) if old != new else 0,
         len(new),
     )
 
 
 def joined(prompt: Assembled) -> bytes:
     """Slots 1-4 as one text."""
-    return "".join(part.behind if at else part.text for at, part in enumerate(prompt.shared)).encode()
+    return Assembled(prompt.shared).text.encode()
 
 
 def _common(old: bytes, new: bytes) -> int:
-    """How many bytes both begin with. Halved again and again: a prompt has a hundred thousand."""
-    low, high = 0, min(len(old), len(new))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old[:middle] == new[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    """How many bytes both begin with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
 def _slots(before: Assembled, after: Assembled) -> Iterator[SlotDifference]:

@@ -6,10 +6,10 @@ from typing import Any
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.models import Approval, Governed, Proposal
-from apps.governance.proposals import authors_of, panel_of, reviewers_of
+from apps.governance.proposals import Would, authors_of, panel_of, reviewers_of
 from apps.governance.tiers import Panel, Touch
 from apps.prompt.findings import to_confirm
-from apps.review.applier import Applier, Beside, Values, changed
+from apps.review.applier import Applier, Beside, changed
 from apps.review.decisions import needs_rebase
 from apps.review.registry import applier_of, target_of
 from apps.tenants.terms import review_terms
@@ -52,11 +52,12 @@ class Sheet:
         return self.applier.free_text and not self.proposal.is_edited
 
     @property
-    def after(self) -> Values | None:
-        """What would stand once somebody says yes; None where there is nothing to change, or a reviewer has to find the words."""
-        if self.target is None or self.needs_words:
+    def would(self) -> Would | None:
+        """What a yes would do; None of what is decided, has nothing to change, or needs words that a reviewer has to find."""
+        if self.target is None or self.needs_words or self.proposal.state != Proposal.State.OPEN:
             return None
-        return self.applier.after(self.applier.live(self.target), self.proposal.words)
+        after = self.applier.after(self.applier.live(self.target), self.proposal.words)
+        return Would(self.target, after, not self.applier.appends, self.applier.retires)
 
     @property
     def can_undo(self) -> bool:

@@ -15,8 +15,9 @@ from django.db.models import QuerySet, Sum
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.models import Governed, Taint
+from apps.governance.proposals import Would
 from apps.llm.prices import Price, Rates, price_of
-from apps.llm.tokens import BYTES_PER_TOKEN
+from apps.llm.tokens import BYTES_PER_TOKEN, tokens_of
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import Persona, StandingRule
 from apps.prompt.assembly import assemble
@@ -64,16 +65,6 @@ SELECT (SELECT count(*) FROM lately),
          WHERE %(skill)s::bigint IS NOT NULL AND step.tenant_id = app_tenant() AND step.name = %(tool)s AND NOT step.is_error
            AND step.arguments ->> 'skill_id' = %(skill)s::text AND step.began_at > %(since)s)
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Would:
-    """What a yes would make of a row: other values, or its end. `is_signed` where somebody would answer for all of it."""
-
-    row: Governed
-    values: Mapping[str, Any]  # Any: a text or lines
-    is_signed: bool = True
-    goes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +117,7 @@ def foreseen(would: Would, *, actor: Actor, now: datetime) -> Foreseen:
     agent = max(agents, key=lambda each: (calls.get(each.pk, 0), -each.pk), default=None)
     prompt = _compared(agent, customer, would, actor, now) if agent else None
     price = _price(agent, actor, now) if agent else None
-    short = max(price.minimum_prefix_tokens - _tokens(prompt.shared), 0) if price and prompt else 0
+    short = max(price.minimum_prefix_tokens - tokens_of(prompt.shared), 0) if price and prompt else 0
     cost = _cost(price, prompt, sum(calls.values()), sessions, is_cached=not short) if price and prompt else None
     counts = (sessions, customers, schedules, callers, fetched if skill_id else None)
     return Foreseen(len(agents), *counts, agent, prompt, short, cost)
@@ -226,10 +217,6 @@ def _cost(price: Price, prompt: Difference, calls: int, sessions: int, *, is_cac
     """
     a_session = Decimal(calls) / sessions if sessions and calls else Decimal(1)
     more = Decimal(prompt.added) / BYTES_PER_TOKEN
-    once = _tokens(prompt.rewritten) * price.rates.cache_write_5m if is_cached else 0
+    once = tokens_of(prompt.rewritten) * price.rates.cache_write_5m if is_cached else 0
     a_token = price.rates.cache_read if is_cached else price.rates.input
     return Cost(round(once), round(more * a_session * 1000 * a_token))
-
-
-def _tokens(size: int) -> int:
-    return -(-size // BYTES_PER_TOKEN)

@@ -28,12 +28,6 @@ const step = (by) => {
   return true;
 };
 
-const tick = () => {
-  const box = document.activeElement.closest(ROWS)?.querySelector("input.action-select");
-  box?.click();
-  return Boolean(box);
-};
-
 // A folded form opens at its first field, an open one at its button, or at what has to be ticked before.
 const enter = (decision) => {
   if (decision.matches("details")) {
@@ -100,7 +94,6 @@ const pressed = (key) => {
   if (key === "/") return search();
   if (key === "?") return sheet();
   if (/^[1-9]$/.test(key)) return choose(Number(key));
-  if (key === "x" && tick()) return true;
   const decision = /^[a-z]$/.test(key) && document.querySelector(`[data-key="${key}"]`);
   return decision ? enter(decision) : false;
 };

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.models import Governed, Proposal, Taint
+from apps.governance.proposals import Would
 from apps.memory.holding import Share, hold_back, propose_profile
 from apps.personas.models import Persona
 from apps.prompt.assembly import assemble
@@ -20,7 +21,7 @@ from apps.prompt.segments import Assembled
 from apps.prompt.values import Slot
 from apps.review.asking import ask
 from apps.review.sheet import sheet_of
-from apps.runtime.foreseeing import Cost, Foreseen, Would, foreseen
+from apps.runtime.foreseeing import Cost, Foreseen, foreseen
 from apps.runtime.gather import gather
 from apps.skills.proposing import propose_deprecation, propose_revision
 from apps.tenants.actions import amend_agent
@@ -122,10 +123,9 @@ def reach_of(world: World, kind: Kind) -> tuple[Proposal, Foreseen]:
 
 
 def would_of(proposal: Proposal, world: World) -> Would:
-    sheet = sheet_of(proposal, actor=world.operator)
-    assert sheet.target is not None
-    assert sheet.after is not None
-    return Would(sheet.target, sheet.after, not sheet.applier.appends, sheet.applier.retires)
+    would = sheet_of(proposal, actor=world.operator).would
+    assert would is not None
+    return would
 
 
 @pytest.mark.parametrize("kind", ASKED)

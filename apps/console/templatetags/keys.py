@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from apps.console.keys import OF_BUTTONS, ON_A_LIST, ON_A_PAGE, ways
+from apps.console.keys import OF_BUTTONS, SHEET, ways
 
 register = template.Library()
 
@@ -18,4 +18,4 @@ def key_of(button: Any) -> str:
 @register.inclusion_tag("console/keys.html")
 def help_sheet() -> dict[str, Any]:
     """Everything that keys do, to be opened by one of them."""
-    return {"on_a_list": ON_A_LIST, "on_a_page": ON_A_PAGE, "ways": list(ways())}
+    return {"sheet": SHEET, "ways": list(ways())}
