@@ -8,17 +8,16 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from apps.console.diffs import label_of
 from apps.console.forms import Confirming, Decision, OptionalReason, Prose
+from apps.console.proposal_words import as_text
 from apps.governance.models import Proposal
 
-TEXT, LINES = "text__", "lines__"
+TEXT, LINES, DAYS = "text__", "lines__", "days__"
+KINDS = (TEXT, LINES, DAYS)
 
 
 def typed_over(words: Mapping[str, Any]) -> dict[str, str]:
-    """The words of a proposal as a form begins with them; lines stand one below the other."""
-    return {
-        (LINES if isinstance(value, list) else TEXT) + name: "\n".join(value) if isinstance(value, list) else str(value)
-        for name, value in words.items()
-    }
+    """The words of a proposal as a form begins with them; lines stand one below the other, a line's day before it."""
+    return {_kind(value) + name: as_text(value) for name, value in words.items()}
 
 
 class Rejection(OptionalReason):
@@ -55,14 +54,14 @@ class Wording(forms.Form):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        named = [name for name in self.data or self.initial if name.startswith((TEXT, LINES))]
+        named = [name for name in self.data or self.initial if name.startswith(KINDS)]
         self.fields |= {name: _field(name) for name in named}
         self.order_fields([*named, *(name for name in self.fields if name not in named)])
 
     @property
     def typed(self) -> dict[str, str]:
         """The words as they were typed."""
-        return {name: value for name, value in self.cleaned_data.items() if name.startswith((TEXT, LINES))}
+        return {name: value for name, value in self.cleaned_data.items() if name.startswith(KINDS)}
 
     def clean(self) -> dict[str, Any]:
         """The words stand apart from what is said about them."""
@@ -80,16 +79,26 @@ class Rebasing(Wording, Decision):
     """The words over what is live now."""
 
 
+def _kind(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return DAYS
+    return LINES if isinstance(value, list) else TEXT
+
+
 def _field(name: str) -> Prose:
-    lines = name.startswith(LINES)
-    plain = label_of(name.removeprefix(LINES if lines else TEXT)).capitalize()
-    widget = UnfoldAdminTextareaWidget(attrs={"rows": 3})
-    return Prose(required=False, label=f"{plain}, one to a line" if lines else plain, widget=widget)
+    kind = next(kind for kind in KINDS if name.startswith(kind))
+    plain = label_of(name.removeprefix(kind)).capitalize()
+    told = {TEXT: "", LINES: ", one to a line", DAYS: ", a day and its line to each line"}[kind]
+    return Prose(required=False, label=plain + told, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}))
 
 
 def _words(typed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     for name, value in typed.items():
-        if name.startswith(LINES):
-            yield name.removeprefix(LINES), [line.strip() for line in value.splitlines() if line.strip()]
-        else:
+        lines = [line.strip() for line in value.splitlines() if line.strip()]
+        if name.startswith(TEXT):
             yield name.removeprefix(TEXT), value
+        elif name.startswith(LINES):
+            yield name.removeprefix(LINES), lines
+        elif lines:
+            dated = (line.partition(" ") for line in lines)
+            yield name.removeprefix(DAYS), {line.strip(): day for day, _, line in dated}

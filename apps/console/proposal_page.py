@@ -50,7 +50,7 @@ def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
     sheet = sheet_on(proposal, actor)
     is_open = proposal.state == Proposal.State.OPEN
     people: People = proposal.people
-    texts = {name: words.as_text(text) for name, text in proposal.words.items()}
+    texts = words.texts_of(proposal.words)
     return {
         **words_panel(proposal, texts.values(), actor, _named(proposal)),
         "sheet": sheet,

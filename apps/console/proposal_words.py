@@ -40,7 +40,7 @@ TOUCHED: Mapping[Touch, str] = MappingProxyType(
 
 def excerpt(proposal: Proposal) -> str:
     """What would be said, on one line: the fields, and how the words begin."""
-    texts = [(name, as_text(value)) for name, value in proposal.words.items()]
+    texts = texts_of(proposal.words).items()
     said = [(name, " ".join(text.split())) for name, text in texts if text.strip()]
     if not said:
         return " ".join(proposal.rationale.split())[:EXCERPT] or applier_of(proposal).consequence
@@ -49,8 +49,15 @@ def excerpt(proposal: Proposal) -> str:
     return f"{label_of(name).capitalize()}{others}: {longest[:EXCERPT]}{'…' if len(longest) > EXCERPT else ''}"
 
 
+def texts_of(said: Mapping[str, Any]) -> dict[str, str]:
+    """The words field by field, without the days that are said of lines."""
+    return {name: as_text(value) for name, value in said.items() if not isinstance(value, Mapping)}
+
+
 def as_text(value: Any) -> str:
-    """A field's words as one text; lines stand one below the other."""
+    """A field's words as one text; lines stand one below the other, each behind its day where it has one."""
+    if isinstance(value, Mapping):
+        return "\n".join(f"{day} {line}" for line, day in value.items())
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -1,7 +1,6 @@
 """Acts on memory and profiles: agents write what the tenant lets them; whoever acts signs (R023, R079, R080, R087)."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -18,6 +17,7 @@ from apps.memory.ledger import keep_lines
 from apps.memory.models import AGENT, AgentMemory, CustomerProfile, MemoryBlock
 from apps.prompt.derived import Heard
 from apps.prompt.holding import MemoryReview
+from apps.prompt.line_dates import LineDates
 
 
 def create_memory(
@@ -27,11 +27,11 @@ def create_memory(
     body: str,
     heard: Heard | None = None,
     evidence: Mapping[str, Any] | None = None,
-    until: Mapping[str, datetime] | None = None,
+    dates: Mapping[str, LineDates] | None = None,
 ) -> AgentMemory:
     """Start an agent's memory. Its next session carries it."""
     memory = AgentMemory(tenant_id=actor.tenant_id, agent_id=agent_id)
-    return amend_memory(memory, actor=actor, body=body, heard=heard, evidence=evidence, until=until)
+    return amend_memory(memory, actor=actor, body=body, heard=heard, evidence=evidence, dates=dates)
 
 
 def amend_memory(
@@ -44,22 +44,22 @@ def amend_memory(
     evidence: Mapping[str, Any] | None = None,
     reason: str = "",
     words_of: Taint | None = None,
-    until: Mapping[str, datetime] | None = None,
+    dates: Mapping[str, LineDates] | None = None,
 ) -> AgentMemory:
     """Replace an agent's memory by a new full body; running sessions keep what they started with (R079).
 
     Only whoever changes the body signs for it; the same body sent again changes nothing, not even the author. An agent says
     what it `heard`, and what of its words the tenant wants reviewed goes before a person instead (Z-19); a
-    person who brings back words of somebody else says so in `words_of` and does not vouch for them. `until` says of new lines
-    when they hold no more; of those that wait for a person it is forgotten.
+    person who brings back words of somebody else says so in `words_of` and does not vouch for them. `dates` says of new lines
+    until when they hold; with those that wait for a person it waits, too.
     """
     with acting(actor):
         with governed(Act.MEMORY_AMEND, memory, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
             before, share = row.body, share_of(row, body, actor=actor, heard=heard)
             _take(row, share, actor, words_of)
-            keep_dates(row, before, until)
+            keep_dates(row, before, dates, by_person=actor.is_person)
         keep_lines(memory, before, actor=actor, said=share.said, words_of=words_of, evidence=evidence)
-        hold_back(memory, share, actor=actor, evidence=evidence)
+        hold_back(memory, share, actor=actor, evidence=evidence, dates=dates)
     return memory
 
 
@@ -118,7 +118,7 @@ def amend_block(
     read_at: int | None = None,
     evidence: Mapping[str, Any] | None = None,
     reason: str = "",
-    until: Mapping[str, datetime] | None = None,
+    dates: Mapping[str, LineDates] | None = None,
 ) -> MemoryBlock:
     """Replace a block's body; the same body sent again keeps its author. What is read-only stays as people wrote it.
 
@@ -130,9 +130,9 @@ def amend_block(
                 raise NotPermitted(f"The block “{row.label}” is read-only. Ask an operator to change it.")
             before, share = row.body, share_of(row, body, actor=actor, heard=heard)
             _take(row, share, actor)
-            keep_dates(row, before, until)
+            keep_dates(row, before, dates, by_person=actor.is_person)
         keep_lines(block, before, actor=actor, said=share.said, evidence=evidence)
-        hold_back(block, share, actor=actor, evidence=evidence)
+        hold_back(block, share, actor=actor, evidence=evidence, dates=dates)
     return block
 
 

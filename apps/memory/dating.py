@@ -1,7 +1,7 @@
 """Until when lines of memory hold, and when people look at them again: what people decide of any line, agents of their own."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from typing import Any
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -10,8 +10,9 @@ from apps.governance.errors import Invalid
 from apps.governance.policy import Act
 from apps.memory.ledger import Remembered, keep_lines
 from apps.memory.models import AgentMemory, MemoryBlock
-from apps.prompt.line_dates import LineDates, kept
+from apps.prompt.line_dates import REVIEW, UNTIL, LineDates, kept, meant_dates
 from apps.prompt.lines import bare, known
+from apps.tenants.moments import zone_of
 
 
 def date_memory(
@@ -36,11 +37,18 @@ def date_block(
     return block
 
 
-def keep_dates(row: Remembered, before: str, until: Mapping[str, datetime] | None = None) -> None:
+def keep_dates(
+    row: Remembered, before: str, dates: Mapping[str, LineDates] | None = None, *, by_person: bool = False
+) -> None:
     """Let the dates follow the text that was just written; an agent dates lines that it brought itself, and no person's."""
-    own = known(row.body) - known(before) - known(row.approved_body)
-    new = {bare(line): LineDates(valid_until=end) for line, end in (until or {}).items() if bare(line) in own}
+    own = known(row.body) if by_person else known(row.body) - known(before) - known(row.approved_body)
+    new = {bare(line): found for line, found in (dates or {}).items() if bare(line) in own}
     row.line_dates = kept(row.body, row.line_dates, new)
+
+
+def proposed_dates(words: Mapping[str, Any], actor: Actor) -> dict[str, LineDates]:
+    """The dates in a proposal's words, by the tenant's clock."""
+    return meant_dates(words, zone_of(actor)) if words.get(UNTIL) or words.get(REVIEW) else {}
 
 
 def _date(row: Remembered, line: str, dates: LineDates) -> None:

@@ -13,12 +13,15 @@ from apps.governance.policy import Act
 from apps.governance.proposals import ProposedChange
 from apps.governance.text import content_sha256
 from apps.governance.tiers import Touch, tier_of
+from apps.memory.dating import proposed_dates
 from apps.memory.ledger import Remembered, foreign_lines
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.prompt.derived import Heard
 from apps.prompt.holding import HeldLine, MemoryReview, answer, parted, repeated
+from apps.prompt.line_dates import LineDates, said_dates
 from apps.prompt.lines import bare, known
 from apps.tenants.models import TenantSettings
+from apps.tenants.moments import zone_of
 from apps.tenants.terms import review_terms
 
 Kind = Proposal.Kind
@@ -57,16 +60,24 @@ def share_of(row: Remembered, wanted: str, *, actor: Actor, heard: Heard | None)
     return Share(parts.text, _taint(row, parts.text, ()), parts.held, parts.drops)
 
 
-def hold_back(row: Remembered, share: Share, *, actor: Actor, evidence: Mapping[str, Any] | None) -> Proposal | None:
-    """Put the rest before a person: its lines join those that wait already."""
+def hold_back(
+    row: Remembered,
+    share: Share,
+    *,
+    actor: Actor,
+    evidence: Mapping[str, Any] | None,
+    dates: Mapping[str, LineDates] | None = None,
+) -> Proposal | None:
+    """Put the rest before a person: its lines join those that wait already, each until when its writer says it holds."""
     if share.whole is not None:
-        return _propose(row, _BODY[type(row)], {"body": share.whole}, Taint.AGENT, actor, evidence)
+        whole = {"body": share.whole, **_dated({}, known(share.whole) - known(row.body), dates, actor)}
+        return _propose(row, _BODY[type(row)], whole, Taint.AGENT, actor, evidence)
     if not share.lines and not share.drops:
         return None
     kind = _LINES[type(row)]
     waiting, refused = _standing(row, kind, actor)
     lines = [line for line in share.lines if bare(line.text) not in refused]
-    words = _joined(waiting, [line.text for line in lines], share.drops)
+    words = _joined(waiting, [line.text for line in lines], share.drops, dates, actor)
     if (waiting is not None and words == waiting.content) or not (lines or share.drops):
         return waiting
     taint = Taint.joined(Taint.AGENT, *(line.whose.value for line in share.lines))
@@ -74,11 +85,16 @@ def hold_back(row: Remembered, share: Share, *, actor: Actor, evidence: Mapping[
 
 
 def propose_lines(
-    row: Remembered, lines: Iterable[str], *, actor: Actor, evidence: Mapping[str, Any] | None
+    row: Remembered,
+    lines: Iterable[str],
+    *,
+    actor: Actor,
+    evidence: Mapping[str, Any] | None,
+    dates: Mapping[str, LineDates],
 ) -> Proposal:
-    """Put lines before a person that stood there and are taken out."""
+    """Put lines before a person that stood there, until whenever they did, and are taken out."""
     kind = _LINES[type(row)]
-    words = _joined(_standing(row, kind, actor)[0], lines, ())
+    words = _joined(_standing(row, kind, actor)[0], lines, (), dates, actor)
     return _propose(row, kind, words, Taint.CUSTOMER_DERIVED, actor, evidence)
 
 
@@ -148,13 +164,29 @@ def _standing(row: Remembered, kind: Kind, actor: Actor) -> tuple[Proposal | Non
     return about.open().first(), frozenset(bare(line) for content in contents for line in content.get("lines", []))
 
 
-def _joined(waiting: Proposal | None, lines: Iterable[str], drops: Iterable[str]) -> dict[str, list[str]]:
+def _joined(
+    waiting: Proposal | None,
+    lines: Iterable[str],
+    drops: Iterable[str],
+    dates: Mapping[str, LineDates] | None,
+    actor: Actor,
+) -> dict[str, Any]:
     before = waiting.content if waiting else {}
     words = {
         "lines": list(dict.fromkeys([*before.get("lines", []), *lines])),
         "drops": list(dict.fromkeys([*before.get("drops", []), *drops])),
     }
-    return {name: found for name, found in words.items() if found}
+    dated = _dated(before, words["lines"], dates, actor)
+    return {**{name: found for name, found in words.items() if found}, **dated}
+
+
+def _dated(
+    before: Mapping[str, Any], lines: Iterable[str], dates: Mapping[str, LineDates] | None, actor: Actor
+) -> dict[str, dict[str, str]]:
+    """The dates of lines that wait: as they were, unless they are said anew."""
+    told = {**proposed_dates(before, actor), **{bare(line): found for line, found in (dates or {}).items()}}
+    dated = {bare(line): told[bare(line)] for line in lines if bare(line) in told}
+    return said_dates(dated, zone_of(actor)) if dated else {}
 
 
 def _propose(

@@ -9,11 +9,12 @@ from apps.governance.actors import Actor
 from apps.governance.door import governed
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
-from apps.memory.dating import keep_dates
+from apps.memory.dating import keep_dates, proposed_dates
 from apps.memory.holding import propose_lines, propose_profile
 from apps.memory.ledger import keep_lines
 from apps.memory.models import STANDING, AgentMemory, CustomerProfile, MemoryBlock
 from apps.prompt.holding import joined_lines
+from apps.prompt.line_dates import dates_of
 from apps.prompt.lines import known
 
 
@@ -24,7 +25,7 @@ def join_memory(memory: AgentMemory, *, actor: Actor, proposal: Proposal, reason
         with governed(Act.MEMORY_AMEND, memory, actor=actor, evidence=evidence, reason=reason) as row:
             before = row.body
             _join(row, actor, proposal.words)
-            keep_dates(row, before)
+            keep_dates(row, before, proposed_dates(proposal.words, actor), by_person=True)
         keep_lines(memory, before, actor=actor, evidence=evidence)
     return memory
 
@@ -36,7 +37,7 @@ def join_block(block: MemoryBlock, *, actor: Actor, proposal: Proposal, reason: 
         with governed(Act.BLOCK_AMEND, block, actor=actor, evidence=evidence, reason=reason) as row:
             before = row.body
             _join(row, actor, proposal.words)
-            keep_dates(row, before)
+            keep_dates(row, before, proposed_dates(proposal.words, actor), by_person=True)
         keep_lines(block, before, actor=actor, evidence=evidence)
     return block
 
@@ -52,11 +53,11 @@ def withhold_memory(
     """Take lines out of what an agent remembers and hold them apart; a person may release them, and then let them join."""
     with acting(actor):
         with governed(Act.MEMORY_AMEND, memory, actor=actor, evidence=evidence, reason=reason) as row:
-            before = row.body
+            before, dates = row.body, dates_of(lines, row.line_dates)
             _take_out(row, lines)
             keep_dates(row, before)
         keep_lines(memory, before, actor=actor)
-        proposal = propose_lines(memory, lines, actor=actor, evidence=evidence)
+        proposal = propose_lines(memory, lines, actor=actor, evidence=evidence, dates=dates)
         return quarantine_proposal(proposal, actor=actor, reason=reason)
 
 
@@ -71,11 +72,11 @@ def withhold_block(
     """The same for a block."""
     with acting(actor):
         with governed(Act.BLOCK_AMEND, block, actor=actor, evidence=evidence, reason=reason) as row:
-            before = row.body
+            before, dates = row.body, dates_of(lines, row.line_dates)
             _take_out(row, lines)
             keep_dates(row, before)
         keep_lines(block, before, actor=actor)
-        proposal = propose_lines(block, lines, actor=actor, evidence=evidence)
+        proposal = propose_lines(block, lines, actor=actor, evidence=evidence, dates=dates)
         return quarantine_proposal(proposal, actor=actor, reason=reason)
 
 
@@ -127,7 +128,7 @@ def _take_out(row: AgentMemory | MemoryBlock, lines: Collection[str]) -> None:
 
 def _put_back(row: AgentMemory | MemoryBlock, replaced: Mapping[str, Any]) -> None:
     for name in STANDING:
-        setattr(row, name, replaced[name])
+        setattr(row, name, replaced.get(name, getattr(row, name)))
 
 
 def _join(row: AgentMemory | MemoryBlock, actor: Actor, words: Mapping[str, Any]) -> None:

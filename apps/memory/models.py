@@ -24,8 +24,8 @@ from apps.memory.tier_models import MemoryTier
 __all__ = ["AGENT", "STANDING", "AgentMemory", "CustomerProfile", "MemoryBlock", "MemoryLine", "MemoryTier"]
 
 AGENT = "agent"
-# What stands in a memory or a block, and who answers for it.
-STANDING = ("body", "approved_body", "updated_by", "taint")
+# What stands in a memory or a block, until when, and who answers for it.
+STANDING = ("body", "approved_body", "line_dates", "updated_by", "taint")
 
 
 def _prose(characters: int, help_text: str) -> "models.TextField[str, str]":

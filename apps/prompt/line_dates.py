@@ -52,12 +52,48 @@ def kept(text: str, dates: Mapping[str, Any], new: Mapping[str, LineDates]) -> d
     return {name: told for name, told in together.items() if name in names and told}
 
 
-def last_moment(said: str, zone: tzinfo) -> datetime:
-    """The end of a day such as 2026-12-31 in this zone, or the moment that is named; ValueError for anything else."""
+def dates_of(lines: Iterable[str], dates: Mapping[str, Any]) -> dict[str, LineDates]:
+    """What is said of these lines, by the line; of the others nothing."""
+    found = {bare(line): LineDates.of(dates.get(line_sha256(line), {})) for line in lines if bare(line)}
+    return {line: told for line, told in found.items() if told.wire}
+
+
+def first_moment(said: str, zone: tzinfo) -> datetime:
+    """The beginning of a day such as 2026-12-31 in this zone, or the moment that is named; ValueError for anything else."""
     if len(said) <= len("2026-12-31"):
-        return datetime.combine(date.fromisoformat(said) + timedelta(days=1), time(), zone)
+        return datetime.combine(date.fromisoformat(said), time(), zone)
     moment = datetime.fromisoformat(said)
     return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+
+
+def last_moment(said: str, zone: tzinfo) -> datetime:
+    """The end of such a day, or the moment that is named; ValueError for anything else, OverflowError beyond the last year."""
+    if len(said) <= len("2026-12-31"):
+        return datetime.combine(date.fromisoformat(said) + timedelta(days=1), time(), zone)
+    return first_moment(said, zone)
+
+
+def said_dates(told: Mapping[str, LineDates], zone: tzinfo) -> dict[str, dict[str, str]]:
+    """Dates in the words of a proposal: of each kind the lines with their day, or with their moment where it is no day's."""
+    said = {
+        UNTIL: {line: _said(found.valid_until, zone, 1) for line, found in told.items() if found.valid_until},
+        REVIEW: {line: _said(found.review_after, zone, 0) for line, found in told.items() if found.review_after},
+    }
+    return {kind: by_line for kind, by_line in said.items() if by_line}
+
+
+def meant_dates(words: Mapping[str, Any], zone: tzinfo) -> dict[str, LineDates]:
+    """The same read back, by the line; ValueError or OverflowError for what is no day."""
+    until = {bare(line): last_moment(said, zone) for line, said in words.get(UNTIL, {}).items()}
+    review = {bare(line): first_moment(said, zone) for line, said in words.get(REVIEW, {}).items()}
+    return {line: LineDates(until.get(line), review.get(line)) for line in {**until, **review}}
+
+
+def _said(moment: datetime, zone: tzinfo, days_later: int) -> str:
+    local = moment.astimezone(zone)
+    if local.time() == time():
+        return (local.date() - timedelta(days=days_later)).isoformat()
+    return local.isoformat()
 
 
 def told_dates(lines: Iterable[str], dates: Mapping[str, Any]) -> list[tuple[str, datetime]]:

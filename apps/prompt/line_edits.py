@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final, Self
 
 from apps.prompt.budgets import SECTION_CHARACTERS
+from apps.prompt.line_dates import REVIEW, UNTIL
 from apps.prompt.lines import bare, known, lines_of
 from apps.prompt.sanitizer import sanitize
 
@@ -26,7 +27,7 @@ class Op(StrEnum):
 class Edit:
     """One change. `place` names the text it is of; `line` is the line that stands there, `text` the one that shall.
 
-    `until` is when it holds no more, as somebody wrote it.
+    `until` is its last day and `review` the day to look at it again, as somebody wrote them.
     """
 
     op: Op
@@ -34,13 +35,15 @@ class Edit:
     line: str = ""
     text: str = ""
     until: str = ""
+    review: str = ""
 
     @classmethod
     def of(cls, told: Mapping[str, object], place: str) -> Self:
         """A change as a tool's arguments have it; `place` is the key under which they name the text."""
         line, text = (str(told.get(name, "")) for name in ("line", "text"))
-        op, named, until = Op(str(told["op"])), str(told.get(place, "")).strip(), str(told.get("valid_until", ""))
-        return cls(op, named, line.rstrip("\r\n"), text.rstrip("\r\n"), until.strip())
+        until, review = (str(told.get(name, "")).strip() for name in (UNTIL, REVIEW))
+        op, named = Op(str(told["op"])), str(told.get(place, "")).strip()
+        return cls(op, named, line.rstrip("\r\n"), text.rstrip("\r\n"), until, review)
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,7 @@ def _confirmed(live: Values, after: Values, yes: Yes, beside: tuple[str, ...]) -
 
 
 def _texts(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else [str(value)]
+    return [str(each) for each in value] if isinstance(value, list | dict) else [str(value)]
 
 
 def _refuse_changed_since(applied: Proposal, target: Target) -> None:

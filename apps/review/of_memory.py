@@ -1,6 +1,7 @@
 """Proposals about memory: lines that join it, a whole body, or what is known of one customer."""
 
 from collections.abc import Mapping
+from datetime import UTC
 from types import MappingProxyType
 
 from apps.governance.actors import Actor
@@ -12,13 +13,18 @@ from apps.governance.proposals import refuse_flaws
 from apps.governance.text import content_sha256
 from apps.governance.tiers import Touch
 from apps.memory.actions import amend_block, amend_memory, amend_profile
+from apps.memory.dating import proposed_dates
 from apps.memory.holding import profile_sha256
 from apps.memory.joining import join_block, join_memory, put_back_block, put_back_memory
 from apps.memory.models import STANDING, AgentMemory, CustomerProfile, MemoryBlock
 from apps.prompt.holding import joined_lines
+from apps.prompt.line_dates import REVIEW, UNTIL, meant_dates
+from apps.prompt.lines import bare, known
 from apps.review.applier import Applier, Values, over
 
 Kind = Proposal.Kind
+DATED = frozenset({UNTIL, REVIEW})
+QUOTED = 80
 Remembered = AgentMemory | MemoryBlock
 JOINS = (
     "The lines join what stands there and are approved as they read; the next session of every customer carries them."
@@ -37,7 +43,11 @@ def _sha256(row: Remembered) -> str:
 
 
 def _with_lines(live: Values, words: Values) -> Values:
-    return {"body": joined_lines(live["body"], words.get("lines", []), words.get("drops", []))}
+    return {"body": joined_lines(live["body"], words.get("lines", []), words.get("drops", [])), **_dates_in(words)}
+
+
+def _dates_in(words: Values) -> Values:
+    return {name: words[name] for name in (UNTIL, REVIEW) if name in words}
 
 
 def _wide(live: Values, after: Values) -> frozenset[Touch]:
@@ -51,20 +61,46 @@ def _one_customers(live: Values, after: Values) -> frozenset[Touch]:
 
 
 def _checked_lines(words: Values) -> Values:
-    if not words or set(words) - {"lines", "drops"}:
+    plain = {name: lines for name, lines in words.items() if name not in DATED}
+    if not plain or set(plain) - {"lines", "drops"}:
         raise Invalid("Send `lines`: those that shall join; and `drops`: those that shall go.", {})
-    for name, lines in words.items():
+    for name, lines in plain.items():
         if not isinstance(lines, list) or not all(isinstance(line, str) and "\n" not in line for line in lines):
             raise Invalid(f"Send `{name}` as a list of texts of one line each.", {name: ["This is no list of lines."]})
         refuse_flaws(AgentMemory, {"body": "\n".join(lines)})
+    return _checked_dates(words, frozenset(map(bare, words.get("lines", []))))
+
+
+def _checked_dates(words: Values, lines: frozenset[str]) -> Values:
+    """Refuse a day that is none, and the day of a line that is not among those that the words bring."""
+    for name in DATED & set(words):
+        dated = words[name]
+        if not isinstance(dated, dict) or not all(isinstance(said, str) for said in dated.values()):
+            raise Invalid(f"Send `{name}` as lines with a day each.", {name: ["These are no lines with days."]})
+        for line, said in dated.items():
+            if line not in lines:
+                raise Invalid(
+                    f"`{name}` is said of a line that is not here: “{line[:QUOTED]}”. Name it exactly as it reads, or leave"
+                    " it out.",
+                    {name: [f"No line reads “{line[:QUOTED]}”."]},
+                )
+            _refuse_no_day(name, line, said)
     return words
+
+
+def _refuse_no_day(name: str, line: str, said: str) -> None:
+    try:
+        meant_dates({name: {line: said}}, UTC)
+    except (ValueError, OverflowError) as flaw:
+        sentence = f"“{said[:QUOTED]}” is no day. Say `{name}` as a day such as 2026-12-31."
+        raise Invalid(sentence, {name: [sentence]}) from flaw
 
 
 def _checked_body(words: Values) -> Values:
-    if set(words) != {"body"}:
+    if set(words) - DATED != {"body"}:
         raise Invalid("Send `body`: the whole text as it shall read.", {"body": ["This is missing."]})
-    refuse_flaws(AgentMemory, words)
-    return words
+    refuse_flaws(AgentMemory, {"body": words["body"]})
+    return _checked_dates(words, known(words["body"]))
 
 
 def _standing(row: Remembered) -> dict[str, str]:
@@ -85,15 +121,17 @@ def _join_block(block: MemoryBlock, actor: Actor, proposal: Proposal) -> Values:
 
 def _amend_memory(memory: AgentMemory, actor: Actor, proposal: Proposal) -> Values:
     before, evidence = _standing(memory), proposal.authorship
-    body, reason = proposal.words["body"], f"Applies proposal {proposal.pk}."
-    amend_memory(memory, actor=actor, body=body, evidence=evidence, reason=reason)
+    body, dates = proposal.words["body"], proposed_dates(proposal.words, actor)
+    reason = f"Applies proposal {proposal.pk}."
+    amend_memory(memory, actor=actor, body=body, evidence=evidence, reason=reason, dates=dates)
     return before | {"version": memory.version}
 
 
 def _amend_block(block: MemoryBlock, actor: Actor, proposal: Proposal) -> Values:
     before, evidence = _standing(block), proposal.authorship
-    body, reason = proposal.words["body"], f"Applies proposal {proposal.pk}."
-    amend_block(block, actor=actor, body=body, evidence=evidence, reason=reason)
+    body, dates = proposal.words["body"], proposed_dates(proposal.words, actor)
+    reason = f"Applies proposal {proposal.pk}."
+    amend_block(block, actor=actor, body=body, evidence=evidence, reason=reason, dates=dates)
     return before | {"version": block.version}
 
 

@@ -108,4 +108,4 @@ def _changes(
 
 
 def _texts(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else [str(value)]
+    return [str(each) for each in value] if isinstance(value, list | dict) else [str(value)]

@@ -4,7 +4,7 @@ They write through the same acts as the tools that replace a whole text, so revi
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Final
 
 from django.utils import timezone
@@ -22,7 +22,7 @@ from apps.memory.rules import BLOCK_CHARACTERS, BODY_CHARACTERS, PROFILE_CHARACT
 from apps.prompt.derived import Heard
 from apps.prompt.framing import fence, fence_lines
 from apps.prompt.holding import MemoryReview
-from apps.prompt.line_dates import holding, last_moment, told_dates
+from apps.prompt.line_dates import REVIEW, UNTIL, LineDates, first_moment, holding, last_moment, told_dates
 from apps.prompt.line_edits import SHOWN, Edit, Op, edited, too_long
 from apps.prompt.lines import bare, known, lines_of
 from apps.prompt.tool_names import READ_CONTACT_MEMORY, READ_MY_MEMORY, UPDATE_CONTACT_MEMORY, UPDATE_MY_MEMORY
@@ -119,14 +119,14 @@ def _edits(arguments: JsonObject, place: str) -> dict[str, list[Edit]]:
 
 
 def _write_memory(edits: list[Edit], heard: Heard, context: Context) -> str:
-    memory, actor, evidence, until = _memory(context), context.actor, _evidence(context), _until(edits, context.actor)
+    memory, actor, evidence, dates = _memory(context), context.actor, _evidence(context), _dates(edits, context.actor)
     if memory is None:
         before, body = "", _wanted("your memory", "", edits, BODY_CHARACTERS)
-        memory = create_memory(context.agent_id, actor=actor, body=body, heard=heard, evidence=evidence, until=until)
+        memory = create_memory(context.agent_id, actor=actor, body=body, heard=heard, evidence=evidence, dates=dates)
     else:
         before, body = memory.body, _wanted("your memory", memory.body, edits, BODY_CHARACTERS, _oldest(memory))
         read_at = memory.version
-        amend_memory(memory, actor=actor, body=body, heard=heard, read_at=read_at, evidence=evidence, until=until)
+        amend_memory(memory, actor=actor, body=body, heard=heard, read_at=read_at, evidence=evidence, dates=dates)
     return with_advice(told(memory, body, actor), memory, before, actor)
 
 
@@ -134,22 +134,27 @@ def _write_block(block: MemoryBlock, edits: list[Edit], heard: Heard, context: C
     if block.read_only:
         raise NotPermitted(f"The block “{block.label}” is read-only. Ask an operator to change it.")
     before, body = block.body, _wanted(f"the block {block.label}", block.body, edits, BLOCK_CHARACTERS, _oldest(block))
-    read_at, evidence, until = block.version, _evidence(context), _until(edits, context.actor)
-    amend_block(block, actor=context.actor, body=body, heard=heard, read_at=read_at, evidence=evidence, until=until)
+    read_at, evidence, dates = block.version, _evidence(context), _dates(edits, context.actor)
+    amend_block(block, actor=context.actor, body=body, heard=heard, read_at=read_at, evidence=evidence, dates=dates)
     return with_advice(told(block, body, context.actor), block, before, context.actor)
 
 
-def _until(edits: Iterable[Edit], actor: Actor) -> dict[str, datetime]:
-    """When new lines hold no more, by the tenant's clock."""
-    zone, ends = zone_of(actor), dict[str, datetime]()
-    for edit in (each for each in edits if each.until):
-        try:
-            ends[edit.text] = last_moment(edit.until, zone)
-        except (ValueError, OverflowError) as flaw:
-            raise Invalid("Nothing was changed. Give `valid_until` as a day such as 2026-12-31.", {}) from flaw
-        if ends[edit.text] <= timezone.now():
-            raise Invalid(f"Nothing was changed. {edit.until} is past; delete a line that holds no more.", {})
-    return ends
+def _dates(edits: Iterable[Edit], actor: Actor) -> dict[str, LineDates]:
+    """Until when new lines hold and when a person looks at them again, by the tenant's clock."""
+    zone = zone_of(actor)
+    return {edit.text: _dates_of(edit, zone) for edit in edits if edit.until or edit.review}
+
+
+def _dates_of(edit: Edit, zone: tzinfo) -> LineDates:
+    try:
+        until = last_moment(edit.until, zone) if edit.until else None
+        review = first_moment(edit.review, zone) if edit.review else None
+    except (ValueError, OverflowError) as flaw:
+        sentence = f"Nothing was changed. Give `{UNTIL}` and `{REVIEW}` as days such as 2026-12-31."
+        raise Invalid(sentence, {}) from flaw
+    if until and until <= timezone.now():
+        raise Invalid(f"Nothing was changed. {edit.until} is past; delete a line that holds no more.", {})
+    return LineDates(until, review)
 
 
 def _evidence(context: Context) -> dict[str, int]:
@@ -231,14 +236,17 @@ def _operations(place: str, of: JsonObject) -> JsonObject:
         "text": {"type": "string", "description": text},
     }
     if place == "block":
-        properties["valid_until"] = {"type": "string", "description": _VALID_UNTIL}
+        properties |= {name: {"type": "string", "description": told} for name, told in _DATES.items()}
     required: list[Json] = ["op"] if place == "block" else ["op", place]
     item: JsonObject = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     said = "The changes, each of one line. All of them are made or none."
     return {"type": "array", "description": said, "minItems": 1, "maxItems": OPERATIONS, "items": item}
 
 
-_VALID_UNTIL: Final = "With add and update: the last day on which the new line holds, such as 2026-12-31."
+_DATES: Final = {
+    UNTIL: "With add and update: the last day on which the new line holds, such as 2026-12-31.",
+    REVIEW: "With add and update: the day from which a person looks at the new line again, such as 2026-12-31.",
+}
 _BLOCK: Final[JsonObject] = {"type": "string", "description": "The block's label. Leave it out for the memory itself."}
 _FIELD: Final[JsonObject] = {"type": "string", "enum": list(FIELDS)}
 _CHANGES: Final = {"operations": "The changes."}

@@ -120,7 +120,7 @@ def test_an_agent_says_until_when_its_own_new_lines_hold(world: World, standin: 
         memory, block = AgentMemory.objects.get(), MemoryBlock.objects.get()
     assert list(memory.line_dates) == [line_sha256(SALE)]
     assert list(block.line_dates) == [line_sha256("Closed today.")], "an agent sets no end to a person's line"
-    for said, why in (("soon", "Give `valid_until` as a day"), ("2020-01-01", "2020-01-01 is past")):
+    for said, why in (("soon", "Give `valid_until` and `review_after` as days"), ("2020-01-01", "2020-01-01 is past")):
         operations = [{"op": "add", "text": "More.", "valid_until": said}]
         standin.play(tool("update_my_memory", operations=operations), reply("Done."))
         [refused] = calls(world, say(world, f"Hello {said}", standin))
@@ -143,5 +143,7 @@ def test_the_database_lets_no_agent_end_what_a_person_approved(world: World) -> 
     statement = "UPDATE memory_memoryblock SET line_dates = %s WHERE id = %s"
     with pytest.raises(ProgrammingError, match="People say until when"), acting(world.bot), connection.cursor() as raw:
         raw.execute(statement, [json.dumps(end), block.pk])
-    amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body=f"{SALE}\nMore.", until={"More.": timezone.now()})
+    amend_memory(
+        memory, actor=world.bot, heard=NOTHING_HEARD, body=f"{SALE}\nMore.", dates={"More.": LineDates(timezone.now())}
+    )
     assert list(memory.line_dates) == [line_sha256("More.")]

@@ -5,7 +5,18 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from apps.prompt.line_dates import LineDates, holding, is_expired, kept, last_moment, told_dates
+from apps.prompt.line_dates import (
+    LineDates,
+    dates_of,
+    first_moment,
+    holding,
+    is_expired,
+    kept,
+    last_moment,
+    meant_dates,
+    said_dates,
+    told_dates,
+)
 from apps.prompt.line_ledger import line_sha256
 
 NOON = datetime(2026, 5, 9, 12, tzinfo=UTC)
@@ -45,6 +56,30 @@ def test_a_day_ends_by_the_tenants_clock_and_a_moment_where_it_says() -> None:
     for nonsense in ("tomorrow", "2026-13-01", "", "next year, I think"):
         with pytest.raises(ValueError, match=r".+"):
             last_moment(nonsense, berlin)
+
+
+def test_dates_are_said_as_days_by_the_tenants_clock_and_meant_as_they_were() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    new_year = datetime(2026, 12, 31, 23, tzinfo=UTC)
+    told = {"Sale.": LineDates(new_year, new_year), "Noon.": LineDates(NOON), "Look.": LineDates(review_after=NOON)}
+    said = said_dates(told, berlin)
+    assert said == {
+        "valid_until": {"Sale.": "2026-12-31", "Noon.": "2026-05-09T14:00:00+02:00"},
+        "review_after": {"Sale.": "2027-01-01", "Look.": "2026-05-09T14:00:00+02:00"},
+    }
+    assert meant_dates(said, berlin) == told
+    assert (said_dates({}, berlin), meant_dates({}, berlin)) == ({}, {})
+    assert said_dates({"Sale.": LineDates(new_year)}, berlin) == {"valid_until": {"Sale.": "2026-12-31"}}
+
+
+def test_the_dates_of_some_lines_are_told_by_the_line() -> None:
+    assert dates_of([" Sale. ", "", "Open from nine."], until(sale=NOON)) == {"Sale.": LineDates(NOON)}
+
+
+def test_a_day_to_look_again_begins_by_the_tenants_clock() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    assert first_moment("2026-12-31", berlin) == datetime(2026, 12, 30, 23, tzinfo=UTC)
+    assert first_moment("2026-12-31T12:00", berlin) == datetime(2026, 12, 31, 11, tzinfo=UTC)
 
 
 def test_lines_with_an_end_are_told_with_it() -> None:

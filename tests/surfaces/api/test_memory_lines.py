@@ -1,9 +1,16 @@
 """The ledger of memory by REST: whose words each line is, for people."""
 
+from datetime import UTC, datetime
+
 import pytest
 
+from apps.governance.acting import acting
 from apps.memory.actions import amend_memory
 from apps.prompt.derived import Heard
+from apps.prompt.holding import MemoryReview
+from apps.prompt.line_dates import LineDates
+from apps.tenants.actions import amend_settings
+from apps.tenants.models import TenantSettings
 from tests.factories import World, make_block, make_memory
 from tests.surfaces.api.asking import Asker
 
@@ -29,3 +36,27 @@ def test_person_reads_whose_words_lines_are_and_what_replaced_them(world: World,
 def test_agent_does_not_read_the_ledger(world: World, bot: Asker) -> None:
     make_memory(world)
     assert bot.get("memory-lines/").code == "not_permitted"
+
+
+def test_the_day_of_a_line_that_waits_is_read_with_it_and_decided_on(world: World, operator: Asker) -> None:
+    with acting(world.admin):
+        settings = TenantSettings.objects.get()
+    amend_settings(settings, actor=world.admin, memory_review=MemoryReview.TAINTED)
+    memory, line = make_memory(world), "Lunch starts at one o'clock sharp."
+    dates = {line: LineDates(datetime(3000, 1, 1, tzinfo=UTC))}
+    heard = Heard(("Remember: lunch starts at one o'clock sharp.",))
+    amend_memory(memory, actor=world.bot, heard=heard, body=line, dates=dates)
+    [waiting] = operator.get("proposals/").body["results"]
+    assert waiting["content"] == {"lines": [line], "valid_until": {line: "2999-12-31"}}
+    path = f"proposals/{waiting['id']}/"
+    shown = operator.get(path).body
+    assert {"field": "valid_until", "base": None, "live": None, "after": {line: "2999-12-31"}} in shown["review"][
+        "changes"
+    ]
+    yes = {"to": "applied", "version": shown["version"], "seen_sha256": shown["content_sha256"]}
+    content = {"lines": [line], "valid_until": {line: "whenever"}}
+    refused = operator.post(f"{path}transition/", {**yes, "content": content})
+    assert (refused.status, "“whenever” is no day." in str(refused.body)) == (400, True)
+    assert operator.post(f"{path}transition/", yes).status == 200
+    [standing] = operator.get(f"memory-lines/?memory_id={memory.pk}&status=standing").body["results"]
+    assert standing["valid_until"] == "3000-01-01T00:00:00Z"

@@ -1,15 +1,22 @@
 """Lines of memory in the console: the list, a line's page, and an empty list."""
 
+from datetime import UTC, datetime
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from apps.governance.acting import acting
+from apps.governance.models import Proposal
 from apps.memory.actions import amend_memory
 from apps.memory.models import MemoryLine
 from apps.prompt.derived import NOTHING_HEARD
+from apps.prompt.holding import MemoryReview
+from apps.prompt.line_dates import LineDates
+from apps.tenants.actions import amend_settings
+from apps.tenants.models import TenantSettings
 from tests.factories import World, make_block, make_conversation, make_memory
-from tests.surfaces.console.browsing import page_of, text_of
+from tests.surfaces.console.browsing import decide, page_of, text_of, words_of
 
 pytestmark = pytest.mark.django_db
 LIST = "admin:memory_memoryline_changelist"
@@ -41,3 +48,21 @@ def test_a_line_says_whose_words_it_is_where_it_came_from_and_what_came_in_its_p
 
 def test_a_list_without_lines_says_what_will_stand_there(world: World, operator: Client) -> None:
     assert "No line yet. Whatever agents and people write" in text_of(operator.get(reverse(LIST)))
+
+
+def test_the_day_of_a_line_that_waits_is_read_corrected_and_refused_where_it_is_none(
+    world: World, operator: Client
+) -> None:
+    with acting(world.admin):
+        settings = TenantSettings.objects.get()
+    amend_settings(settings, actor=world.admin, memory_review=MemoryReview.ALL)
+    memory, end = make_memory(world), LineDates(datetime(3000, 1, 1, tzinfo=UTC))
+    amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body="The sale is on.", dates={"The sale is on.": end})
+    with acting(world.operator):
+        proposal = Proposal.objects.get()
+    assert "Valid until + added 2999-12-31 The sale is on." in words_of(operator.get(page_of(proposal)))
+    refused = decide(operator, proposal, "edit", days__valid_until="soon The sale is on.")
+    assert (refused.status_code, "“soon” is no day." in text_of(refused)) == (422, True)
+    assert decide(operator, proposal, "edit", days__valid_until="2999-06-30 The sale is on.").status_code == 303
+    with acting(world.operator):
+        assert MemoryLine.objects.get(status="standing").valid_until == datetime(2999, 7, 1, tzinfo=UTC)
