@@ -2,10 +2,11 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -75,12 +76,27 @@ BESIDE_IT: Final = (
 
 def import_kernel() -> None:
     """Have the lines of the kernel's modules run while they are traced; whatever is imported later is not."""
-    for path in sorted((PROJECT / "apps").glob("**/*.py")):
-        place = path.relative_to(PROJECT)
-        if any(place.match(pattern) for floor in FLOORS for pattern in floor.patterns):
-            import_module(".".join(place.with_suffix("").parts).removesuffix(".__init__"))
+    for name in _kernel():
+        import_module(name)
     # What joins while it is imported, and is imported when it is first asked for.
     surfaces()
+
+
+@cache
+def _kernel() -> tuple[str, ...]:
+    places = [path.relative_to(PROJECT) for path in sorted((PROJECT / "apps").glob("**/*.py"))]
+    patterns = [pattern for floor in FLOORS for pattern in floor.patterns]
+    inside = [place for place in places if any(place.match(pattern) for pattern in patterns)]
+    return tuple(".".join(place.with_suffix("").parts).removesuffix(".__init__") for place in inside)
+
+
+@cache
+def memoized() -> tuple[Callable[[], None], ...]:
+    """What empties the memory of each function of the kernel that keeps its answers."""
+    values: list[Any] = [
+        value for name in _kernel() for value in vars(import_module(name)).values()
+    ]  # Any: whatever a module has
+    return tuple({id(value): value.cache_clear for value in values if hasattr(value, "cache_clear")}.values())
 
 
 def is_traced(item: pytest.Item) -> bool:
@@ -92,10 +108,16 @@ def is_traced(item: pytest.Item) -> bool:
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """Without coverage: in a worker of xdist, pytest-cov's own pause leaves the tracer of subprocesses on."""
+    """Without coverage: in a worker of xdist, pytest-cov's own pause leaves the tracer of subprocesses on.
+
+    What the kernel reckoned and kept meanwhile is forgotten. Otherwise a line would count or not by the order of the tests.
+    """
     tracer = sys.gettrace()
     sys.settrace(None)
     try:
         yield
     finally:
+        if tracer is not None:
+            for forget in memoized():
+                forget()
         sys.settrace(tracer)

@@ -43,11 +43,17 @@ EVERYTHING = Floor("everything", ("apps/*",), 95.0)
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """How much of one file ran."""
+    """How much of one file ran, and after which of its lines something did not."""
 
     path: str
     covered: int
     total: int
+    missing: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.path} ({self.total - self.covered})" + (
+            f" at {', '.join(map(str, self.missing))}" if self.missing else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,9 @@ def measured(report: Path) -> list[File]:
             path,
             file["summary"]["covered_lines"] + file["summary"].get("covered_branches", 0),
             file["summary"]["num_statements"] + file["summary"].get("num_branches", 0),
+            tuple(
+                sorted({*file.get("missing_lines", ()), *(origin for origin, _ in file.get("missing_branches", ()))})
+            ),
         )
         for path, file in files.items()
     ]
@@ -81,8 +90,7 @@ def reached(floor: Floor, files: Iterable[File]) -> Reached:
     inside = [file for file in files if any(fnmatch(file.path, pattern) for pattern in floor.patterns)]
     total = sum(file.total for file in inside)
     percent = 100 * sum(file.covered for file in inside) / total if total else 0.0
-    missing = (f"{file.path} ({file.total - file.covered})" for file in inside if file.covered < file.total)
-    return Reached(floor, percent, tuple(missing))
+    return Reached(floor, percent, tuple(str(file) for file in inside if file.covered < file.total))
 
 
 def table(results: Iterable[Reached]) -> str:

@@ -35,6 +35,14 @@ def test_missed_branch_breaks_a_floor_of_a_hundred() -> None:
     assert "below its floor" in table([result])
 
 
+def test_what_did_not_run_is_named_by_its_lines(tmp_path: Path) -> None:
+    summary = {"num_statements": 10, "covered_lines": 8, "num_branches": 4, "covered_branches": 3}
+    file = {"summary": summary, "missing_lines": [7, 8], "missing_branches": [[6, 7]]}
+    report = tmp_path / "coverage.json"
+    report.write_text(json.dumps({"files": {"apps/prompt/slots.py": file}}))
+    assert [str(each) for each in coverage_floors.measured(report)] == ["apps/prompt/slots.py (3) at 6, 7, 8"]
+
+
 def test_scope_without_files_reaches_nothing() -> None:
     assert not reached(FLOOR, [File("apps/llm/backend.py", 14, 14)]).holds
 

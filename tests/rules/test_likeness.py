@@ -142,6 +142,12 @@ def test_a_score_is_a_share_and_the_place_exists(known: list[Draft], new: Draft)
         assert found.reason.endswith(".")
 
 
+def test_one_procedure_in_other_words_joins_the_group_of_the_first() -> None:
+    cancel = written("Cancel an order", "Order not wanted.", "Cancel it", "cancel_order")
+    track = written("Late parcel", "Parcel is late.", "Open the tracking", "get_tracking")
+    assert grouped([cancel, track, cancel, track]) == [[0, 2], [1, 3]]
+
+
 @given(st.lists(DRAFTS, max_size=8))
 def test_every_draft_is_in_one_group(drafts: list[Draft]) -> None:
     groups = grouped(drafts)

@@ -1,0 +1,24 @@
+"""`python -m tests.proof_floors`: the kernel's floors of coverage hold whatever ran before and whatever chance picks."""
+
+import os
+import subprocess
+import sys
+
+from apps.launcher.places import PROJECT
+from tests.house.coverage_floors import main as floors
+from tests.tracing import KERNEL
+
+REPORT = "coverage-floors.json"
+COMMAND = (
+    *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "tests.twice", *KERNEL),
+    *("--cov", "--cov-config=tests/house/kernel.coveragerc", f"--cov-report=json:{REPORT}"),
+)
+
+
+def main() -> int:
+    tests = subprocess.run(COMMAND, cwd=PROJECT, env=os.environ | {"PYTHONPATH": str(PROJECT)}, check=False)
+    return tests.returncode or floors([str(PROJECT / REPORT)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
