@@ -10,7 +10,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
 from apps.governance.policy import Act
 from apps.runtime.curation import ANY, Curated, suggested_for
-from apps.skills.curating import Cause, Share, Suggestion
+from apps.skills.curating import Cause, Newer, Share, Suggestion
 from apps.skills.models import Skill
 
 
@@ -24,8 +24,17 @@ class ShareRow(Serializer[Share]):
 class SuggestionRow(Serializer[Suggestion]):
     """Why the skill may be retired."""
 
-    cause = CharField(help_text="`unused` or `worse`.")
+    cause = CharField(help_text="`unused`, `worse` or `superseded`.")
     sentence = CharField()
+
+
+class NewerRow(Serializer[Newer]):
+    """A skill of the same agent that was approved later and says the same."""
+
+    skill_id = IntegerField()
+    title = CharField()
+    approved_at = DateTimeField()
+    why = CharField(help_text="What in both is alike.")
 
 
 class CuratedRow(Serializer[Curated]):
@@ -43,6 +52,7 @@ class CuratedRow(Serializer[Curated]):
     )
     with_it = ShareRow(source="figures.with_it")
     without_it = ShareRow(source="figures.without_it")
+    newer = NewerRow(source="figures.newer", allow_null=True)
 
 
 def refuse_agents(actor: Actor) -> None:

@@ -7,8 +7,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from apps.console.history import url_of_subject
 from apps.console.requests import actor_of
-from apps.runtime.curation import ANY, Curated, curated, suggested_for
+from apps.runtime.curation import ANY, curated, suggested_for
 from apps.skills.curating import Cause
 from apps.skills.models import Skill
 
@@ -16,7 +17,7 @@ CURATION = "curation"
 
 
 class CurationFilter(SimpleListFilter):
-    """Approved skills that nobody fetches, or that go badly."""
+    """Approved skills that nobody fetches, that go badly, or that a newer one covers."""
 
     title = "curation"
     parameter_name = CURATION
@@ -24,7 +25,12 @@ class CurationFilter(SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Why one may be retired."""
         del request, model_admin
-        return [(ANY, "May be retired"), (Cause.UNUSED, "Nobody fetches it"), (Cause.WORSE, "Ends badly more often")]
+        return [
+            (ANY, "May be retired"),
+            (Cause.UNUSED, "Nobody fetches it"),
+            (Cause.WORSE, "Ends badly more often"),
+            (Cause.SUPERSEDED, "A newer one says the same"),
+        ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The skills with such a reason; their figures are read for this filter alone."""
@@ -33,6 +39,8 @@ class CurationFilter(SimpleListFilter):
         return queryset.filter(pk__in=suggested_for(self.value() or ANY, actor=actor_of(request), now=timezone.now()))
 
 
-def curation_panel(skill: Skill, request: HttpRequest) -> Curated | None:
-    """What became of an approved skill."""
-    return curated([skill.pk], actor=actor_of(request), now=timezone.now()).get(skill.pk)
+def curation_panel(skill: Skill, request: HttpRequest) -> dict[str, Any]:
+    """What became of an approved skill, and the page of the one that covers it."""
+    found = curated([skill.pk], actor=actor_of(request), now=timezone.now()).get(skill.pk)
+    newer = found.figures.newer if found else None
+    return {"curated": found, "newer_url": url_of_subject("skills.skill", newer.skill_id) if newer else ""}

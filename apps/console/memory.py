@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from apps.console.dated_lines import dating_button
 from apps.console.deeds import Amendment, Button, Creation, Values
 from apps.console.flags import flags
+from apps.console.former_lines import former_panel
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.markup import rendered
 from apps.console.panels import Panels
@@ -29,6 +30,7 @@ def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:
     actor = actor_of(request)
     return {
         **words_panel(memory, [memory.body], actor),
+        **former_panel(memory),
         "review": review_now(actor),
         "body_html": rendered(memory.body),
         "author": memory.people[memory.updated_by],

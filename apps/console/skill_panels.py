@@ -51,7 +51,7 @@ def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
         "use": getattr(skill, "use", None),
         "proposals": open_about(skill, actor_of(request)),
         "contradictions": contradictions_about(skill, request),
-        "curated": curation_panel(skill, request),
+        **curation_panel(skill, request),
     }
 
 

@@ -54,10 +54,14 @@ def foreign_lines(row: Remembered, wanted: str, actor: Actor) -> list[str]:
     return list(found.filter(taint__in=FOREIGN).values_list("text", flat=True).distinct().order_by("text"))
 
 
+def ledger_of(row: Remembered) -> QuerySet[MemoryLine]:
+    """Every line that stands or stood in a text."""
+    return MemoryLine.objects.filter(tenant_id=row.tenant_id, **_text(row))
+
+
 def standing_lines(row: Remembered) -> QuerySet[MemoryLine]:
     """The ledger of what stands in a text, oldest first."""
-    mine = MemoryLine.objects.filter(tenant_id=row.tenant_id, **_text(row))
-    return mine.filter(status=Status.STANDING).order_by("id")
+    return ledger_of(row).filter(status=Status.STANDING).order_by("id")
 
 
 def _text(row: Remembered) -> dict[str, int]:

@@ -1,5 +1,7 @@
-"""What became of the approved skills of a tenant, in one statement, and which of them a person may retire."""
+"""What became of the approved skills of a tenant, read in few statements however many, and which a person may retire."""
 
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -9,8 +11,10 @@ from django.db import connection
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.prompt.tool_names import GET_SKILL
-from apps.skills.curating import Figures, Share, Suggestion, suggestions
+from apps.skills.curating import Figures, Newer, Share, Suggestion, suggestions
 from apps.skills.models import Skill
+from apps.texts.likeness import Draft, Shelf, tools_in
+from apps.tools.models import ServerTool
 
 # Calls of agents that run elsewhere count as use, and are in no turn of ours to compare.
 _FIGURES: Final = """
@@ -57,6 +61,7 @@ SELECT live.id, live.approved_at, used.last_used_at, live.kept_until, coalesce(m
 
 
 ANY: Final = "any"
+_COMPARED: Final = ("tenant_id", "agent_id", "name", "title", "description", "body", "approved_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,8 @@ def curated(skill_ids: list[int], *, actor: Actor, now: datetime) -> dict[int, C
     with acting(actor), connection.cursor() as cursor:
         cursor.execute(_FIGURES, {"skills": skill_ids, "tool": GET_SKILL, "now": now})
         rows = cursor.fetchall()
-    return {row[0]: _curated(row, now) for row in rows}
+    newer = _newer([row[0] for row in rows], actor)
+    return {row[0]: _curated(row, newer.get(row[0]), now) for row in rows}
 
 
 def suggested(*, actor: Actor, now: datetime) -> dict[int, Curated]:
@@ -90,8 +96,31 @@ def suggested_for(reason: str, *, actor: Actor, now: datetime) -> list[int]:
     return [each.skill_id for each in found if reason == ANY or reason in {told.cause for told in each.suggestions}]
 
 
-def _curated(row: tuple[Any, ...], now: datetime) -> Curated:
+def _newer(skill_ids: list[int], actor: Actor) -> dict[int, Newer]:
+    """Of these skills those that a later one of their agent covers, by the measure that tells a third draft from a new one."""
+    with acting(actor):
+        live = Skill.objects.visible_to(actor).approved()
+        agents = live.filter(pk__in=skill_ids).values("agent_id")
+        rows = list(live.filter(agent_id__in=agents).order_by("approved_at", "id").only(*_COMPARED))
+        tools = list(ServerTool.objects.filter(tenant_id=actor.tenant_id).values_list("name", flat=True))
+    by_agent: dict[int, list[Skill]] = defaultdict(list)
+    for row in rows:
+        by_agent[row.agent_id].append(row)
+    wanted = frozenset(skill_ids)
+    return {skill_id: found for own in by_agent.values() for skill_id, found in _covered(own, tools, wanted)}
+
+
+def _covered(rows: list[Skill], tools: list[str], wanted: frozenset[int]) -> Iterator[tuple[int, Newer]]:
+    shelf = Shelf.of(Draft(row.name, row.title, row.description, row.body, tools_in(row.body, tools)) for row in rows)
+    for place, row in enumerate(rows):
+        found = shelf.behind(place) if row.pk in wanted else None
+        later = rows[found.place] if found else None
+        if found and later and later.approved_at:
+            yield row.pk, Newer(later.pk, later.title, later.approved_at, found.reason)
+
+
+def _curated(row: tuple[Any, ...], newer: Newer | None, now: datetime) -> Curated:
     skill_id, approved_at, last_used_at, kept_until, days_30, days_90, since, *shares = row
     with_it, without_it = Share(*shares[:2]), Share(*shares[2:])
-    figures = Figures(approved_at, last_used_at, kept_until, days_30, days_90, since, with_it, without_it)
+    figures = Figures(approved_at, last_used_at, kept_until, days_30, days_90, since, with_it, without_it, newer)
     return Curated(skill_id, figures, suggestions(figures, now))

@@ -23,6 +23,7 @@ class Cause(StrEnum):
 
     UNUSED = "unused"
     WORSE = "worse"
+    SUPERSEDED = "superseded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,16 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Newer:
+    """A runbook of the same agent that was approved later and surely says the same, and why."""
+
+    skill_id: int
+    title: str
+    approved_at: datetime
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """What became of one approved skill. Shares are of the last 90 days, and of conversations of its agent alone."""
 
@@ -54,6 +65,7 @@ class Figures:
     conversations_since: int
     with_it: Share
     without_it: Share
+    newer: Newer | None = None
 
     @property
     def idle_since(self) -> datetime:
@@ -88,6 +100,12 @@ def _found(figures: Figures, now: datetime) -> Iterator[Suggestion]:
             Cause.WORSE,
             f"Of {figures.with_it.ended} conversations with it {figures.with_it.percent} % ended badly; of"
             f" {figures.without_it.ended} without it {figures.without_it.percent} %.",
+        )
+    if figures.newer is not None:
+        yield Suggestion(
+            Cause.SUPERSEDED,
+            f"“{figures.newer.title}”, approved on {figures.newer.approved_at:%d %B %Y} and so later, says the same."
+            f" {figures.newer.why}",
         )
 
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -67,36 +67,45 @@ class _Read:
 
 
 @dataclass(frozen=True, slots=True)
+class _Weighed:
+    """The words of a draft by what each counts for, and how long that is as a vector."""
+
+    words: Mapping[str, float]
+    length: float
+
+
+@dataclass(frozen=True, slots=True)
 class Shelf:
-    """Known procedures, read once, with how many of them hold a word or call a tool."""
+    """Known procedures, read and weighed once, with how many of them hold a word or call a tool."""
 
     known: tuple[_Read, ...]
     words: Counter[str]
     tools: Counter[str]
+    weighed: tuple[_Weighed, ...]
 
     @classmethod
     def of(cls, known: Iterable[Draft]) -> "Shelf":
         """Reading is most of the work: keep the shelf where several drafts are looked for."""
         read = tuple(map(_read, known))
-        return cls(
-            read,
-            Counter(word for each in read for word in each.words),
-            Counter(tool for each in read for tool in each.tools),
-        )
+        words = Counter(word for each in read for word in each.words)
+        tools = Counter(tool for each in read for tool in each.tools)
+        return cls(read, words, tools, tuple(_weighed(each, words, len(read)) for each in read))
 
     def closest(self, draft: Draft) -> Likeness | None:
         """The known one that says the same; of equals the first. None: this one is new."""
-        new = _read(draft)
-        likenesses = list(self._likenesses(new))
-        return max(likenesses, key=lambda found: (found.is_sure, found.score, -found.place), default=None)
+        return _best(self._likenesses(_read(draft)))
 
-    def _likenesses(self, new: _Read) -> Iterator[Likeness]:
-        weighed = self._weighed(new)
-        for place, known in enumerate(self.known):
+    def behind(self, place: int) -> Likeness | None:
+        """Of the known ones behind a place the one that surely says the same as the one there; of equals the first."""
+        return _best(found for found in self._likenesses(self.known[place], place + 1) if found.is_sure)
+
+    def _likenesses(self, new: _Read, start: int = 0) -> Iterator[Likeness]:
+        weighed = _weighed(new, self.words, len(self.known))
+        for place, known in enumerate(self.known[start:], start):
             if new.name and new.name == known.name:
                 yield Likeness(place, 1.0, "Its name says the same.")
                 continue
-            words = _cosine(weighed, self._weighed(known))
+            words = _cosine(weighed, self.weighed[place])
             score, reason, by_tools = self._compared(new, known, words)
             if reason:
                 yield Likeness(place, round(score, 3), reason, is_sure=by_tools or words >= SURE_BY_WORDS)
@@ -118,12 +127,9 @@ class Shelf:
     def _is_common(self, tool: str) -> bool:
         return len(self.known) >= ENOUGH and self.tools[tool] > COMMON * len(self.known)
 
-    def _weighed(self, read: _Read) -> dict[str, float]:
-        """TF-IDF: a word counts for more the fewer of the known hold it."""
-        return {
-            word: (1 + math.log(times)) * (1 + math.log((1 + len(self.known)) / (1 + self.words[word])))
-            for word, times in read.words.items()
-        }
+
+def _best(likenesses: Iterable[Likeness]) -> Likeness | None:
+    return max(likenesses, key=lambda found: (found.is_sure, found.score, -found.place), default=None)
 
 
 def tools_in(body: str, tools: Iterable[str]) -> frozenset[str]:
@@ -162,14 +168,19 @@ def _share(one: frozenset[str], two: frozenset[str]) -> float:
     return len(one & two) / len(one | two) if one or two else 0.0
 
 
-def _cosine(one: dict[str, float], two: dict[str, float]) -> float:
-    """Summed in the order of the words, so that it is the same in every process."""
-    shared = math.fsum(one[word] * two[word] for word in sorted(one.keys() & two.keys()))
-    return shared / (_length(one) * _length(two)) if shared else 0.0
+def _weighed(read: _Read, known: Counter[str], count: int) -> _Weighed:
+    """TF-IDF: a word counts for more the fewer of the known hold it."""
+    words = {
+        word: (1 + math.log(times)) * (1 + math.log((1 + count) / (1 + known[word])))
+        for word, times in read.words.items()
+    }
+    return _Weighed(words, math.sqrt(math.fsum(weight * weight for weight in words.values())))
 
 
-def _length(weighed: dict[str, float]) -> float:
-    return math.sqrt(math.fsum(weight * weight for weight in weighed.values()))
+def _cosine(one: _Weighed, two: _Weighed) -> float:
+    """The same in every process: a precise sum does not depend on the order of the words."""
+    shared = math.fsum(one.words[word] * two.words[word] for word in one.words.keys() & two.words.keys())
+    return shared / (one.length * two.length) if shared else 0.0
 
 
 def grouped(drafts: Sequence[Draft]) -> list[list[int]]:

@@ -68,7 +68,8 @@ def test_a_skill_nobody_fetched_may_be_retired_until_a_person_keeps_it(world: Wo
 
 
 def test_a_skill_whose_conversations_end_badly_may_be_retired(world: World, standin: StandIn) -> None:
-    bad, good = make_skill(world, "approved"), make_skill(world, "approved")
+    bad = make_skill(world, "approved")
+    good = make_skill(world, "approved", title="Hours", description="When we open.", body="Say from nine to five.")
     for number in range(COMPARED_ENOUGH):
         serve(world, standin, f"bad-{number}", Ending.UNSOLVED, bad)
         serve(world, standin, f"good-{number}", Ending.SOLVED, good)
@@ -96,7 +97,30 @@ def test_a_skill_whose_conversations_end_badly_may_be_retired(world: World, stan
     assert "may be retired" not in words_of(browser.get(page_of(good)))
 
 
-def test_the_figures_are_one_statement_however_many_skills_there_are(world: World) -> None:
+def test_a_skill_that_a_newer_one_of_its_agent_covers_may_be_retired(world: World) -> None:
+    # R107
+    old = make_skill(world, "approved", name="refund-late-order", title="Refund")
+    other = make_skill(world, "approved", name="open-hours", title="Hours", description="x", body="Say nine to five.")
+    newer = make_skill(world, "approved", name="late-orders-refund", title="Refund a late order")
+    make_skill(world, name="late-order-refunds")
+    assert [why(world, skill) for skill in (old, other, newer)] == [[Cause.SUPERSEDED], [], []], "no draft covers any"
+    person, browser = person_of(world.operator_user), signed_in(world.operator_user)
+    [listed] = person.get("skills/?curation=superseded").body["results"]
+    row = person.get(f"skills/{old.pk}/curation/").body
+    assert (listed["id"], row["newer"]["skill_id"], row["newer"]["why"]) == (
+        old.pk,
+        newer.pk,
+        "Its name says the same.",
+    )
+    page = browser.get(page_of(old))
+    assert "Says the same, approved later Refund a late order" in words_of(page)
+    assert page_of(newer) in text_of(page)
+    keep_skill(old, actor=world.operator, reason="It is for another shop.", read_at=old.version)
+    assert why(world, old) == []
+    assert person.get(f"skills/{newer.pk}/curation/").body["newer"] is None
+
+
+def test_the_figures_are_few_statements_however_many_skills_there_are(world: World) -> None:
     def statements() -> int:
         with CaptureQueriesContext(connection) as asked:
             suggested(actor=world.operator, now=timezone.now())

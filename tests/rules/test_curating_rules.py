@@ -1,5 +1,6 @@
 """Which approved skills a person may retire."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
@@ -12,6 +13,7 @@ from apps.skills.curating import (
     WORSE_BY,
     Cause,
     Figures,
+    Newer,
     Share,
     is_worse,
     suggestions,
@@ -51,6 +53,18 @@ def test_a_skill_that_goes_badly_is_suggested_with_both_shares() -> None:
     assert found.cause == Cause.WORSE
     assert found.sentence == "Of 40 conversations with it 75 % ended badly; of 100 without it 10 %."
     assert causes(figures(with_it=BAD)) == [Cause.UNUSED, Cause.WORSE]
+
+
+def test_a_skill_that_a_later_one_covers_is_suggested_with_what_is_alike() -> None:
+    newer = Newer(7, "Refund a late order", NOW - timedelta(days=3), "Both call `refund`; their words agree by 84%.")
+    told = replace(figures(used_days_ago=1), newer=newer)
+    [found] = suggestions(told, NOW)
+    assert found.cause == Cause.SUPERSEDED
+    assert found.sentence == (
+        "“Refund a late order”, approved on 19 November 2026 and so later, says the same."
+        " Both call `refund`; their words agree by 84%."
+    )
+    assert causes(replace(told, kept_until=NOW + timedelta(days=1))) == []
 
 
 def test_what_a_person_keeps_is_suggested_again_when_the_time_is_over() -> None:

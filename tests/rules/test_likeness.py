@@ -65,6 +65,19 @@ def test_a_shelf_of_many_gives_the_right_one() -> None:
         assert all(place == chosen for place, chosen in found)
 
 
+def test_of_those_behind_only_one_that_surely_says_the_same_counts() -> None:
+    one, other = Draft("refund-late-order", "A", "b", "c"), Draft("open-hours", "D", "e", "f")
+    shelf = Shelf.of([other, one, replace(one, name="late-orders-refund"), replace(one, name="orders_late_refund")])
+    found = shelf.behind(1)
+    assert found == Likeness(2, 1.0, "Its name says the same.")
+    assert (shelf.behind(0), shelf.behind(3)) == (None, None)
+    perhaps = written("Explain the warranty", "Warranty of batteries.", "Say that the warranty lasts two years")
+    also = written("Tell of warranties", "Warranty of lamps.", "Say that the warranty of lamps is short")
+    again = Shelf.of([perhaps, also]).closest(also)
+    assert again is not None
+    assert Shelf.of([perhaps, also]).behind(0) is None, "two short procedures agree in some words whatever they are for"
+
+
 def test_a_name_that_says_the_same_is_enough() -> None:
     known = Draft("refund-late-order", "A", "b", "c")
     found = Shelf.of([Draft("other", "D", "e", "f"), known]).closest(Draft("late_orders-refunding", "X", "y", "z"))

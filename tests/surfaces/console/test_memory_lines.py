@@ -8,8 +8,9 @@ from django.urls import reverse
 
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
-from apps.memory.actions import amend_memory
-from apps.memory.models import MemoryLine
+from apps.memory.actions import amend_block, amend_memory
+from apps.memory.dating import date_block, date_memory
+from apps.memory.models import AgentMemory, MemoryLine
 from apps.prompt.derived import NOTHING_HEARD
 from apps.prompt.holding import MemoryReview
 from apps.prompt.line_dates import LineDates
@@ -44,6 +45,33 @@ def test_a_line_says_whose_words_it_is_where_it_came_from_and_what_came_in_its_p
     assert "The agent's words, as far" in page
     narrowed = text_of(operator.get(reverse(LIST), {"status__exact": "superseded"}))
     assert ("Lunch is at noon." in narrowed, "Open from nine." in narrowed) == (True, False)
+
+
+@pytest.mark.parametrize("place", ["memory", "block"])
+def test_the_page_of_a_text_shows_what_stood_there_and_what_holds_no_more(
+    place: str, world: World, operator: Client
+) -> None:
+    # R080
+    body = "Lunch is at noon.\nThe sale is on.\nParking is free."
+    past = LineDates(datetime(2020, 1, 1, tzinfo=UTC))
+    row = make_memory(world, body) if place == "memory" else make_block(world, "Hours", body=body)
+    assert "What stood here before" not in text_of(operator.get(page_of(row)))
+    later = "Lunch is at one.\nThe sale is on."
+    if isinstance(row, AgentMemory):
+        amend_memory(row, actor=world.operator, body=later)
+        date_memory(row, actor=world.operator, line="The sale is on.", dates=past)
+    else:
+        amend_block(row, actor=world.operator, body=later)
+        date_block(row, actor=world.operator, line="The sale is on.", dates=past)
+    page = words_of(operator.get(page_of(row)))
+    assert "Holds no more The sale is on. It stands in the text, and until 1 Jan 2020 00:00 prompts carried it." in page
+    assert "with version 2: “Lunch is at one.” came in its place." in page
+    assert "Parking is free. " in page
+    assert "with version 2: taken out." in page
+    make_block(world, "Other", body="Another text.")
+    listed = operator.get(f"{reverse(LIST)}?{place}__exact={row.pk}&status__exact=removed")
+    assert ("Parking is free." in text_of(listed), "Another text." in text_of(listed)) == (True, False)
+    assert f"?{place}__exact={row.pk}" in text_of(operator.get(page_of(row)))
 
 
 def test_a_list_without_lines_says_what_will_stand_there(world: World, operator: Client) -> None:
