@@ -230,6 +230,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
             for name in ("Status", "Kinds", "Nouns")
         },
         "EditClusterStatus": "apps.lessons.models.EditCluster.Status",
+        "ExampleStatus": "apps.lessons.models.Example.Status",
         "LearningVersionStatus": "apps.lessons.models.LearningVersion.Status",
         **{f"Escalation{name}": f"apps.desk.models.Escalation.{name}" for name in ("Status", "Reason")},
         "DeliveryStatus": "apps.webhooks.models.Delivery.Status",

@@ -11,6 +11,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.learning.capture import capture
+from apps.learning.examples import keep_as_example
 from apps.learning.habits import find_habits, propose_habit
 from apps.lessons.actions import (
     activate_version,
@@ -22,14 +23,15 @@ from apps.lessons.actions import (
     reject_version,
     reopen_cluster,
     restore_version,
+    retire_example,
     retire_version,
     withdraw_version,
 )
 from apps.lessons.edits import Change, Cluster
 from apps.lessons.journal import note_members
-from apps.lessons.models import EditCluster, LearningVersion, Lesson, LessonCase
+from apps.lessons.models import EditCluster, Example, LearningVersion, Lesson, LessonCase
 from apps.runtime.sending import send_out
-from apps.tenants.actions import amend_settings
+from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
 from tests.factories import World, make_event
 from tests.surfaces.console.browsing import decision_of
@@ -154,6 +156,22 @@ def make_shown(world: World) -> EditCluster:
     return cluster
 
 
+def make_example(world: World, status: str = "approved", **words: str) -> Example:
+    """A lesson that a person kept, in the state asked for; `words` are theirs where the lesson's are not to stand."""
+    asked = words.get("situation", f"{ASKED} Number {next(_numbers)}.")
+    make_edited_draft(world, asked, sent=words.get("correction", f"{SENT} Look under {next(_numbers)} there."))
+    capture(world.agent.pk, actor=world.system)
+    with acting(world.operator):
+        lesson = Lesson.objects.filter(agent=world.agent).latest("pk")
+    example = keep_as_example(lesson, actor=world.operator, words=words)
+    return retire_example(example, actor=world.operator) if status == "retired" else example
+
+
+def is_shown_examples(world: World) -> None:
+    """As its page says, once somebody wants it."""
+    amend_agent(world.agent, actor=world.admin, shows_examples=True)
+
+
 def let_apply(world: World) -> World:
     """Nobody looks at what the digest writes."""
     with acting(world.admin):
@@ -175,6 +193,8 @@ TEACHING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.EDIT_CLUSTER_PROPOSE: make_cluster,
     Act.EDIT_CLUSTER_DISMISS: make_cluster,
     Act.EDIT_CLUSTER_REOPEN: lambda world: make_cluster(world, "dismissed"),
+    Act.EXAMPLE_KEEP: make_lesson,
+    Act.EXAMPLE_RETIRE: make_example,
 }
 # Each with the scene, the row and, for actions, the actor.
 TEACHING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
@@ -190,6 +210,8 @@ TEACHING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.EDIT_CLUSTER_PROPOSE: lambda _, row, actor: propose_habit(row, actor=actor),
     Act.EDIT_CLUSTER_DISMISS: lambda _, row, actor: dismiss_cluster(row, actor=actor, reason="Chance."),
     Act.EDIT_CLUSTER_REOPEN: lambda _, row, actor: reopen_cluster(row, actor=actor),
+    Act.EXAMPLE_KEEP: lambda _, lesson, actor: keep_as_example(lesson, actor=actor, words={}),
+    Act.EXAMPLE_RETIRE: lambda _, row, actor: retire_example(row, actor=actor),
 }
 BY_PEOPLE: Mapping[Act, tuple[str, dict[str, object]]] = {
     Act.LEARNING_VERSION_ACTIVATE: ("activate", {}),
@@ -224,8 +246,12 @@ def _pressing(button: str, said: dict[str, object]) -> Callable[[Any, Any], tupl
 TEACHING_REQUESTS = {
     **{act: _posting("learning-versions", verb, body) for act, (verb, body) in BY_PEOPLE.items()},
     **{act: _posting("edit-clusters", verb, body) for act, (verb, body) in ON_CLUSTERS.items()},
+    Act.EXAMPLE_KEEP: lambda _, lesson: ("POST", "examples", {"lesson_id": lesson.pk}),
+    Act.EXAMPLE_RETIRE: _posting("examples", "retire", {}),
 }
 TEACHING_FORMS = {
     **{act: _pressing(verb, said) for act, (verb, said) in BY_PEOPLE.items()},
     **{act: _pressing(verb, said) for act, (verb, said) in ON_CLUSTERS.items()},
+    Act.EXAMPLE_KEEP: _pressing("keep", {"read_at": 1, "situation": ASKED, "draft": DRAFTED, "correction": SENT}),
+    Act.EXAMPLE_RETIRE: _pressing("retire", {}),
 }

@@ -44,6 +44,7 @@ class AgentRow(Shown[Agent]):
             "tends_skills",
             "reflects",
             "keeps_notebook",
+            "shows_examples",
             "distils",
             "distils_short",
             "distils_mid",

@@ -51,6 +51,9 @@ class ReadInTurnRow(serializers.Serializer[ReadInTurn]):
     learning_version_id = serializers.IntegerField(allow_null=True, help_text="What the conversation is pinned to.")
     bullet_count = serializers.IntegerField(help_text="How many bullets of it stood before the model.")
     example_ids = serializers.ListField(child=serializers.IntegerField(), help_text="Corrected drafts shown with it.")
+    bank_example_ids = serializers.ListField(
+        child=serializers.IntegerField(), help_text="Examples shown with it that people keep for every customer."
+    )
 
 
 class SessionRow(SessionLine):

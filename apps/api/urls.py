@@ -17,6 +17,7 @@ from apps.api.drafts import DraftView
 from apps.api.edit_clusters import EditClusterView
 from apps.api.endpoints import EndpointTestView, EndpointView
 from apps.api.escalations import EscalationView
+from apps.api.examples import ExampleView
 from apps.api.extractions import ExtractionView
 from apps.api.identity_cards import IdentityCardView
 from apps.api.invokables import InvokableView
@@ -95,6 +96,7 @@ router.register("learning-versions", VersionView, "learning-version")
 router.register("digest-runs", RunView, "digest-run")
 router.register("lessons", LessonView, "lesson")
 router.register("edit-clusters", EditClusterView, "edit-cluster")
+router.register("examples", ExampleView, "example")
 router.register("lesson-cases", CaseView, "lesson-case")
 router.register("changes", ChangeView, "change")
 router.register("refusals", RefusalView, "refusal")

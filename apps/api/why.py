@@ -93,6 +93,7 @@ class WhyRow(serializers.Serializer[Any]):
     learning_version_id = serializers.IntegerField(allow_null=True)
     bullet_count = serializers.IntegerField()
     example_ids = serializers.ListField(child=serializers.IntegerField())
+    bank_example_ids = serializers.ListField(child=serializers.IntegerField())
     tool_calls = CallRow(many=True)
     sources = StoodRow(many=True, help_text="What the reply repeats most first.")
     flaws = serializers.ListField(child=serializers.CharField(), help_text="What could not be read, in sentences.")
@@ -130,6 +131,7 @@ def _row(found: Why) -> dict[str, Any]:
         "learning_version_id": retrieval.learning_version_id,
         "bullet_count": retrieval.bullet_count,
         "example_ids": retrieval.example_ids,
+        "bank_example_ids": retrieval.bank_example_ids,
         "tool_calls": found.tool_steps,
         "sources": [_stood(stood) for stood in found.sources],
         "flaws": found.flaws,

@@ -129,6 +129,7 @@ class AgentAdmin(GovernedAdmin):
         "tends_skills",
         "reflects",
         "keeps_notebook",
+        "shows_examples",
         "distils",
         "distils_short",
         "distils_mid",

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from django import forms
+from django.db.models import Model
 
 from apps.console.forms import Decision
 from apps.governance.actors import Actor
@@ -13,6 +14,8 @@ from apps.governance.models import Governed
 from apps.governance.policy import POLICY, Act
 
 Values = Mapping[str, Any]
+# A journal's row has no versions, so what was read stands.
+NEVER_CHANGES: Final = 1
 
 
 class Made(Protocol):
@@ -88,8 +91,9 @@ class Button:
     # Its act is done to rows that came of this one.
     on_others: bool = False
 
-    def is_open_to(self, actor: Actor, row: Governed) -> bool:
-        return may(actor, self.act, row=row)
+    def is_open_to(self, actor: Actor, row: Model) -> bool:
+        # Of a journal's row the act itself knows whose it is.
+        return may(actor, self.act, row=row if isinstance(row, Governed) else None)
 
     def said(self, made: Any) -> str:
         """What to tell whoever decided, of what it came to."""
@@ -111,7 +115,7 @@ class Button:
         return refused
 
     def _initial(self, row: Any) -> dict[str, Any]:
-        return {"read_at": row.version, **self.initial(row)}
+        return {"read_at": row.version if isinstance(row, Governed) else NEVER_CHANGES, **self.initial(row)}
 
 
 @dataclass(frozen=True, slots=True)

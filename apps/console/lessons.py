@@ -1,19 +1,25 @@
-"""Lessons: what agents' work showed to be wrong, how often, and in which drafts, questions, turns and proposals."""
+"""Lessons: what agents' work showed to be wrong, how often, and where; a corrected draft is kept as an example from here."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
 
+from apps.console.deeds import Button, Values
 from apps.console.desk_page import excerpt
+from apps.console.forms import Decision, Prose
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.history import url_of_subject
 from apps.console.panels import Panels
 from apps.console.titles import moment
-from apps.lessons.models import Lesson, LessonCase
+from apps.governance.actors import Actor
+from apps.governance.policy import Act
+from apps.learning.examples import is_correction, keep_as_example, words_of
+from apps.lessons.cases import SAID_CHARACTERS, SITUATION_CHARACTERS
+from apps.lessons.models import Example, Lesson, LessonCase
 from apps.lessons.rules import LessonSource, is_faded
 
 CASES_SHOWN: Final = 50
@@ -23,6 +29,18 @@ _PAGES: Final = {
     LessonSource.ANSWERED_ESCALATION: "desk.escalation",
     LessonSource.REJECTED_PROPOSAL: "governance.proposal",
 }
+
+
+class Keeping(Decision):
+    """The words of an example; the lesson's, unless somebody writes others."""
+
+    situation = Prose(label="What was asked", max_length=SITUATION_CHARACTERS)
+    draft = Prose(label="The draft that was wrong", max_length=SAID_CHARACTERS)
+    correction = Prose(
+        label="What to write instead",
+        max_length=SAID_CHARACTERS,
+        help_text="What identifies somebody is masked once more when you keep it. A name nobody told may stay: look for it.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +55,12 @@ class Shown:
 def lesson_panels(lesson: Any, request: HttpRequest) -> dict[str, Any]:
     """Its cases, the latest first."""
     del request
-    return {"cases": list(_cases(lesson)), "shown": CASES_SHOWN, "standing": standing_of(lesson)}
+    return {
+        "cases": list(_cases(lesson)),
+        "shown": CASES_SHOWN,
+        "standing": standing_of(lesson),
+        "example": _example_of(lesson),
+    }
 
 
 def _cases(lesson: Lesson) -> Iterator[Shown]:
@@ -60,8 +83,32 @@ def standing_of(lesson: Lesson) -> str:
     return "faded: no second case came" if is_faded(lesson.value, timezone.now()) else "waits for a second case"
 
 
+def masked_in(example: Example) -> str:
+    """How often what was masked, in words; empty where nothing was."""
+    return ", ".join(f"{kind} {count}" for kind, count in example.masked.items())
+
+
+def _may_be_kept(lesson: Any) -> bool:
+    return is_correction(lesson) and _example_of(lesson) is None
+
+
+def _example_of(lesson: Any) -> Example | None:
+    example: Example | None = lesson.examples.filter(status=Example.Status.APPROVED).first()
+    return example
+
+
+def _keep(lesson: Lesson, actor: Actor, said: Values) -> Example:
+    words = {name: said[name] for name in ("situation", "draft", "correction")}
+    return keep_as_example(lesson, actor=actor, words=words)
+
+
+def _kept(example: Example) -> str:
+    masked = masked_in(example)
+    return f"Kept as example {example.pk}. " + (f"Masked before: {masked}." if masked else "Nothing had to be masked.")
+
+
 class LessonAdmin(GovernedAdmin):
-    """Read-only: the best supported first."""
+    """Nobody changes one; the best supported first."""
 
     list_display = ("about", "do_instead", "agent", "support_count", "sureness", "source", "standing", "last_seen")
     list_display_links = ("about",)
@@ -76,6 +123,21 @@ class LessonAdmin(GovernedAdmin):
     fields = ()
     change_form_template = "console/lesson.html"
     panels = Panels(lesson_panels)
+    buttons = (
+        Button(
+            "keep",
+            "Keep as an example",
+            Act.EXAMPLE_KEEP,
+            _keep,
+            done=_kept,
+            consequence="Where the page of the agent says that it is shown examples, it may read these words as data with any"
+            " customer, from the next turn on.",
+            form=Keeping,
+            initial=lambda lesson: asdict(words_of(lesson)),
+            when=_may_be_kept,
+            on_others=True,
+        ),
+    )
 
     @admin.display(description="Situation")
     def about(self, lesson: Lesson) -> str:

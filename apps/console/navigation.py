@@ -75,6 +75,7 @@ GROUPS = (
             Place("Rules", "gavel", "personas_standingrule_changelist"),
             Place("Skills", "menu_book", "skills_skill_changelist", Skill.Status.APPROVED.value),
             Place("Learning versions", "school", "lessons_learningversion_changelist"),
+            Place("Examples", "format_quote", "lessons_example_changelist"),
             Place("Schedules", "schedule", "schedules_schedule_changelist"),
             Place("Memory", "psychology", "memory_agentmemory_changelist"),
             Place("Memory blocks", "view_agenda", "memory_memoryblock_changelist"),

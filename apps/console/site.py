@@ -30,6 +30,7 @@ from apps.console.drafts import DraftAdmin
 from apps.console.edit_clusters import EditClusterAdmin
 from apps.console.endpoints import EndpointAdmin, PriceAdmin, try_page
 from apps.console.escalations import EscalationAdmin
+from apps.console.examples import ExampleAdmin
 from apps.console.extractions import ExtractionAdmin
 from apps.console.figures_page import figures_page
 from apps.console.identity_cards import IdentityCardAdmin
@@ -72,7 +73,7 @@ from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
 from apps.learning.models import DigestRun, Extraction, Reflection, TierRun
-from apps.lessons.models import EditCluster, LearningVersion, Lesson
+from apps.lessons.models import EditCluster, Example, LearningVersion, Lesson
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine, MemoryTier
 from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
@@ -118,6 +119,7 @@ PAGES = {
     InvokableAgent: InvokableAdmin,
     DigestRun: DigestRunAdmin,
     EditCluster: EditClusterAdmin,
+    Example: ExampleAdmin,
     LearningVersion: LearningVersionAdmin,
     Lesson: LessonAdmin,
     MemoryTier: TierAdmin,

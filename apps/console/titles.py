@@ -12,7 +12,7 @@ from apps.console.people import label_of, label_of_agent
 from apps.contradictions.models import Contradiction
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import Proposal
-from apps.lessons.models import EditCluster, LearningVersion
+from apps.lessons.models import EditCluster, Example, LearningVersion
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
@@ -53,6 +53,7 @@ BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
     AgentTool: lambda row: f"Agent {row.agent} may call {row}",
     ToolApproval: lambda row: f"{row.called}, asked for by agent {row.agent}",
     EditCluster: lambda row: f"{row}: agent {row.agent}",
+    Example: lambda row: f"{row} of agent {row.agent}",
     LearningVersion: lambda row: f"{row} of what agent {row.agent} learned",
     SendRule: lambda row: f"{row} for agent {row.agent}",
 }

@@ -85,6 +85,8 @@ class Act(StrEnum):
     EDIT_CLUSTER_PROPOSE = "edit_cluster.propose"
     EDIT_CLUSTER_DISMISS = "edit_cluster.dismiss"
     EDIT_CLUSTER_REOPEN = "edit_cluster.reopen"
+    EXAMPLE_KEEP = "example.keep"
+    EXAMPLE_RETIRE = "example.retire"
     SCHEDULE_DRAFT = "schedule.draft"
     SCHEDULE_AMEND = "schedule.amend"
     SCHEDULE_APPROVE = "schedule.approve"

@@ -7,7 +7,7 @@ AGENT_RUNS: Final = (
     *("title", "model", "contract", "learns", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
     *("flavour", "context_tier", "skill_index", "tells_time", "send_mode", "burst_seconds", "while_thinking"),
     *("endpoint", "fallback_model", "turn_budget_micro_usd", "plans_schedules", "shows_figures", "edits_memory"),
-    *("tends_skills", "reflects", "keeps_notebook"),
+    *("tends_skills", "reflects", "keeps_notebook", "shows_examples"),
     *("distils", "distils_short", "distils_mid", "distils_long", "distil_model_mid", "distil_model_long"),
 )
 PRICES: Final = (

@@ -26,6 +26,10 @@ OF_LEARNING: Final[Mapping[Act, Rule]] = MappingProxyType(
         Act.EDIT_CLUSTER_PROPOSE: Rule(PEOPLE, ("status",), stamps=("proposal_id", *_SETTLED_BY)),
         Act.EDIT_CLUSTER_DISMISS: Rule(PEOPLE, ("status", "reason"), stamps=("dismissed_count", *_SETTLED_BY)),
         Act.EDIT_CLUSTER_REOPEN: Rule(PEOPLE | _SYSTEM, ("status",)),
+        Act.EXAMPLE_KEEP: Rule(
+            PEOPLE, ("situation", "draft", "correction"), risk=Risk.HIGH, does=Does.MAKES, stamps=_SIGNED_BY
+        ),
+        Act.EXAMPLE_RETIRE: Rule(PEOPLE, ("status",)),
         Act.CONTRADICTION_LOOK: Rule(PEOPLE, does=Does.NOTHING),
         Act.CONTRADICTION_FIND: Rule(_SYSTEM, does=Does.MAKES),
         Act.CONTRADICTION_RETURN: Rule(_SYSTEM, ("status",), stamps=("last_seen_at",)),

@@ -1,24 +1,28 @@
-"""Acts on learning versions and clusters of edits: the system brings them, people decide.
+"""Acts on learning versions and clusters of edits, which the system brings and people judge, and on examples, which people keep.
 
-What is active gives way in the same commit.
+A version that is active gives way in the same commit.
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import asdict
 
 from django.db.models import Max
 from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.door import authorize, governed
-from apps.governance.errors import Invalid, NotPermitted
+from apps.governance.door import authorize, governed, take_values
+from apps.governance.errors import Conflicting, Invalid, NotPermitted
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.governance.text import content_sha256
 from apps.lessons.edits import Cluster
-from apps.lessons.models import EditCluster, LearningVersion
+from apps.lessons.examples import Unfit, Words, too_many, vet
+from apps.lessons.journal import one_at_a_time
+from apps.lessons.models import EditCluster, Example, LearningVersion, Lesson
 from apps.lessons.rules import ApplyMode, Version, versions_to_prune
 from apps.tenants.models import TenantSettings
+from apps.texts.private import Firewall
 
 
 def propose_version(
@@ -170,6 +174,35 @@ def reopen_cluster(cluster: EditCluster, *, actor: Actor, read_at: int | None = 
     return cluster
 
 
+def keep_example(lesson: Lesson, *, actor: Actor, words: Words, firewall: Firewall) -> Example:
+    """Let turns be shown it whoever the customer is, in this person's name; what the firewall finds is masked first (Z-12)."""
+    vetted = vet(words, firewall)
+    if isinstance(vetted, Unfit):
+        raise Invalid("These words are no example as they stand.", vetted.reasons)
+    example = Example(
+        tenant_id=actor.tenant_id,
+        agent_id=lesson.agent_id,
+        lesson=lesson,
+        masked=dict(vetted.masked),
+        telling_words=list(vetted.telling_words),
+        taint=Taint.CUSTOMER_DERIVED,
+    )
+    with acting(actor), governed(Act.EXAMPLE_KEEP, example, actor=actor, evidence={"lesson_id": lesson.pk}) as row:
+        take_values(row, Act.EXAMPLE_KEEP, asdict(vetted.words))
+        _sign(row, actor)
+        one_at_a_time(lesson.agent_id)
+        if refusal := too_many(Example.objects.visible_to(actor).of_agent(lesson.agent_id).approved().count()):
+            raise Conflicting(refusal)
+    return example
+
+
+def retire_example(example: Example, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Example:
+    """Show it to no turn that begins from now on. What earlier turns were shown stays in their history."""
+    with governed(Act.EXAMPLE_RETIRE, example, actor=actor, read_at=read_at, reason=reason) as row:
+        row.retire()
+    return example
+
+
 def _settle(row: EditCluster, actor: Actor) -> None:
     row.decided_by, row.decided_at = actor.label, timezone.now()
 
@@ -186,7 +219,7 @@ def _refuse_unasked(actor: Actor) -> None:
         raise NotPermitted("Here a person says yes to what agents learn. Activate the version in the console.")
 
 
-def _sign(row: LearningVersion, actor: Actor) -> None:
+def _sign(row: LearningVersion | Example, actor: Actor) -> None:
     row.approved_by, row.approved_at = actor.label, timezone.now()
 
 

@@ -1,6 +1,6 @@
 """What agents' work showed to be wrong, each case of it, what people change again and again, and versions of what was learned.
 
-Lessons and cases are journal tables: one writer, no change record. Versions and clusters of edits are governed.
+Lessons and cases are journal tables: one writer, no change record. Versions, clusters of edits and examples are governed.
 """
 
 from typing import ClassVar, Final, Self
@@ -11,7 +11,10 @@ from django_fsm import FSMField, transition
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.lessons import rules
+from apps.lessons.example_models import Example
 from apps.lessons.habits import rule_of, sentence_of
+
+__all__ = ["EditCluster", "EditMember", "Example", "LearningVersion", "Lesson", "LessonCase"]
 
 MEMBERS_SHOWN: Final = 50
 

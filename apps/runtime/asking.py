@@ -8,6 +8,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.history import stamps
 from apps.governance.models import Taint
+from apps.lessons.models import Example as KeptExample
 from apps.lessons.models import LearningVersion
 from apps.lessons.rules import summary_of
 from apps.llm.backend import JsonObject
@@ -27,7 +28,7 @@ from apps.prompt.values import (
     Source,
     TurnInput,
 )
-from apps.runtime.brought import Corrected
+from apps.runtime.brought import EXAMPLES, Corrected, Kept
 from apps.runtime.claims import Claim
 from apps.runtime.gather import line_card
 from apps.runtime.journal import Asked
@@ -80,10 +81,24 @@ def _learning(claimed: Claim) -> tuple[Passage, ...]:
 
 
 def _examples(claimed: Claim) -> tuple[Example, ...]:
-    """Earlier corrections for this customer alone, where whoever writes is believed to be them (R164)."""
-    if not claimed.customer_is_proven:
-        return ()
-    return tuple(_example(each, at) for at, each in enumerate(claimed.brought.examples))
+    """Corrections for this customer, where whoever writes is believed to be them, behind as many of the bank as make it three.
+
+    Those of the bank are nobody's, and are there only where the agent's page says so (R164, Z-12).
+    """
+    own = claimed.brought.examples if claimed.customer_is_proven else ()
+    bank = claimed.brought.bank[: EXAMPLES - len(own)]
+    kept = (_of_bank(each, at) for at, each in enumerate(bank))
+    return (*kept, *(_example(each, at) for at, each in enumerate(own, len(bank))))
+
+
+def _of_bank(kept: Kept, at: int) -> Example:
+    named = {"author": kept.by, "approver": kept.by, "taint": kept.taint}
+    asked = Source(KeptExample._meta.label_lower, kept.id, kept.version, "situation", **named)
+    return Example(
+        situation=Passage(kept.situation, asked, at),
+        draft=Passage(kept.draft, replace(asked, field="draft"), at),
+        correction=Passage(kept.correction, replace(asked, field="correction"), at),
+    )
 
 
 def _example(corrected: Corrected, at: int) -> Example:

@@ -22,6 +22,8 @@ from apps.tenants.identity import Said, held_once
 UTC = "UTC"
 # Of corrections shown with a turn, the latest.
 EXAMPLES = 3
+# By so much of each message examples of others are chosen.
+COMPARED_CHARACTERS = 4_000
 
 Row = TypeVar("Row", bound=Model)
 # Any: JSON as PostgreSQL made it of rows.
@@ -127,6 +129,19 @@ class Corrected:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """An example that a person keeps for every customer of the agent; nobody is named in it."""
+
+    id: int
+    version: int
+    situation: str
+    draft: str
+    correction: str
+    by: str
+    taint: str
+
+
+@dataclass(frozen=True, slots=True)
 class Brought:
     """Everything a turn needs before its first call, as it stood when the turn was claimed."""
 
@@ -144,6 +159,8 @@ class Brought:
     asked_by: AskedBy | None = None
     learning: Pinned | None = None
     examples: tuple[Corrected, ...] = ()
+    # The one that is most like what was written first.
+    bank: tuple[Kept, ...] = ()
 
     @classmethod
     def of(cls, told: Told) -> Self:
@@ -162,6 +179,7 @@ class Brought:
             asked_by=AskedBy(**told["asked_by"]) if told["asked_by"] else None,
             learning=Pinned(**told["learning"]) if told["learning"] else None,
             examples=tuple(Corrected(**each) for each in told["examples"] or ()),
+            bank=tuple(Kept(**each) for each in told["bank"] or ()),
         )
 
 

@@ -6,6 +6,7 @@ writes the conversation's own rows from then on.
 
 from typing import Final
 
+from apps.lessons.examples import WORD_BEGINNING, WORD_LETTERS
 from apps.runtime.others_tools import OTHERS
 from apps.runtime.reach import TERMS
 from apps.runtime.spend_statements import CLAIMED
@@ -176,6 +177,27 @@ _LEARNED: Final = """
                    AND other.agent_id = thread.agent_id AND NOT other.off_the_record AND draft.status = 'sent_edited'
                  ORDER BY draft.id DESC LIMIT %(examples)s) AS past) END"""
 
+# What people keep to be shown with any customer, where the agent's page asks for it: first the one of whose situation most words
+# were just written, and of equals the latest (Z-12).
+_BANK: Final = f"""
+    'bank', CASE WHEN agent.learns AND agent.shows_examples AND thread.member_user_id IS NULL THEN (
+        SELECT json_agg(json_build_object('id', kept.id, 'version', kept.version, 'situation', kept.situation, 'draft', kept.draft,
+                                          'correction', kept.correction, 'by', kept.approved_by, 'taint', kept.taint)
+                        ORDER BY kept.shared DESC, kept.id DESC)
+          FROM (SELECT example.*, count(said.word) AS shared
+                  FROM lessons_example AS example
+                  LEFT JOIN LATERAL jsonb_array_elements_text(example.telling_words) AS telling (word) ON true
+                  LEFT JOIN (
+                      SELECT DISTINCT left(spoken.found[1], {WORD_BEGINNING}) AS word
+                        FROM (SELECT text FROM taken UNION ALL
+                              SELECT text FROM conversations_inboundevent AS earlier
+                               WHERE earlier.tenant_id = claimed.tenant_id AND earlier.turn_id = claimed.id) AS event
+                       CROSS JOIN LATERAL regexp_matches(
+                           lower(left(event.text, %(compared)s)), '[[:alnum:]]{{{WORD_LETTERS},}}', 'g') AS spoken (found)
+                  ) AS said ON said.word = telling.word
+                 WHERE example.tenant_id = %(tenant)s AND example.agent_id = agent.id AND example.status = 'approved'
+                 GROUP BY example.id ORDER BY shared DESC, example.id DESC LIMIT %(examples)s) AS kept) END"""
+
 # Of a long conversation only the end is replayed, and only that much is read.
 _HISTORY: Final = """
     'messages', (SELECT count(*) FROM conversations_message AS message
@@ -210,7 +232,7 @@ SELECT json_build_object(
                    SELECT * FROM taken UNION ALL
                    SELECT * FROM conversations_inboundevent AS earlier
                     WHERE earlier.tenant_id = claimed.tenant_id AND earlier.turn_id = claimed.id) AS event),
-    {_KEPT},{_STANDING},{_ASKED_BY},{_LEARNED},{_HISTORY},{TERMS},{OTHERS},{_EARLIER},{CLAIMED})::text
+    {_KEPT},{_STANDING},{_ASKED_BY},{_LEARNED},{_BANK},{_HISTORY},{TERMS},{OTHERS},{_EARLIER},{CLAIMED})::text
   FROM claimed
   JOIN conversations_conversation AS thread ON thread.tenant_id = claimed.tenant_id AND thread.id = claimed.conversation_id
   JOIN tenants_agent AS agent ON agent.tenant_id = thread.tenant_id AND agent.id = thread.agent_id

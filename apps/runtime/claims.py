@@ -15,7 +15,7 @@ from apps.governance.acting import one_shot
 from apps.governance.actors import Actor, Role
 from apps.llm.backend import JsonObject
 from apps.prompt.segments import Part
-from apps.runtime.brought import EXAMPLES, Brought, Told, row_of
+from apps.runtime.brought import COMPARED_CHARACTERS, EXAMPLES, Brought, Told, row_of
 from apps.runtime.budgets import LOOP_WINDOW, DaySpent, Money, TurnKind, least_of
 from apps.runtime.claim_statement import CLAIM
 from apps.runtime.earlier import OTHERS_CALLS, OWN_TURNS
@@ -35,6 +35,7 @@ AGENTS_KEPT = 512
 _AT_MOST = {
     "history": HISTORY_MESSAGES,
     "examples": EXAMPLES,
+    "compared": COMPARED_CHARACTERS,
     "own_turns": OWN_TURNS,
     "others_calls": OTHERS_CALLS,
 }

@@ -8,16 +8,21 @@ from apps.runtime.models import Session, Turn
 
 VERSION: Final = "lessons.learningversion"
 DRAFT: Final = "desk.draft"
+EXAMPLE: Final = "lessons.example"
 TURNS_TOLD: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """Which learning version the conversation is pinned to, how many of its bullets were shown, and which corrections."""
+    """Which learning version the conversation is pinned to, how many of its bullets were shown, and which corrections.
+
+    `example_ids` are drafts for the customer, `bank_example_ids` examples that people keep for all customers.
+    """
 
     learning_version_id: int | None
     bullet_count: int
     example_ids: tuple[int, ...]
+    bank_example_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,7 @@ class ReadInTurn:
     learning_version_id: int | None
     bullet_count: int
     example_ids: tuple[int, ...]
+    bank_example_ids: tuple[int, ...]
 
 
 def read_in(session: Session) -> tuple[ReadInTurn, ...]:
@@ -42,8 +48,8 @@ def retrieval_of(turn: Turn) -> Retrieval:
     owners = [owner if isinstance(owner, list) else ["", 0] for owner in table["owners"]]
     shown = {(*owners[place][:2], line) for place, line in zip(table["runs"][::3], table["runs"][1::3], strict=True)}
     bullets = [line for kind, _, line in shown if kind == VERSION]
-    examples = sorted({number for kind, number, _ in shown if kind == DRAFT})
-    return Retrieval(turn.learning_version_id, len(bullets), tuple(examples))
+    examples, bank = (sorted({number for kind, number, _ in shown if kind == of}) for of in (DRAFT, EXAMPLE))
+    return Retrieval(turn.learning_version_id, len(bullets), tuple(examples), tuple(bank))
 
 
 def owners_of_asked(turn: Turn) -> Any:  # Any: a table of segments as it was stored

@@ -16,6 +16,7 @@ from apps.tenants.distilled import Distilled
 from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
 from apps.tenants.grant_models import AgentGrants
 from apps.tenants.member_models import Membership, User
+from apps.tenants.taught import Taught
 from apps.tenants.tenant_settings import TenantSettings, known_timezone
 from apps.tenants.visits import StaffVisit
 
@@ -80,7 +81,7 @@ SEND_MODES: Final = (
 BURST_SECONDS: Final = 60
 
 
-class Agent(Distilled, Governed):
+class Agent(Distilled, Taught, Governed):
     """A model-driven worker that talks to customers under a key of its own (R008, R010)."""
 
     class WhileThinking(models.TextChoices):
@@ -191,16 +192,6 @@ class Agent(Distilled, Governed):
         "may tend its skills",
         default=False,
         help_text="On: it may view, patch and delete drafts of its own. Changes of approved ones wait for a person.",
-    )
-    reflects = models.BooleanField(
-        "reflects on its day",
-        default=False,
-        help_text="On: at 23:00 by the tenant's clock the day's conversations are read together. What they teach waits as drafts.",
-    )
-    keeps_notebook = models.BooleanField(
-        "keeps a notebook",
-        default=False,
-        help_text="On: it notes reminders, tasks and scratch for later, and its sessions are told of those that are open.",
     )
     turn_budget_micro_usd = models.PositiveBigIntegerField(
         "budget of a turn, in millionths of a US dollar",

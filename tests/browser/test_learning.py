@@ -12,7 +12,7 @@ from tests.browser.test_console import UNFOLD, flaws, sign_in
 from tests.contradicting import make_contradiction
 from tests.surfaces.console.browsing import list_of, page_of
 from tests.surfaces.console.furnishing import make_run
-from tests.teaching import make_cluster, make_lesson, make_version, versions_of
+from tests.teaching import make_cluster, make_example, make_lesson, make_version, versions_of
 
 DAYS = "/admin/learning/reflection/"
 pytestmark = pytest.mark.browser
@@ -37,6 +37,8 @@ def test_the_pages_of_learning_are_accessible(page: Page, console: Console, sche
         "version": page_of(version),
         "edits": "/admin/lessons/editcluster/",
         "edit": page_of(make_cluster(console.full)),
+        "examples": "/admin/lessons/example/",
+        "example": page_of(make_example(console.full)),
         "digests": "/admin/learning/digestrun/",
         "digest": page_of(make_run(console.full)),
         "contradictions": list_of(Contradiction),

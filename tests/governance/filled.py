@@ -54,7 +54,7 @@ from tests.noting import make_note, make_note_of_customer
 from tests.reflecting import make_reflection
 from tests.scheduling import make_schedule
 from tests.talking import make_assistant, make_member_overlay
-from tests.teaching import make_answered, make_shown
+from tests.teaching import make_answered, make_example, make_shown
 from tests.thinking import make_endpoint, make_price
 from tests.tooling import make_waiting_call
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
@@ -116,6 +116,7 @@ def fill(backend: Backend) -> Filled:
     make_contradiction(world)
     make_answered(world)
     make_shown(world)
+    make_example(world)
     digest(world.agent.pk, actor=world.system, backend=backend)
     make_tier(world)
     distil(world, backend, "short")

@@ -22,7 +22,7 @@ from apps.governance.actions import approve_proposal, expire_proposal, quarantin
 from apps.governance.models import Governed, Proposal
 from apps.governance.proposals import Verdict
 from apps.governance.tiers import Tier
-from apps.lessons.models import EditCluster, LearningVersion
+from apps.lessons.models import EditCluster, Example, LearningVersion
 from apps.memory.models import MemoryTier
 from apps.notebook.actions import drop_note, finish_note
 from apps.notebook.models import Note
@@ -47,7 +47,7 @@ from tests.factories import (
 from tests.noting import make_note
 from tests.reviewing import say_yes
 from tests.scheduling import make_paused_schedule, make_schedule, make_schedule_draft
-from tests.teaching import make_cluster, make_version
+from tests.teaching import make_cluster, make_example, make_version
 from tests.tooling import call_in
 from tests.waiting import make_escalation, make_waiting_draft
 
@@ -193,6 +193,7 @@ MACHINES = {
         make_cluster,
         {"proposed": "proposal_id = 1, decided_by = 'x'", "dismissed": "reason = 'x', decided_by = 'x'"},
     ),
+    "example": Machine(Example, "status", make_example, {}),
     "tier": Machine(MemoryTier, "status", tier_in, {}),
     "draft": Machine(
         Draft,

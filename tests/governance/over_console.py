@@ -173,6 +173,7 @@ class Console:
             tends_skills="on",
             reflects="on",
             keeps_notebook="on",
+            shows_examples="on",
         ),
         Act.INVOKABLE_ALLOW: lambda scene, callee: (
             reverse("admin:tenants_invokableagent_add"),

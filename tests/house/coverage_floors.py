@@ -30,7 +30,7 @@ NAMED_RULES = (
     *(f"apps/learning/{name}.py" for name in ("distilling", "memory_tiers")),
     *(
         f"apps/lessons/{name}.py"
-        for name in ("cases", "digesting", "edits", "habits", "loosening", "loosening_words", "weakening")
+        for name in ("cases", "digesting", "edits", "examples", "habits", "loosening", "loosening_words", "weakening")
     ),
 )
 KERNEL = (

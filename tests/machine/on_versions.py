@@ -1,8 +1,10 @@
-"""How acts are tried on learning versions and on clusters of edits."""
+"""How acts are tried on learning versions, on clusters of edits, and on examples."""
 
 from collections.abc import Mapping
 
+from apps.governance.acting import acting
 from apps.governance.policy import Act
+from apps.learning.examples import keep_as_example
 from apps.learning.habits import propose_habit
 from apps.lessons.actions import (
     activate_version,
@@ -12,11 +14,13 @@ from apps.lessons.actions import (
     reject_version,
     reopen_cluster,
     restore_version,
+    retire_example,
     retire_version,
     withdraw_version,
 )
-from apps.lessons.models import EditCluster, LearningVersion
+from apps.lessons.models import EditCluster, Example, LearningVersion, Lesson
 from tests.machine.chosen import Chosen, Deed, amending, saying
+from tests.machine.stage import NothingToDo
 from tests.teaching import find, propose
 
 
@@ -40,6 +44,16 @@ def _dismiss(chosen: Chosen) -> object:
     return dismiss_cluster(chosen.row(EditCluster), actor=chosen.actor, reason=chosen.words)
 
 
+def _keep(chosen: Chosen) -> object:
+    chosen.is_crossed |= chosen.there is not chosen.mine
+    with acting(chosen.there.world.operator):
+        lessons = list(Lesson.objects.filter(tenant_id=chosen.there.tenant_id).order_by("pk"))
+    if not lessons:
+        raise NothingToDo(Lesson.__name__)
+    lesson = lessons[chosen.pick % len(lessons)]
+    return keep_as_example(lesson, actor=chosen.actor, words={"correction": chosen.words})
+
+
 VERSIONS: Mapping[Act, Deed] = {
     Act.LEARNING_VERSION_PROPOSE: _propose,
     Act.LEARNING_VERSION_APPLY: _apply,
@@ -53,4 +67,6 @@ VERSIONS: Mapping[Act, Deed] = {
     Act.EDIT_CLUSTER_PROPOSE: amending(EditCluster, propose_habit),
     Act.EDIT_CLUSTER_DISMISS: _dismiss,
     Act.EDIT_CLUSTER_REOPEN: amending(EditCluster, reopen_cluster),
+    Act.EXAMPLE_KEEP: _keep,
+    Act.EXAMPLE_RETIRE: amending(Example, retire_example),
 }

@@ -8,6 +8,7 @@ from apps.desk.models import Escalation, SendRule
 from apps.desk.rules import Fact, Grounding
 from apps.governance.actors import Role
 from apps.governance.policy import Act, default_grants
+from apps.learning.capture import capture
 from apps.memory.actions import amend_block
 from apps.personas.actions import archive_persona, retire_rule
 from apps.personas.models import Persona
@@ -20,13 +21,14 @@ from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.models import Membership
 from tests.factories import make_block, make_conversation, make_rule, make_skill
 from tests.machine.stage import CUSTOMERS, Side
+from tests.teaching import make_edited_draft
 
 # No turn runs here, and their numbers only have to differ.
 _turns = count(4_000_000)
 
 
 def lay_out(side: Side) -> None:
-    """A draft, a question, a conversation in hand, rules and limits, and things that were put away."""
+    """A draft, a question, a lesson, a conversation in hand, rules and limits, and things that were put away."""
     world, person, admin = side.world, side.world.operator, side.world.admin
     for customer in CUSTOMERS:
         _on_the_desk(side, make_conversation(world, customer).pk)
@@ -37,6 +39,8 @@ def lay_out(side: Side) -> None:
     retire_rule(make_rule(world, side.words(person)), actor=person)
     quarantine_skill(make_skill(world, "draft", title=side.words(world.bot)), actor=person, reason="Odd.")
     amend_block(make_block(world, "Habits"), actor=world.bot, body=side.words(world.bot), heard=NOTHING_HEARD)
+    make_edited_draft(world, side.words(world.bot), side.words(world.bot), side.words(person))
+    capture(world.agent.pk, actor=world.system)
     _narrow(side)
 
 

@@ -31,7 +31,7 @@ from tests.governance.filled import refuse_once
 from tests.noting import make_note
 from tests.surfaces.api.asking import Asker, agent_of, answer_event, person_of
 from tests.surfaces.console.furnishing import make_reflection, make_run
-from tests.teaching import cases_of, make_cluster, make_lesson, make_version
+from tests.teaching import cases_of, make_cluster, make_example, make_lesson, make_version
 
 # Walks what other tests already cover.
 pytestmark = pytest.mark.unmeasured
@@ -138,6 +138,7 @@ NOUNS = {
     "lesson-cases": Noun(make_case, query="source=edited_draft"),
     "contradictions": Noun(lambda world: make_contradiction(world).pk, query="status=open"),
     "learning-versions": Noun(lambda world: make_version(world).pk, query="status=pending"),
+    "examples": Noun(lambda world: make_example(world).pk, query="status=approved"),
     "edit-clusters": Noun(lambda world: make_cluster(world).pk, query="status=open"),
     "digest-runs": Noun(lambda world: make_run(world).pk, query="verdict=refused"),
     "changes": Noun(make_change, query="act=skill.draft"),
@@ -167,6 +168,7 @@ JOURNALS_OF_PEOPLE = {
     "lesson-cases",
     "learning-versions",
     "edit-clusters",
+    "examples",
     "digest-runs",
     "changes",
     "refusals",

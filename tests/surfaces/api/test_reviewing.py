@@ -173,7 +173,7 @@ def test_session_tells_what_each_turn_read_of_lessons(
     turns = [say(world, text, standin) for text in ("Hello", "And?")]
     asker: Asker = request.getfixturevalue(who)
     body = asker.get(f"sessions/{turns[0].session_id}/").body
-    read = {"learning_version_id": version.pk, "bullet_count": 1, "example_ids": []}
+    read = {"learning_version_id": version.pk, "bullet_count": 1, "example_ids": [], "bank_example_ids": []}
     assert body["retrieval"] == [{"turn_id": turn.pk} | read for turn in reversed(turns)]
     assert "Ahoy" not in str(body)
 

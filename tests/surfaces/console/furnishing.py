@@ -36,7 +36,7 @@ from tests.governance.filled import refuse_once
 from tests.hooking import make_told
 from tests.noting import make_reminder
 from tests.scheduling import make_schedule
-from tests.teaching import make_cluster, make_lesson, make_version
+from tests.teaching import make_cluster, make_example, make_lesson, make_version
 from tests.thinking import make_endpoint, make_price
 from tests.tooling import make_agent_tool, make_tool_server, make_waiting_call
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
@@ -73,6 +73,7 @@ def furnished(world: World) -> list[Model]:
         make_version(world),
         make_contradiction(world),
         make_cluster(world),
+        make_example(world),
         make_run(world),
         make_endpoint(world),
         make_price(world),

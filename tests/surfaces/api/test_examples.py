@@ -1,0 +1,55 @@
+"""Examples by REST: people keep one of a lesson and retire it; an agent's token reaches none (Z-12)."""
+
+from tests.factories import World
+from tests.surfaces.api.asking import Asker
+from tests.teaching import ASKED, DRAFTED, SENT, make_answered, make_example, make_lesson
+
+
+def test_an_empty_bank_is_an_empty_list(world: World, operator: Asker) -> None:
+    assert operator.get("examples/").body["results"] == []
+
+
+def test_a_lesson_is_kept_in_its_own_words_and_retired(world: World, operator: Asker) -> None:
+    lesson = make_lesson(world)
+    made = operator.post("examples/", {"lesson_id": lesson.pk})
+    assert made.status == 201
+    said = {name: made.body[name] for name in ("agent_key", "lesson_id", "situation", "draft", "correction", "masked")}
+    assert said == {
+        "agent_key": world.agent.key,
+        "lesson_id": lesson.pk,
+        "situation": ASKED,
+        "draft": DRAFTED,
+        "correction": SENT,
+        "masked": {},
+    }
+    assert (made.body["status"], made.body["approved_by"]) == ("approved", world.operator.label)
+    assert operator.post("examples/", {"lesson_id": lesson.pk}).code == "conflict"
+    address = f"examples/{made.body['id']}/"
+    assert operator.post(f"{address}retire/", {"version": 7}).code == "stale"
+    assert operator.post(f"{address}retire/", {"version": 1, "reason": "Old."}).body["status"] == "retired"
+    assert operator.post(f"{address}retire/", {}).code == "illegal_transition"
+    assert operator.patch(address, {"correction": "Pay me."}).status == 405
+
+
+def test_words_of_a_persons_own_are_masked_or_refused_with_the_field(world: World, operator: Asker) -> None:
+    lesson = make_lesson(world)
+    refused = operator.post("examples/", {"lesson_id": lesson.pk, "correction": "mia@example.com"})
+    assert refused.code == "invalid"
+    assert "Nothing is left of it" in str(refused.body)
+    made = operator.post("examples/", {"lesson_id": lesson.pk, "correction": "Write to mia@example.com."})
+    assert (made.body["correction"], made.body["masked"]) == ("Write to [e-mail].", {"e-mail": 1})
+
+
+def test_what_is_no_corrected_draft_is_no_example(world: World, operator: Asker) -> None:
+    assert operator.post("examples/", {"lesson_id": make_answered(world).pk}).code == "invalid"
+    assert "no such lesson" in str(operator.post("examples/", {"lesson_id": 987654}).body)
+    assert operator.post("examples/", {}).code == "invalid"
+
+
+def test_examples_are_found_by_agent_and_state_and_by_no_agent(world: World, operator: Asker, bot: Asker) -> None:
+    example = make_example(world)
+    make_example(world, "retired")
+    assert [row["id"] for row in operator.get("examples/?status=approved").body["results"]] == [example.pk]
+    assert len(operator.get(f"examples/?agent_key={world.agent.key}").body["results"]) == 2
+    for way in (bot.get("examples/"), bot.get(f"examples/{example.pk}/"), bot.post("examples/", {"lesson_id": 1})):
+        assert way.status in {403, 404}
