@@ -215,6 +215,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "SkillStatus": "apps.skills.models.Skill.Status",
         "ConversationStatus": "apps.conversations.models.Conversation.Status",
         "ConversationOutcome": "apps.conversations.models.Conversation.Outcome",
+        "LineStatus": "apps.memory.models.MemoryLine.Status",
         "MemoryTierName": "apps.memory.models.MemoryTier.Tier",
         "MemoryTierStatus": "apps.memory.models.MemoryTier.Status",
         "ProposalTier": "apps.governance.review_models.TIERS",

@@ -4,11 +4,13 @@ from typing import ClassVar
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import CharFilter, FilterSet
+from apps.api.profile_lines import ProfileLineRow, latest_lines
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
 from apps.api.views import LINES_WAIT
@@ -98,6 +100,13 @@ class ProfileView(Versioned[CustomerProfile]):
         amend_profile(profile, actor=self.actor, values=sent.only(*TEXTS), read_at=sent.read_at)
         notice = _waits(profile, sent)
         return self.answer(profile.pk, sent.ignored, notice=notice, waits=self.waiting_about(profile, notice))
+
+    @extend_schema(responses=ProfileLineRow(many=True), filters=False)
+    @action(detail=True, methods=["get"], pagination_class=None)
+    def lines(self, request: Request, pk: str) -> Response:
+        """Whose words each line is, and what became of it: the latest 200, the newest first. People only."""
+        del request, pk
+        return Response(ProfileLineRow(latest_lines(self.get_object(), self.actor), many=True).data)
 
     @extend_schema(request=ProfileChange, responses=ProfileRow)
     def update(self, request: Request, pk: str) -> Response:

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from apps.console.deeds import Amendment, Creation, Values
 from apps.console.flags import flags
 from apps.console.governed_admin import GovernedAdmin
+from apps.console.noted_lines import noted_panel
 from apps.console.panels import Panels
 from apps.console.proposal_queues import open_about
 from apps.console.requests import actor_of
@@ -25,14 +26,16 @@ CONVERSATIONS_SHOWN = 10
 
 
 def customer_panels(profile: Any, request: HttpRequest) -> dict[str, Any]:
-    """The customer's latest conversations."""
-    theirs = Conversation.objects.visible_to(actor_of(request)).filter(end_user_key=profile.end_user_key)
+    """Whose words stand there line by line, and the customer's latest conversations."""
+    actor = actor_of(request)
+    theirs = Conversation.objects.visible_to(actor).filter(end_user_key=profile.end_user_key)
     return {
-        **words_panel(profile, [getattr(profile, name) for name in TEXTS], actor_of(request)),
+        **words_panel(profile, [getattr(profile, name) for name in TEXTS], actor),
+        **noted_panel(profile, actor),
         "conversations": theirs.select_related("agent")[:CONVERSATIONS_SHOWN],
         "author": profile.people[profile.updated_by],
         "flags": flags({name: getattr(profile, name) for name in TEXTS}),
-        "proposals": open_about(profile, actor_of(request)),
+        "proposals": open_about(profile, actor),
     }
 
 

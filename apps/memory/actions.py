@@ -15,6 +15,7 @@ from apps.memory.dating import keep_dates
 from apps.memory.holding import Share, hold_back, propose_profile, review_of, share_of
 from apps.memory.ledger import keep_lines
 from apps.memory.models import AGENT, AgentMemory, CustomerProfile, MemoryBlock
+from apps.memory.profile_ledger import keep_profile_lines
 from apps.prompt.derived import Heard
 from apps.prompt.holding import MemoryReview
 from apps.prompt.line_dates import LineDates
@@ -168,6 +169,7 @@ def amend_profile(
                 take_values(row, Act.PROFILE_AMEND, values)
             row.last_seen_at = timezone.now()
             _sign(row, actor, before, Taint.CUSTOMER_DERIVED, words_of)
+        keep_profile_lines(profile, before, actor=actor, words_of=words_of, evidence=evidence)
         if waits and any(getattr(profile, name) != text for name, text in values.items()):
             propose_profile(profile, values, actor=actor, evidence=evidence)
     return profile

@@ -13,6 +13,7 @@ from apps.memory.dating import keep_dates, proposed_dates
 from apps.memory.holding import propose_lines, propose_profile
 from apps.memory.ledger import keep_lines
 from apps.memory.models import STANDING, AgentMemory, CustomerProfile, MemoryBlock
+from apps.memory.profile_ledger import keep_profile_lines
 from apps.prompt.holding import joined_lines
 from apps.prompt.line_dates import dates_of
 from apps.prompt.lines import known
@@ -94,6 +95,7 @@ def withhold_profile(
         with governed(Act.PROFILE_AMEND, profile, actor=actor, evidence=evidence, reason=reason) as row:
             for name, text in whole.items():
                 setattr(row, name, joined_lines(text, (), lines))
+        keep_profile_lines(profile, whole, actor=actor, words_of=Taint(profile.taint))
         proposal = propose_profile(profile, whole, actor=actor, evidence=evidence)
         return quarantine_proposal(proposal, actor=actor, reason=reason)
 

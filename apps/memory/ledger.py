@@ -5,7 +5,7 @@ is theirs again, however long ago it was taken out. A person who writes or appro
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.models import Taint
-from apps.memory.line_models import MemoryLine
+from apps.memory.line_models import MemoryLine, ProfileLine
 from apps.memory.models import AGENT, AgentMemory, MemoryBlock
 from apps.prompt.holding import HeldLine
 from apps.prompt.line_dates import LineDates
@@ -22,6 +22,8 @@ from apps.prompt.lines import bare, known
 
 Status = MemoryLine.Status
 Remembered = AgentMemory | MemoryBlock
+Told = TypeVar("Told", MemoryLine, ProfileLine)
+ENDS: Final = ("status", "ended_at", "last_version", "superseded_by")
 FOREIGN: Final = (Taint.TOOL_DERIVED, Taint.CUSTOMER_DERIVED, Taint.IMPORTED)
 
 
@@ -42,7 +44,8 @@ def keep_lines(
         new = [_line(row, text, whose[text], actor, source) for text in told.came if line_sha256(text) not in standing]
         made = {line.sha256: line for line in MemoryLine.objects.bulk_create(new)}
         gone = [standing.pop(sha256) for sha256 in map(line_sha256, told.went) if sha256 in standing]
-        _end(gone, {line_sha256(old): made.get(line_sha256(new)) for old, new in told.replaced}, row.version)
+        followed_by = {line_sha256(old): made.get(line_sha256(new)) for old, new in told.replaced}
+        MemoryLine.objects.bulk_update(end_lines(gone, followed_by, row.version), ENDS)
         _answer_for(row, standing.values(), actor, words_of)
         _date(row, [*standing.values(), *made.values()])
 
@@ -100,13 +103,14 @@ def _line(row: Remembered, text: str, taint: Taint, actor: Actor, source: int | 
     )
 
 
-def _end(gone: Iterable[MemoryLine], followed_by: Mapping[str, MemoryLine | None], version: int) -> None:
+def end_lines(gone: Iterable[Told], followed_by: Mapping[str, Told | None], version: int) -> list[Told]:
+    """Lines that went with a version, each with the one that came in its place; `ENDS` is what of them to save."""
     ended = list(gone)
     for line in ended:
         line.superseded_by = followed_by.get(line.sha256)
         line.status = Status.SUPERSEDED if line.superseded_by else Status.REMOVED
         line.ended_at, line.last_version = timezone.now(), version
-    MemoryLine.objects.bulk_update(ended, ["status", "ended_at", "last_version", "superseded_by"])
+    return ended
 
 
 def _answer_for(row: Remembered, stays: Iterable[MemoryLine], actor: Actor, words_of: Taint | None) -> None:

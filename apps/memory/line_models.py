@@ -1,4 +1,4 @@
-"""What stands in a memory or a block line by line: whose words each line is, since when, and what became of it."""
+"""What stands in a remembered text line by line: whose words each line is, since when, and what became of it."""
 
 from typing import ClassVar
 
@@ -7,7 +7,7 @@ from django.db import models
 from apps.governance.models import Taint
 
 
-class MemoryLine(models.Model):
+class Line(models.Model):
     """One line for as long as it stood. The text is the truth; this says where each line of it comes from."""
 
     class Status(models.TextChoices):
@@ -18,9 +18,6 @@ class MemoryLine(models.Model):
         REMOVED = "removed", "Taken out"
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
-    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
-    memory = models.ForeignKey("memory.AgentMemory", null=True, on_delete=models.PROTECT, related_name="ledger")
-    block = models.ForeignKey("memory.MemoryBlock", null=True, on_delete=models.PROTECT, related_name="ledger")
     sha256 = models.CharField(max_length=64)
     text = models.TextField()
     author = models.CharField(max_length=200)
@@ -30,14 +27,28 @@ class MemoryLine(models.Model):
     first_version = models.PositiveIntegerField(help_text="The version of the text with which the line came.")
     last_version = models.PositiveIntegerField(help_text="The version that changed anything of it last.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.STANDING)
-    valid_until = models.DateTimeField(null=True, help_text="No session that opens then or later carries it.")
-    review_after = models.DateTimeField(null=True, help_text="People look at it from then on.")
     superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
     began_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
 
     class Meta:
+        abstract = True
         ordering: ClassVar = ["-id"]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+
+class MemoryLine(Line):
+    """A line of an agent's memory or of a block."""
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    memory = models.ForeignKey("memory.AgentMemory", null=True, on_delete=models.PROTECT, related_name="ledger")
+    block = models.ForeignKey("memory.MemoryBlock", null=True, on_delete=models.PROTECT, related_name="ledger")
+    valid_until = models.DateTimeField(null=True, help_text="No session that opens then or later carries it.")
+    review_after = models.DateTimeField(null=True, help_text="People look at it from then on.")
+
+    class Meta(Line.Meta):
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["tenant", "memory", "sha256"],
@@ -62,10 +73,34 @@ class MemoryLine(models.Model):
         ]
         indexes: ClassVar = [models.Index(fields=["tenant", "agent", "sha256"], name="line_by_its_words")]
 
-    def __str__(self) -> str:
-        return self.text[:80]
-
     @property
     def where(self) -> str:
         """The text it is of, by name."""
         return self.block.label if self.block is not None else "Memory"
+
+
+class ProfileLine(Line):
+    """A line of what is noted of one customer."""
+
+    class Part(models.TextChoices):
+        """Which of the two texts it is of."""
+
+        PREFERENCES = "preferences"
+        NOTES = "notes"
+
+    profile = models.ForeignKey("memory.CustomerProfile", on_delete=models.PROTECT, related_name="ledger")
+    part = models.CharField(max_length=11, choices=Part.choices)
+
+    class Meta(Line.Meta):
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "profile", "part", "sha256"],
+                condition=models.Q(status="standing"),
+                name="line_of_profile_stands_once",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status="standing", ended_at__isnull=True)
+                | (~models.Q(status="standing") & models.Q(ended_at__isnull=False)),
+                name="profile_line_that_went_says_when",
+            ),
+        ]

@@ -9,7 +9,7 @@ from django.db.models.functions import Lower
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed, Taint
 from apps.governance.text import plain_text
-from apps.memory.line_models import MemoryLine
+from apps.memory.line_models import MemoryLine, ProfileLine
 from apps.memory.rules import (
     BLOCK_CHARACTERS,
     BODY_CHARACTERS,
@@ -21,7 +21,16 @@ from apps.memory.rules import (
 )
 from apps.memory.tier_models import MemoryTier
 
-__all__ = ["AGENT", "STANDING", "AgentMemory", "CustomerProfile", "MemoryBlock", "MemoryLine", "MemoryTier"]
+__all__ = [
+    "AGENT",
+    "STANDING",
+    "AgentMemory",
+    "CustomerProfile",
+    "MemoryBlock",
+    "MemoryLine",
+    "MemoryTier",
+    "ProfileLine",
+]
 
 AGENT = "agent"
 # What stands in a memory or a block, until when, and who answers for it.

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from datetime import UTC
 from types import MappingProxyType
+from typing import Any
 
 from apps.governance.actors import Actor
 from apps.governance.door import refuse_foreign
 from apps.governance.errors import Invalid
-from apps.governance.models import Proposal
+from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import refuse_flaws
 from apps.governance.text import content_sha256
@@ -156,13 +157,15 @@ def _checked_profile(words: Values) -> Values:
 
 
 def _amend_profile(profile: CustomerProfile, actor: Actor, proposal: Proposal) -> Values:
-    before, evidence = {"values": _profile_texts(profile)}, proposal.authorship
+    before: dict[str, Any] = {"values": _profile_texts(profile), "taint": profile.taint}
+    evidence = proposal.authorship
     amend_profile(profile, actor=actor, values=proposal.words, evidence=evidence)
     return before | {"version": profile.version}
 
 
 def _profile_back(profile: CustomerProfile, actor: Actor, proposal: Proposal) -> CustomerProfile:
-    return amend_profile(profile, actor=actor, values=proposal.replaced["values"])
+    words_of = Taint(proposal.replaced.get("taint", Taint.CUSTOMER_DERIVED))
+    return amend_profile(profile, actor=actor, values=proposal.replaced["values"], words_of=words_of)
 
 
 _MEMORY, _BLOCK = AgentMemory._meta.label_lower, MemoryBlock._meta.label_lower

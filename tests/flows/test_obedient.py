@@ -44,6 +44,7 @@ JOURNAL = {
     "learning.extraction",
     "learning.extractionclaim",
     "memory.memoryline",
+    "memory.profileline",
     "runtime.modelcall",
     "runtime.session",
     "runtime.sessionpart",

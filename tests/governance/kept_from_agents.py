@@ -104,6 +104,7 @@ CASES = {
         by="agent",
     ),
     "R080 line signed as a person's": Case("UPDATE memory_memoryline SET taint = 'operator'"),
+    "R087 line of a profile signed as a person's": Case("UPDATE memory_profileline SET taint = 'operator'"),
     "R159 read-only block freed": Case("UPDATE memory_memoryblock SET read_only = false"),
     "Z-1 block pinned": Case("UPDATE memory_memoryblock SET pinned = true"),
     "block made": Case(

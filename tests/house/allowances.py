@@ -18,6 +18,7 @@ WRITERS = {
     "apps/learning/days.py": "the reflections' one writer: one row per agent and day, settled once",
     "apps/lessons/journal.py": "the one writer of lessons and their cases: counted, never reworded, no change record",
     "apps/memory/ledger.py": "the lines' one writer: whose words each is, beside the text that the governed act writes",
+    "apps/memory/profile_ledger.py": "the same of what is noted of a customer",
     "apps/skills/store.py": "bytes of files, which are no rows; the skill that names them is the governed write",
     "apps/tenants/people.py": "a person belongs to no tenant; membership is the governed write",
     "apps/tenants/grants.py": "role templates belong to no tenant; the database's owner keeps them equal to the policy",

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 import pytest
 
 from apps.governance.acting import acting
-from apps.memory.actions import amend_memory
+from apps.memory.actions import amend_memory, amend_profile, create_profile
 from apps.prompt.derived import Heard
 from apps.prompt.holding import MemoryReview
 from apps.prompt.line_dates import LineDates
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
-from tests.factories import World, make_block, make_memory
-from tests.surfaces.api.asking import Asker
+from tests.factories import World, make_block, make_memory, make_world
+from tests.surfaces.api.asking import Asker, person_of
 
 pytestmark = pytest.mark.django_db
 
@@ -60,3 +60,24 @@ def test_the_day_of_a_line_that_waits_is_read_with_it_and_decided_on(world: Worl
     assert operator.post(f"{path}transition/", yes).status == 200
     [standing] = operator.get(f"memory-lines/?memory_id={memory.pk}&status=standing").body["results"]
     assert standing["valid_until"] == "3000-01-01T00:00:00Z"
+
+
+def test_person_reads_whose_words_each_line_of_a_profile_is(world: World, operator: Asker, bot: Asker) -> None:
+    # R087, R161
+    evidence = {"conversation_id": 5}
+    values = {"notes": "Has a dog.", "preferences": "E-mail."}
+    profile = create_profile("http:ada", actor=world.bot, values=values, evidence=evidence)
+    amend_profile(profile, actor=world.operator, values={"notes": "Has two dogs."})
+    path = f"profiles/{profile.pk}/lines/"
+    new, old, other = operator.get(path).body
+    assert (new["text"], new["part"], new["author"], new["taint"]) == (
+        "Has two dogs.",
+        "notes",
+        world.operator.label,
+        "operator",
+    )
+    assert (old["status"], old["superseded_by_id"], old["conversation_id"]) == ("superseded", new["id"], 5)
+    assert (other["text"], other["taint"], other["author"]) == ("E-mail.", "customer-derived", "agent")
+    assert bot.get(path).code == "not_permitted"
+    stranger = person_of(make_world().operator_user)
+    assert stranger.get(path).status == 404

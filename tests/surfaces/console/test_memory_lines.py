@@ -3,12 +3,14 @@
 from datetime import UTC, datetime
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
-from apps.memory.actions import amend_block, amend_memory
+from apps.memory.actions import amend_block, amend_memory, amend_profile, create_profile
 from apps.memory.dating import date_block, date_memory
 from apps.memory.models import AgentMemory, MemoryLine
 from apps.prompt.derived import NOTHING_HEARD
@@ -94,3 +96,37 @@ def test_the_day_of_a_line_that_waits_is_read_corrected_and_refused_where_it_is_
     assert decide(operator, proposal, "edit", days__valid_until="2999-06-30 The sale is on.").status_code == 303
     with acting(world.operator):
         assert MemoryLine.objects.get(status="standing").valid_until == datetime(2999, 7, 1, tzinfo=UTC)
+
+
+def test_the_page_of_a_customer_says_whose_words_each_line_is(world: World, operator: Client) -> None:
+    # R087
+    conversation = make_conversation(world)
+    values = {"notes": "Has a dog.", "preferences": "E-mail."}
+    profile = create_profile("http:ada", actor=world.bot, values=values, evidence={"conversation_id": conversation.pk})
+    amend_profile(profile, actor=world.operator, values={"notes": "Has two dogs."})
+    response = operator.get(page_of(profile))
+    page = words_of(response)
+    assert "E-mail. Preferences, since" in page
+    assert "customer-derived, noted by agent in" in page
+    assert page_of(conversation) in text_of(response)
+    assert "Has two dogs. Notes, since" in page
+    assert "written or approved by" in page
+    assert "with version 2: “Has two dogs.” came in its place." in page
+    amend_profile(profile, actor=world.operator, values={"notes": "", "preferences": ""})
+    assert "Nothing is noted now." in words_of(operator.get(page_of(profile)))
+
+
+def test_the_lines_of_a_customer_are_as_many_statements_however_many_there_are(world: World, operator: Client) -> None:
+    evidence = {"conversation_id": make_conversation(world).pk}
+    values = {"notes": "One.", "preferences": ""}
+    profile = create_profile("http:ada", actor=world.bot, values=values, evidence=evidence)
+
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            operator.get(page_of(profile))
+        return len(asked)
+
+    few = statements()
+    notes = "\n".join(f"Note {number}." for number in range(30))
+    amend_profile(profile, actor=world.bot, values={"notes": notes}, evidence=evidence)
+    assert statements() == few

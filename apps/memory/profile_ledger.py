@@ -1,0 +1,78 @@
+"""The ledger beside what is noted of a customer: whose words each line is, in the commit of the act that wrote it (R087).
+
+What an agent notes is the customer's, whatever it makes of it. A person who writes one of the two texts answers for its lines.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import QuerySet
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.models import Taint
+from apps.memory.ledger import ENDS, end_lines
+from apps.memory.models import AGENT, CustomerProfile, ProfileLine
+from apps.prompt.line_ledger import line_sha256, moved
+from apps.prompt.lines import known
+
+
+def keep_profile_lines(
+    profile: CustomerProfile,
+    before: Mapping[str, str],
+    *,
+    actor: Actor,
+    words_of: Taint | None = None,
+    evidence: Mapping[str, Any] | None = None,
+) -> None:
+    """Bring the ledger up to what stands there now; `before` is what stood there, text by text."""
+    with acting(actor):
+        for part, text in before.items():
+            if known(text) != known(getattr(profile, part)):
+                _keep(profile, part, text, actor, words_of, evidence)
+
+
+def lines_of_profile(profile: CustomerProfile) -> QuerySet[ProfileLine]:
+    """Every line that stands or stood in what is noted of a customer, the latest first."""
+    return ProfileLine.objects.filter(tenant_id=profile.tenant_id, profile_id=profile.pk)
+
+
+def _keep(
+    profile: CustomerProfile,
+    part: str,
+    before: str,
+    actor: Actor,
+    words_of: Taint | None,
+    evidence: Mapping[str, Any] | None,
+) -> None:
+    owner = (words_of or Taint.OPERATOR) if actor.is_person else Taint.CUSTOMER_DERIVED
+    rows = lines_of_profile(profile).filter(part=part, status=ProfileLine.Status.STANDING)
+    told, standing = moved(before, getattr(profile, part)), {line.sha256: line for line in rows}
+    source = (evidence or {}).get("conversation_id")
+    new = [_line(profile, part, text, owner, actor, source) for text in told.came]
+    made = {line.sha256: line for line in ProfileLine.objects.bulk_create(new)}
+    gone = [standing.pop(sha256) for sha256 in map(line_sha256, told.went) if sha256 in standing]
+    followed_by = {line_sha256(old): made.get(line_sha256(new)) for old, new in told.replaced}
+    ProfileLine.objects.bulk_update(end_lines(gone, followed_by, profile.version), ENDS)
+    if owner == Taint.OPERATOR:
+        vouched = [line for line in standing.values() if line.taint != owner]
+        for line in vouched:
+            line.taint, line.author, line.last_version = owner, actor.label, profile.version
+        ProfileLine.objects.bulk_update(vouched, ["taint", "author", "last_version"])
+
+
+def _line(
+    profile: CustomerProfile, part: str, text: str, owner: Taint, actor: Actor, source: int | None
+) -> ProfileLine:
+    return ProfileLine(
+        tenant_id=profile.tenant_id,
+        profile_id=profile.pk,
+        part=part,
+        sha256=line_sha256(text),
+        text=text,
+        author=actor.label if owner == Taint.OPERATOR else AGENT,
+        taint=owner,
+        source_conversation=source,
+        first_version=profile.version,
+        last_version=profile.version,
+    )
