@@ -1,5 +1,6 @@
 """Lawful data of what waits for a person: drafts, escalations and send rules, made by the product's own acts."""
 
+from collections.abc import Sequence
 from itertools import count
 
 from apps.conversations.actions import take_over_conversation
@@ -15,7 +16,10 @@ _turns = count(1_000_001)
 
 
 def make_waiting_draft(
-    world: World, conversation: Conversation | None = None, text: str = "It is on its way."
+    world: World,
+    conversation: Conversation | None = None,
+    text: str = "It is on its way.",
+    read: Sequence[Skill] = (),
 ) -> Draft:
     """A reply that waits for a person, in a conversation of its own unless one is named."""
     conversation = conversation or make_conversation(world)
@@ -25,8 +29,11 @@ def make_waiting_draft(
         agent_id=conversation.agent_id,
         turn_id=next(_turns),
         text=text,
-        grounding=Grounding.TOOL,
-        facts=[Fact(Grounding.TOOL, "find_parcel")],
+        grounding=Grounding.SKILL if read else Grounding.TOOL,
+        facts=[
+            *(Fact(Grounding.SKILL, skill.name, skill.pk) for skill in read),
+            Fact(Grounding.TOOL, "find_parcel"),
+        ],
     )
 
 

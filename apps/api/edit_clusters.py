@@ -9,12 +9,12 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.bodies import Body, Number, Text
+from apps.api.bodies import Body, Number, Text, YesNo
 from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy import Act
-from apps.learning.habits import propose_habit
+from apps.learning.habits import propose_habit, propose_in_skill
 from apps.lessons.actions import dismiss_cluster, reopen_cluster
 from apps.lessons.models import EditCluster, EditMember
 
@@ -71,6 +71,9 @@ class HabitProposal(Body):
 
     version = Number(required=False, help_text="The row's version that was read.")
     rule = Text(required=False, help_text="The rule in your own words; needed where the row has none.")
+    in_skill = YesNo(
+        required=False, help_text="As a line of the one approved skill that all the drafts stand on, instead of a rule."
+    )
 
 
 class HabitDecision(Body):
@@ -109,11 +112,12 @@ class EditClusterView(Rows[EditCluster]):
     @extend_schema(request=HabitProposal, responses=EditClusterRow)
     @action(detail=True, methods=["post"])
     def propose(self, request: Request, pk: str) -> Response:
-        """Put a rule before a reviewer, with the drafts as evidence."""
+        """Put a rule before a reviewer, or a line of the skill behind the drafts, with the drafts as evidence."""
         del pk
         cluster = self.get_object()
         sent = HabitProposal.read(request, self.actor)
-        propose_habit(cluster, actor=self.actor, read_at=sent.read_at, rule=sent.values.get("rule", ""))
+        call = propose_in_skill if sent.values.get("in_skill") else propose_habit
+        call(cluster, actor=self.actor, read_at=sent.read_at, rule=sent.values.get("rule", ""))
         return self.answer(cluster.pk, sent.ignored)
 
     @extend_schema(request=HabitDecision, responses=EditClusterRow)

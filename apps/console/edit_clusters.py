@@ -23,11 +23,13 @@ from apps.console.lists import TabbedList
 from apps.console.panels import Panels
 from apps.console.templatetags.console import badge
 from apps.console.titles import moment
+from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
-from apps.learning.habits import propose_habit
+from apps.learning.habits import propose_habit, propose_in_skill, skill_behind
 from apps.lessons.actions import dismiss_cluster, reopen_cluster
 from apps.lessons.models import MEMBERS_SHOWN, EditCluster, EditMember
+from apps.skills.models import Skill
 
 Status = EditCluster.Status
 WEEKS_SHOWN: Final = 12
@@ -61,7 +63,7 @@ class Rule(Decision):
         required=False,
         label="The rule",
         max_length=1000,
-        help_text="What a reviewer is shown. Change it, or write it where it is empty; never copy what a customer wrote.",
+        help_text="The line that a reviewer is shown. Change it, or write it where it is empty; never copy what a customer wrote.",
     )
 
 
@@ -77,6 +79,7 @@ def cluster_panels(cluster: Any, request: HttpRequest) -> dict[str, Any]:
         "support": len(days),
         "weeks": weeks_of([each.date() for each in days], timezone.now().date()),
         "diffs": field_diffs({"reply": lesson.went_wrong}, {"reply": lesson.instead}) if lesson else (),
+        "behind": _behind(cluster) if _is_open(cluster) else None,
         "proposal_url": url_of_subject("governance.proposal", cluster.proposal_id) if cluster.proposal_id else "",
     }
 
@@ -99,6 +102,23 @@ def _member(member: EditMember) -> Member:
 
 def _propose(cluster: EditCluster, actor: Actor, said: Values) -> EditCluster:
     return propose_habit(cluster, actor=actor, read_at=said["read_at"], rule=said["rule"])
+
+
+def _propose_in_skill(cluster: EditCluster, actor: Actor, said: Values) -> EditCluster:
+    return propose_in_skill(cluster, actor=actor, read_at=said["read_at"], rule=said["rule"])
+
+
+def _behind(cluster: Any) -> Skill | None:
+    """The skill that its drafts stand on, looked up once for its page."""
+    if not hasattr(cluster, "behind"):
+        actor = acting_actor()
+        cluster.behind = skill_behind(cluster, actor=actor) if actor else None
+    found: Skill | None = cluster.behind
+    return found
+
+
+def _stands_on_a_skill(cluster: EditCluster) -> bool:
+    return _is_open(cluster) and _behind(cluster) is not None
 
 
 def _dismiss(cluster: EditCluster, actor: Actor, said: Values) -> EditCluster:
@@ -146,6 +166,17 @@ class EditClusterAdmin(GovernedAdmin):
             when=_is_open,
             tone="primary",
             folded=False,
+        ),
+        Button(
+            "propose_in_skill",
+            "Propose as a change of the skill",
+            Act.EDIT_CLUSTER_PROPOSE,
+            _propose_in_skill,
+            done="Proposed. The next version of the skill waits in review, with these drafts as evidence.",
+            consequence="The line joins the runbook that all these drafts stand on, as a version that waits for a reviewer.",
+            form=Rule,
+            initial=lambda cluster: {"rule": cluster.rule},
+            when=_stands_on_a_skill,
         ),
         Button(
             "dismiss",

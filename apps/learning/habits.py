@@ -1,4 +1,4 @@
-"""What people change in an agent's drafts again and again: found by workers, and proposed as a rule by a person's click (R138).
+"""What people change in an agent's drafts again and again: found by workers, proposed as a rule or in a skill by a click (R138).
 
 What is read are lessons' cases, masked when they were written down: nothing off the record, no member's talk, nobody's data.
 """
@@ -6,24 +6,27 @@ What is read are lessons' cases, masked when they were written down: nothing off
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from django.utils import timezone
 
 from apps.desk.models import Draft
+from apps.desk.rules import Grounding
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize
-from apps.governance.errors import Invalid
+from apps.governance.errors import Conflicting, Invalid
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
 from apps.lessons.actions import find_cluster, mark_proposed, reopen_cluster
 from apps.lessons.edits import EDITS_READ, SUPPORT, Change, Cluster, Edit, clusters
-from apps.lessons.habits import DISCARDED, grew_enough, habit_of, habit_of_discards
+from apps.lessons.habits import DISCARDED, grew_enough, habit_of, habit_of_discards, in_runbook
 from apps.lessons.journal import note_members, one_at_a_time
 from apps.lessons.models import EditCluster, LessonCase
 from apps.lessons.rules import LessonSource
 from apps.personas.actions import propose_rules
+from apps.skills.models import Skill
+from apps.skills.proposing import propose_revision, revision_of
 from apps.switches.models import Switch
 from apps.tenants.models import Agent
 
@@ -59,22 +62,64 @@ def propose_habit(
 
     The rule is the house's sentence or what this person writes, never a word of a draft or a customer.
     """
+    text = _line(cluster, rule, actor)
+    with acting(actor):
+        agent = Agent.objects.visible_to(actor).get(pk=cluster.agent_id)
+        lines, (rationale, evidence) = _with_waiting(agent, text, actor), _shown_by(cluster)
+        proposal = propose_rules(agent, actor=actor, lines=lines, rationale=rationale, evidence=evidence)
+        return mark_proposed(cluster, actor=actor, proposal_id=proposal.pk, read_at=read_at, reason=reason)
+
+
+def propose_in_skill(
+    cluster: EditCluster, *, actor: Actor, rule: str = "", read_at: int | None = None, reason: str = ""
+) -> EditCluster:
+    """Put the same line before a reviewer as a change of the one skill that all the drafts stand on; the live one stays."""
+    text = _line(cluster, rule, actor)
+    with acting(actor):
+        skill = skill_behind(cluster, actor=actor)
+        if skill is None:
+            raise Conflicting("These drafts do not all stand on one approved skill. Propose a rule.")
+        waiting = revision_of(skill, actor)
+        text = " ".join(text.split())
+        words: dict[str, str] = dict(waiting.words) if waiting else {}
+        body = words.get("body", skill.body)
+        if text in body:
+            raise Conflicting(f"The skill “{skill.title}” says so already, or its next version that waits does.")
+        rationale, evidence = _shown_by(cluster)
+        values = {**words, "body": in_runbook(body, cluster.habit, text)}
+        proposal = propose_revision(skill, actor=actor, values=values, rationale=rationale, evidence=evidence)
+        return mark_proposed(cluster, actor=actor, proposal_id=proposal.pk, read_at=read_at, reason=reason)
+
+
+def skill_behind(cluster: EditCluster, *, actor: Actor) -> Skill | None:
+    """The one approved skill that was read before each of its drafts was written, of its agent, if there is one."""
+    with acting(actor):
+        cases = LessonCase.objects.filter(pk__in=cluster.members.values("case_id"))
+        drafts = Draft.objects.visible_to(actor).filter(pk__in=cases.values("source_id"))
+        read = [_skills_in(facts) for facts in drafts.values_list("facts", flat=True)]
+        shared = frozenset.intersection(*read) if read else frozenset()
+        live = Skill.objects.visible_to(actor).approved().for_agent(cluster.agent_id)
+        return live.get(pk__in=shared) if live.filter(pk__in=shared).count() == 1 else None
+
+
+def _skills_in(facts: Iterable[Mapping[str, Any]]) -> frozenset[int]:
+    return frozenset(fact["record_id"] for fact in facts if fact["kind"] == Grounding.SKILL)
+
+
+def _line(cluster: EditCluster, rule: str, actor: Actor) -> str:
     authorize(actor, Act.EDIT_CLUSTER_PROPOSE, cluster.tenant_id, agent_id=cluster.agent_id)
     text = rule.strip() or cluster.rule
     if not text:
         raise Invalid("Read the drafts and write the rule in your own words.", {"rule": ["This may not be blank."]})
-    with acting(actor):
-        agent = Agent.objects.visible_to(actor).get(pk=cluster.agent_id)
-        cases = LessonCase.objects.filter(pk__in=cluster.members.values("case_id")).order_by("-pk")
-        draft_ids = list(cases.values_list("source_id", flat=True)[:DRAFTS_NAMED])
-        proposal = propose_rules(
-            agent,
-            actor=actor,
-            lines=_with_waiting(agent, text, actor),
-            rationale=f"{cluster.sentence}, {cluster.members.count()} times.",
-            evidence={"edit_cluster_id": cluster.pk, "draft_ids": draft_ids},
-        )
-        return mark_proposed(cluster, actor=actor, proposal_id=proposal.pk, read_at=read_at, reason=reason)
+    return text
+
+
+def _shown_by(cluster: EditCluster) -> tuple[str, Mapping[str, Any]]:
+    """Why it is proposed, and the drafts that show it."""
+    cases = LessonCase.objects.filter(pk__in=cluster.members.values("case_id")).order_by("-pk")
+    draft_ids = list(cases.values_list("source_id", flat=True)[:DRAFTS_NAMED])
+    rationale = f"{cluster.sentence}, {cluster.members.count()} times."
+    return rationale, {"edit_cluster_id": cluster.pk, "draft_ids": draft_ids}
 
 
 def _with_waiting(agent: Agent, text: str, actor: Actor) -> Sequence[str]:

@@ -5,13 +5,14 @@ its sentence and its rule go on to people and, once they said yes, into prompts.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from apps.lessons.edits import Change, Cluster
 
 DISCARDED: Final = "discarded"
+_NUMBERED: Final = re.compile(r"([0-9]{1,4})\. ")
 # A dismissed cluster is shown again once so many times the drafts show it.
 GREW: Final = 3
 
@@ -105,6 +106,29 @@ def rule_of(habit: str) -> str:
     if first == second:
         return f"Check {one} before it goes into a reply; people often correct it."
     return f"Write {two} rather than {one}."
+
+
+def in_runbook(body: str, habit: str, line: str) -> str:
+    """A runbook with the line as the last of a section: a step where people add something, else a pitfall.
+
+    A section that is missing comes behind the others. Where the line belongs better, its reviewer knows.
+    """
+    title = "Procedure" if habit.startswith(f"{Change.ADDED}:") else "Pitfalls"
+    lines = body.rstrip().split("\n")
+    heads = [number for number, each in enumerate(lines) if each.startswith("## ")]
+    at = next((number for number in heads if lines[number][3:].strip().lower() == title.lower()), None)
+    if at is None:
+        return "\n".join([*lines, "", f"## {title}", f"- {line}", ""])
+    end = next((number for number in heads if number > at), len(lines))
+    while end > at + 1 and not lines[end - 1].strip():
+        end -= 1
+    return "\n".join([*lines[:end], f"{_mark(lines[at + 1 : end])} {line}", *lines[end:], ""])
+
+
+def _mark(items: Sequence[str]) -> str:
+    """The number behind the last numbered item, or the hyphen of a list without numbers."""
+    numbers = [int(found[1]) for found in map(_NUMBERED.match, items) if found]
+    return f"{numbers[-1] + 1}." if numbers else "-"
 
 
 def grew_enough(count: int, dismissed_count: int) -> bool:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from apps.desk.models import Draft
 from apps.lessons.edits import Change, Cluster, Edit, clusters
-from apps.lessons.habits import grew_enough, habit_of, habit_of_discards, rule_of, sentence_of
+from apps.lessons.habits import grew_enough, habit_of, habit_of_discards, in_runbook, rule_of, sentence_of
 from apps.lessons.weakening import Held, weakenings
 from apps.prompt.values import Disclosure
 
@@ -117,3 +117,16 @@ def test_a_dismissed_cluster_is_worth_another_look_when_three_times_as_many_draf
     assert not grew_enough(8, 3)
     assert grew_enough(9, 3)
     assert not grew_enough(2, 0)
+
+
+RUNBOOK = "## When to Use\nA parcel is late.\n\n## procedure\n1. Look.\n2. Tell.\n\n## Pitfalls\n- Do not guess.\n"
+
+
+def test_a_line_joins_a_runbook_as_its_last_step_or_pitfall() -> None:
+    assert in_runbook(RUNBOOK, "added:order_number", "Name the order.") == RUNBOOK.replace(
+        "2. Tell.\n", "2. Tell.\n3. Name the order.\n"
+    )
+    assert in_runbook(RUNBOOK, "removed:promise", "No promise.") == f"{RUNBOOK}- No promise.\n"
+    assert in_runbook("Just look.", "discarded:wrong", "Look it up.") == "Just look.\n\n## Pitfalls\n- Look it up.\n"
+    assert in_runbook("## Procedure\n\nLook.", "added:", "Say so.") == "## Procedure\n\nLook.\n- Say so.\n"
+    assert in_runbook("## Pitfalls", "replaced:date:date", "Check.") == "## Pitfalls\n- Check.\n"
