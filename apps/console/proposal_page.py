@@ -21,6 +21,7 @@ from apps.governance.evidence import CONVERSATION, CONVERSATIONS
 from apps.governance.models import Approval, Proposal
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.prompt.lines import lines_of
+from apps.review.consequences import consequence_of
 from apps.review.sheet import Sheet, sheet_of
 from apps.runtime.clashing import Clash, clashes
 
@@ -55,6 +56,7 @@ def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
         **words_panel(proposal, texts.values(), actor, _named(proposal)),
         "sheet": sheet,
         "is_open": is_open,
+        "consequence": consequence_of(proposal),
         "base_moved": sheet.target is not None and sheet.applier.sha256(sheet.target) != proposal.base_sha256,
         "target_url": url_of_subject(proposal.target_type, proposal.target_id),
         "touched": words.touched(sheet),

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.admin import SimpleListFilter
+from django.core.paginator import Paginator
 from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, When
 from django.http import HttpRequest
 from django.utils import timezone
@@ -42,15 +43,19 @@ class Inbox(TabbedList):
         every: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         self.queues = queues(timezone.now())
         self.actor = actor_of(request)
-        self.tab = request.GET.get(TAB) or WAITING
-        return every.filter(self.queues[self.tab]) if self.tab in self.queues else every
+        asked = request.GET.get(TAB) or WAITING
+        self.tab = asked if asked in self.queues else ALL
+        counted = {name: Count("pk", filter=within) for name, within in self.queues.items()}
+        # Every queue with its length, in one statement.
+        self.counts = every.order_by().aggregate(**counted, **{ALL: Count("pk")})
+        rows = every if self.tab == ALL else every.filter(self.queues[self.tab])
+        rows.known_count = self.counts[self.tab]  # type: ignore[attr-defined]  # read by Counted
+        return rows
 
     def tabs(self) -> Iterator[Tab]:
-        """Every queue with its length, in one statement."""
-        counted = {name: Count("pk", filter=within) for name, within in self.queues.items()}
-        counts = self.untabbed.order_by().aggregate(**counted, **{ALL: Count("pk")})
+        """Every queue with its length."""
         for name, label in (*LABELS.items(), (ALL, "All")):
-            yield Tab(label, counts[name], self.get_query_string({TAB: name}, ["p"]), name == self.tab)
+            yield Tab(label, self.counts[name], self.get_query_string({TAB: name}, ["p"]), name == self.tab)
 
     @property
     def empty(self) -> str:
@@ -66,6 +71,15 @@ class Inbox(TabbedList):
     def undoable(self) -> list[Proposal]:
         """What the reader may still take back."""
         return just_applied(self.actor)
+
+
+class Counted(Paginator):  # type: ignore[type-arg]  # generic in its stubs alone
+    """Pages of rows that the tabs have counted already."""
+
+    @property
+    def count(self) -> int:
+        """How many rows there are on all pages."""
+        return int(self.object_list.known_count)  # type: ignore[attr-defined]  # set by the inbox
 
 
 class KindFilter(SimpleListFilter):

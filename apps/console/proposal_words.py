@@ -11,6 +11,7 @@ from django.utils.timesince import timesince, timeuntil
 from apps.console.diffs import label_of
 from apps.console.people import People
 from apps.console.titles import moment
+from apps.governance.evidence import CONVERSATIONS
 from apps.governance.models import Proposal
 from apps.governance.tiers import Panel, Touch
 from apps.review.registry import applier_of
@@ -59,6 +60,14 @@ def as_text(value: Any) -> str:
     if isinstance(value, Mapping):
         return "\n".join(f"{day} {line}" for line, day in value.items())
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def evidence(proposal: Proposal) -> str:
+    """How many conversations speak for it, and how often it was asked for where that is more."""
+    named = len(proposal.evidence.get(CONVERSATIONS, ()))
+    said = f"{named} conversation{'' if named == 1 else 's'}" if named else "none"
+    asked = proposal.support_count
+    return f"{said}, asked for {asked} times" if asked > max(named, 1) else said
 
 
 def claim(proposal: Proposal, people: People, now: datetime) -> str:

@@ -13,22 +13,24 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.proposal_buttons import BUTTONS
 from apps.console.proposal_page import proposal_panels
-from apps.console.proposal_queues import AgeFilter, ClaimFilter, Inbox, KindFilter
+from apps.console.proposal_queues import AgeFilter, ClaimFilter, Counted, Inbox, KindFilter
 from apps.console.templatetags.console import badge
 from apps.console.titles import title_of
 from apps.governance.models import Proposal
+from apps.review.consequences import consequence_of
 
 
 class ProposalAdmin(GovernedAdmin):
     """What waits for the reader first; decided ones stay to be read."""
 
-    list_display = ("title", "change", "tier_shown", "waits", "support", "whose_words", "claim", "state_shown")
+    list_display = ("title", "yes", "tier_shown", "state_shown", "evidence_shown", "whose_words", "agent_shown")
     list_display_links = ("title",)
     list_filter = (KindFilter, "agent", "tier", "taint", AgeFilter, ClaimFilter)
     list_select_related = ("agent",)
     search_fields = ("target_label", "proposed_by", "rationale")
     search_help_text = "Search target, proposer or reason"
     changelist = Inbox
+    paginator = Counted
     tabs = Tabs("state", ())
     list_before_template = "console/inbox_before.html"
     empty = (
@@ -44,27 +46,27 @@ class ProposalAdmin(GovernedAdmin):
     def title(self, proposal: Proposal) -> str:
         return title_of(proposal)
 
-    @admin.display(description="What would change")
-    def change(self, proposal: Proposal) -> str:
-        return words.excerpt(proposal)
+    @admin.display(description="What a yes changes")
+    def yes(self, proposal: Proposal) -> SafeString:
+        said = consequence_of(proposal), words.excerpt(proposal)
+        return format_html('<div>{}<span class="pc-below-it">{}</span></div>', *said)
 
     @admin.display(description="Tier", ordering="tier")
     def tier_shown(self, proposal: Proposal) -> SafeString:
-        agreed = f" {proposal.approval_count} approved" if proposal.approval_count else ""
-        return format_html('<span class="pc-badge pc-tier-{}">{}</span>{}', proposal.tier, proposal.tier, agreed)
+        agreed = f"{proposal.approval_count} approved" if proposal.approval_count else ""
+        badge_of = '<div><span class="pc-badge pc-tier-{}">{}</span> <span class="pc-below-it">{}</span></div>'
+        return format_html(badge_of, proposal.tier, proposal.tier, agreed)
 
-    @admin.display(description="Waiting", ordering="-created_at")
-    def waits(self, proposal: Proposal) -> str:
-        return words.waits(proposal)
+    @admin.display(description="State", ordering="-created_at")
+    def state_shown(self, proposal: Any) -> SafeString:
+        claim = words.claim(proposal, proposal.people, timezone.now())
+        said = badge(proposal.state), words.waits(proposal), claim
+        return format_html('<div>{} {}<span class="pc-below-it">{}</span></div>', *said)
 
-    @admin.display(description="Asked for", ordering="support_count")
-    def support(self, proposal: Proposal) -> str:
-        return "once" if proposal.support_count == 1 else f"{proposal.support_count} times"
+    @admin.display(description="Evidence", ordering="support_count")
+    def evidence_shown(self, proposal: Proposal) -> str:
+        return words.evidence(proposal)
 
-    @admin.display(description="Claim", ordering="claimed_at")
-    def claim(self, proposal: Any) -> str:
-        return words.claim(proposal, proposal.people, timezone.now()) or "nobody"
-
-    @admin.display(description="State", ordering="state")
-    def state_shown(self, proposal: Proposal) -> SafeString:
-        return badge(proposal.state)
+    @admin.display(description="Agent", ordering="agent__key")
+    def agent_shown(self, proposal: Proposal) -> str:
+        return str(proposal.agent or "every agent")

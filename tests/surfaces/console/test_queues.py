@@ -5,23 +5,35 @@ from collections.abc import Callable, Mapping
 import pytest
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from apps.console.titles import moment
 from apps.governance.acting import acting
-from apps.governance.actions import reject_proposal
+from apps.governance.actions import claim_proposal, reject_proposal
 from apps.governance.actors import Actor
 from apps.governance.models import Governed, Proposal, Taint
 from apps.memory.holding import Share, hold_back, propose_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
-from apps.personas.actions import propose_patch
+from apps.personas.actions import propose_patch, propose_rule_change, propose_rules, propose_sections
 from apps.personas.models import Persona
 from apps.review.expiry import expire
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_deprecation, propose_revision
-from tests.factories import World, make_block, make_memory, make_persona, make_profile, make_skill
+from apps.tenants.models import TenantSettings
+from tests.factories import (
+    World,
+    make_block,
+    make_conversation,
+    make_memory,
+    make_persona,
+    make_profile,
+    make_rule,
+    make_skill,
+)
 from tests.surfaces.console.browsing import list_of, page_of, text_of, words_of
 
 INBOX = list_of(Proposal)
+HUNDRED, MOST_READS = 100, 12
 Kind = Proposal.Kind
 
 
@@ -56,6 +68,16 @@ PROPOSED: Mapping[str, Callable[[World], tuple[Governed, Kind]]] = {
     "block": lambda world: (asked_of_memory(make_block(world), world), Kind.BLOCK_BODY),
     "profile": lambda world: (asked_of_profile(world), Kind.PROFILE_CHANGE),
 }
+
+
+def settings_of(world: World) -> TenantSettings:
+    with acting(world.operator):
+        return TenantSettings.objects.visible_to(world.operator).get()
+
+
+def submission_of(skill: Skill, world: World) -> Proposal:
+    with acting(world.operator):
+        return Proposal.objects.visible_to(world.operator).about(skill).get()
 
 
 def listed(client: Client, query: str = "") -> str:
@@ -134,3 +156,34 @@ def test_a_yes_to_a_deprecation_is_not_said_to_make_anything_live(world: World, 
     assert "What is proposed takes effect, signed by you" in page
     assert "Reaches nothing new: it takes something away." in page
     assert "becomes live" not in page
+
+
+def test_a_row_says_what_a_yes_changes_and_what_speaks_for_it(world: World, operator: Client) -> None:
+    evidence = {"conversation_id": make_conversation(world).pk}
+    persona = make_persona(world)
+    for _ in range(2):
+        proposal = propose_sections(persona, actor=world.bot, values={"style": "Brief."}, evidence=evidence)
+    sentence = "Agent support answers every customer with its persona changed: style."
+    page = listed(operator)
+    assert f"{sentence} Style: Brief. elevated open for less than a minute 1 conversation agent support" in page
+    propose_sections(persona, actor=world.bot, values={"style": "Brief."})
+    assert "1 conversation, asked for 2 times agent support" in listed(operator)
+    assert f"{sentence} The next session of the agent carries it" in words_of(operator.get(page_of(proposal)))
+
+
+def test_a_hundred_rows_of_every_kind_take_few_reads(world: World, operator: Client) -> None:
+    # R014
+    for noun in PROPOSED.values():
+        noun(world)
+    propose_rules(world.agent, actor=world.bot, lines=["Be brief."])
+    propose_rules(settings_of(world), actor=world.operator, lines=["Be kind."])
+    propose_rule_change(make_rule(world), actor=world.operator, text="Never name a rival.")
+    for number in range(HUNDRED):
+        skill = make_skill(world, name=f"skill-{number}", actor=world.operator)
+        claim_proposal(submission_of(skill, world), actor=(world.operator, world.admin)[number % 2])
+    operator.get(INBOX)
+    with CaptureQueriesContext(connection) as caught:
+        page = listed(operator, "?all=")
+    assert page.count("can look up “skill-") == HUNDRED
+    reads = [each["sql"] for each in caught if " FROM " in each["sql"]]
+    assert len(reads) <= MOST_READS, "\n".join(reads)
