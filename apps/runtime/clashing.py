@@ -6,6 +6,7 @@ Told by words and plain grammar, without a model (`apps.texts.contradictions`); 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from django.utils import timezone
 
@@ -15,9 +16,11 @@ from apps.memory.ledger import Remembered
 from apps.prompt.line_dates import holding, is_expired
 from apps.prompt.line_edits import beyond
 from apps.prompt.lines import bare, known, lines_of
-from apps.runtime.going_by import distilled, remembered, written_by_people
+from apps.prompt.tool_names import HOUSE, ROUTING
+from apps.runtime.going_by import distilled, remembered, tools_of_others, written_by_people
 from apps.runtime.tooling import clean
 from apps.texts.contradictions import Finding, Part, Written, contradictions
+from apps.texts.tool_mentions import Tools
 
 SHOWN = 5
 QUOTED = 120
@@ -26,7 +29,7 @@ NEW = "what is new"
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A line that contradicts another one: what it says, where the other stands, and why."""
+    """A line that contradicts another one: what it says, where the other stands, and why. Without another it names a tool."""
 
     line: str
     other: str
@@ -36,6 +39,8 @@ class Clash:
     @property
     def sentence(self) -> str:
         """For whoever wrote the line."""
+        if not self.other:
+            return f"“{self.line}” names {self.where}, a tool that the agent may not call."
         return f"“{self.line}” and {self.where}, “{self.other}”, do not fit together ({self.kind})."
 
 
@@ -47,8 +52,17 @@ def clashes(row: Remembered, lines: Iterable[str], *, actor: Actor) -> tuple[Cla
         return ()
     with acting(actor):
         standing = list(_standing(row.agent_id, actor, frozenset(new), now))
-    found = contradictions([Written(NEW, Part.MEMORY, "\n".join(new))], standing)
-    return tuple(clash for finding in found.findings[:SHOWN] for clash in _clash(finding))
+        tools = _tools(row.agent_id, actor)
+    found = contradictions([Written(NEW, Part.MEMORY, "\n".join(new))], standing, tools=tools)
+    return tuple(islice((clash for finding in found.findings for clash in _clash(finding)), SHOWN))
+
+
+def _tools(agent_id: int, actor: Actor) -> Tools | None:
+    """What the agent may call, for people: no agent reads that list. Which of the house's own it is offered, the night knows."""
+    if not actor.is_person:
+        return None
+    others = tools_of_others(agent_id, actor)
+    return Tools(others.allowed | ROUTING | frozenset(HOUSE), others.known)
 
 
 def with_advice(said: str, row: Remembered, before: str, actor: Actor) -> str:
@@ -61,9 +75,11 @@ def with_advice(said: str, row: Remembered, before: str, actor: Actor) -> str:
 
 
 def _clash(finding: Finding) -> Iterable[Clash]:
-    if finding.other is not None:
-        place, other = finding.place, finding.other
+    place, other = finding.place, finding.other
+    if other is not None:
         yield Clash(place.text[:QUOTED], other.text[:QUOTED], other.record, finding.kind)
+    elif place.record == NEW:
+        yield Clash(place.text[:QUOTED], "", f"`{place.words}`", finding.kind)
 
 
 def _standing(agent_id: int, actor: Actor, new: frozenset[str], now: datetime) -> Iterable[Written]:

@@ -20,14 +20,13 @@ from apps.contradictions.rules import Known, Pair, Settled, Side, night_of, sett
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.prompt.tool_names import HOUSE, ROUTING
-from apps.runtime.going_by import Text, distilled, remembered, runbooks, written_by_people
+from apps.runtime.going_by import Text, distilled, remembered, runbooks, tools_of_others, written_by_people
 from apps.runtime.house_tools import house_tools
 from apps.runtime.tooling import Offer
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent, TenantSettings
 from apps.texts.contradictions import Checked, Finding, Limits, Place, Written, contradictions
 from apps.texts.tool_mentions import Tools
-from apps.tools.models import AgentTool, ServerTool
 
 logger = logging.getLogger(__name__)
 
@@ -109,12 +108,8 @@ def _callable(agent: Agent, actor: Actor) -> Tools:
         keeps_notebook=agent.keeps_notebook,
     )
     ours = {tool.name for tool in house_tools(offer)} | ROUTING
-    mine = {tool.allowed.name for tool in AgentTool.objects.visible_to(actor).for_agent(agent.pk)}
-    # A runbook may call a tool as its server does.
-    names = ServerTool.objects.filter(tenant_id=agent.tenant_id).values_list("called", "name")
-    listed = [frozenset(pair) for pair in names]
-    allowed = frozenset().union(ours, mine, *(pair for pair in listed if pair & mine))
-    return Tools(allowed, frozenset(HOUSE).union(*listed))
+    others = tools_of_others(agent.pk, actor)
+    return Tools(others.allowed | ours, others.known | frozenset(HOUSE))
 
 
 def _compared(material: Material) -> Checked:

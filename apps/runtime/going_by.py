@@ -11,6 +11,8 @@ from apps.personas.models import SECTIONS, Persona, StandingRule
 from apps.prompt.line_dates import holding
 from apps.skills.models import Skill
 from apps.texts.contradictions import Part
+from apps.texts.tool_mentions import Tools
+from apps.tools.models import AgentTool, ServerTool
 
 AVOID = "avoid"
 Nouns = Contradiction.Nouns
@@ -52,6 +54,14 @@ def distilled(agent_id: int, actor: Actor) -> Iterator[Text]:
     standing = MemoryTier.objects.visible_to(actor).filter(agent_id=agent_id, status=MemoryTier.Status.STANDING)
     for tier in standing.order_by("id"):
         yield Text(Nouns.TIER, tier.pk, f"the {tier.tier} tier of memory", Part.MEMORY, tier.told)
+
+
+def tools_of_others(agent_id: int, actor: Actor) -> Tools:
+    """Which tools of other people's servers the agent may call, and which there are, each also by its server's own name."""
+    mine = {tool.allowed.name for tool in AgentTool.objects.visible_to(actor).for_agent(agent_id)}
+    names = ServerTool.objects.filter(tenant_id=actor.tenant_id).values_list("called", "name")
+    listed = [frozenset(pair) for pair in names]
+    return Tools(frozenset(mine).union(*(pair for pair in listed if pair & mine)), frozenset().union(*listed))
 
 
 def runbooks(agent_id: int, actor: Actor) -> Iterator[Text]:

@@ -22,6 +22,7 @@ from tests.factories import World, make_block, make_memory, make_persona, make_r
 from tests.standing_in import StandIn
 from tests.surfaces.api.asking import agent_of, person_of
 from tests.surfaces.console.browsing import page_of, text_of
+from tests.tooling import make_agent_tool
 
 pytestmark = pytest.mark.django_db
 
@@ -61,6 +62,19 @@ def test_a_line_is_compared_with_all_that_the_agent_goes_by(world: World, where:
     own = f"{THIRTY}\n{TWO_WEEKS}" if where == "what is new" else TWO_WEEKS
     [(other, kind)] = found(world, own)
     assert (other.startswith(where), kind) == (True, "amount")
+
+
+def test_a_tool_that_the_agent_may_not_call_is_pointed_out(world: World) -> None:
+    refund = make_agent_tool(world).allowed.name
+    assert found(world, f"To refund, call `{refund}`. Otherwise call `get_skill`.") == []
+    stranger = make_world()
+    memory = make_memory(stranger, "To refund, call `issue_refund`.\nNever call `cancel_order`.")
+    (clash,) = clashes(memory, lines_of(memory.body), actor=stranger.operator)
+    assert clash.sentence == (
+        "“To refund, call issue_refund” names `issue_refund`, a tool that the agent may not call."
+    )
+    make_rule(stranger, text="To escalate, call `issue_voucher`.")
+    assert len(clashes(memory, lines_of(memory.body), actor=stranger.operator)) == 1, "the rule is not what is new"
 
 
 def test_what_holds_no_more_contradicts_nothing(world: World) -> None:
