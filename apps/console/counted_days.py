@@ -27,7 +27,7 @@ ADDED: Final = (
 )
 RETIRED: Final = (
     *(Act.SKILL_DEPRECATE.value, Act.SKILL_QUARANTINE.value, Act.RULE_RETIRE.value),
-    Act.LEARNING_VERSION_RETIRE.value,
+    *(Act.LEARNING_VERSION_RETIRE.value, Act.LEARNING_VERSION_WITHDRAW.value),
 )
 _NONE: Final = Value(0, output_field=IntegerField())
 

@@ -79,6 +79,15 @@ def url_of_subject(subject_type: str, subject_id: int) -> str:
         return ""
 
 
+def url_of_versions(subject_type: str, subject_id: int) -> str:
+    """The page of all versions of the same; empty where the console has none."""
+    page = f"admin:{subject_type.replace('.', '_')}_versions"
+    try:
+        return f"{reverse(page, args=[subject_id])}#changes"
+    except NoReverseMatch:
+        return ""
+
+
 def _read(records: QuerySet[ChangeRecord], people: People) -> Iterator[Change]:
     for record in records:
         yield change(record, people)

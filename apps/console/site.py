@@ -16,6 +16,7 @@ from unfold.forms import AuthenticationForm
 from unfold.sites import UnfoldAdminSite
 
 from apps.console.agents import AgentAdmin, TokenAdmin
+from apps.console.apart import apart_page
 from apps.console.assistant import talk_urls
 from apps.console.attachments import download, upload
 from apps.console.awaiting import awaiting
@@ -233,6 +234,7 @@ class ConsoleSite(UnfoldAdminSite):
                 {"site": self},
                 name="carried",
             ),
+            path("sessions/<int:session_id>/apart/", self.admin_view(apart_page), {"site": self}, name="apart"),
             path("turns/<int:turn_id>/why/", self.admin_view(why_page), {"site": self}, name="why"),
         ]
 

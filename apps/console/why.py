@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from apps.console.diffs import label_of
-from apps.console.history import url_of_subject
+from apps.console.history import url_of_subject, url_of_versions
 from apps.console.requests import actor_of, people_of
 from apps.console.transcripts import Call, call_of
 from apps.console.usage import total
@@ -82,7 +82,7 @@ def _shown(found: Why) -> Iterator[Shown]:
     for at, stood in enumerate(found.sources):
         source = stood.source
         url = url_of_subject(source.record_type, source.record_id) if source else ""
-        versions = f"{url.removesuffix('change/')}versions/#changes" if url and source and source.version else ""
+        versions = url_of_versions(source.record_type, source.record_id) if source and source.version else ""
         yield Shown(
             stood,
             _where(stood),

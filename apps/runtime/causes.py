@@ -1,10 +1,13 @@
 """Why two prompts differ: the governed acts between two moments that made a line come or go."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from django.db.models import Q
 
 from apps.governance.actors import PEOPLE
 from apps.governance.models import ChangeRecord
@@ -31,6 +34,7 @@ OF_AGENT: Final = {
     "contract": frozenset({Slot.CONTRACT}),
     "skill_index": frozenset({Slot.SKILLS}),
 }
+SETTINGS: Final = TenantSettings._meta.label_lower
 OF_SETTINGS: Final = {"ai_disclosure": frozenset({Slot.CONTRACT})}
 
 
@@ -55,7 +59,8 @@ class Cause:
     """One act, with who did it and the person who let it."""
 
     act: str
-    record: str
+    record_type: str
+    record_id: int
     version: int
     author: str
     approver: str
@@ -75,61 +80,67 @@ class Place:
         return (self.field,) if self.field else WHOLE
 
 
-def causes(hunk: Hunk, window: Window) -> tuple[Cause, ...]:
-    """The acts on the rows the hunk's words come from; where these do not explain all of it, those on how the agent is set up.
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """What was done within a window to the rows that hunks come from, to the agent and to the settings, by row."""
 
-    None: the product's own words moved, or the choice by use, or the two prompts are not of one agent and customer.
-    """
-    words: dict[Place, set[str]] = {}
-    for source, text in hunk.pieces:
-        words.setdefault(Place(source.record_type, source.record_id, source.field), set()).update(_forms(text))
-    own = [list(_of_place(place, said, window)) for place, said in words.items()]
-    is_explained = bool(own) and all(own)
-    found = [*(record for records in own for record in records), *([] if is_explained else _of_setup(hunk, window))]
-    return tuple(dict.fromkeys(map(_cause, found)))
+    agent_id: int
+    by_row: Mapping[tuple[str, int], Sequence[ChangeRecord]]
 
-
-def causes_of_order(window: Window) -> tuple[Cause, ...]:
-    """The acts that put the slots into another order."""
-    return tuple(_cause(record) for record in _of_settings(window) if _changes(record, ["slot_order"]))
-
-
-def _of_place(place: Place, said: Set[str], window: Window) -> Iterable[ChangeRecord]:
-    records = list(_records(window, place.record_type, [place.record_id]))
-    shown_otherwise = [name for name in PRESENCE if _is_other(name, records)]
-    telling = [record for record in records if _changes(record, shown_otherwise) or said & _moved(record, place)]
-    # Words may have been cut or neutralised on their way, so that no line of theirs is to be found.
-    return telling or [record for record in records if _is_erased(record) or _changes(record, [*place.fields, *FORM])]
-
-
-def _of_setup(hunk: Hunk, window: Window) -> Iterator[ChangeRecord]:
-    of_agent = [name for name, slots in OF_AGENT.items() if hunk.slot in slots]
-    of_settings = [name for name, slots in OF_SETTINGS.items() if hunk.slot in slots]
-    for record in _records(window, Agent._meta.label_lower, [window.agent_id]):
-        if _changes(record, of_agent):
-            yield record
-    for record in _of_settings(window):
-        if _changes(record, of_settings):
-            yield record
-
-
-def _of_settings(window: Window) -> Iterable[ChangeRecord]:
-    settings = TenantSettings.objects.filter(tenant_id=window.tenant_id).values_list("pk", flat=True)
-    return _records(window, TenantSettings._meta.label_lower, settings)
-
-
-def _records(window: Window, kind: str, subjects: Iterable[int]) -> Iterable[ChangeRecord]:
-    return (
-        ChangeRecord.objects.filter(
-            tenant_id=window.tenant_id,
-            subject_type=kind,
-            subject_id__in=subjects,
-            at__gt=window.after,
-            at__lte=window.until,
+    @classmethod
+    def of(cls, hunks: Iterable[Hunk], window: Window) -> "Causes":
+        """In one statement, however many hunks there are."""
+        rows = {(source.record_type, source.record_id) for hunk in hunks for source in hunk.sources}
+        rows.add((Agent._meta.label_lower, window.agent_id))
+        kinds = {kind for kind, _ in rows}
+        subjects = Q(subject_type__in=kinds, subject_id__in={subject for _, subject in rows})
+        found = ChangeRecord.objects.filter(
+            subjects | Q(subject_type=SETTINGS), tenant_id=window.tenant_id, at__gt=window.after, at__lte=window.until
         )
-        .select_related("text")
-        .order_by("id")
-    )
+        by_row: dict[tuple[str, int], list[ChangeRecord]] = defaultdict(list)
+        for record in found.select_related("text").order_by("id"):
+            by_row[record.subject_type, record.subject_id].append(record)
+        return cls(window.agent_id, by_row)
+
+    def of_hunk(self, hunk: Hunk) -> tuple[Cause, ...]:
+        """The acts on the rows its words come from; where these do not explain all of it, those on how the agent is set up.
+
+        None: the product's own words moved, or the choice by use, or the two prompts are not of one agent and customer.
+        """
+        words: dict[Place, set[str]] = {}
+        for source, text in hunk.pieces:
+            words.setdefault(Place(source.record_type, source.record_id, source.field), set()).update(_forms(text))
+        own = [list(self._of_place(place, said)) for place, said in words.items()]
+        is_explained = bool(own) and all(own)
+        found = [*(record for records in own for record in records), *([] if is_explained else self._of_setup(hunk))]
+        return tuple(dict.fromkeys(map(_cause, found)))
+
+    def of_order(self) -> tuple[Cause, ...]:
+        """The acts that put the slots into another order."""
+        return tuple(_cause(record) for record in self._of_settings() if _changes(record, ["slot_order"]))
+
+    def _of_place(self, place: Place, said: Set[str]) -> Iterable[ChangeRecord]:
+        records = self.by_row.get((place.record_type, place.record_id), ())
+        shown_otherwise = [name for name in PRESENCE if _is_other(name, records)]
+        telling = [record for record in records if _changes(record, shown_otherwise) or said & _moved(record, place)]
+        # Words may have been cut or neutralised on their way, so that no line of theirs is to be found.
+        return telling or [
+            record for record in records if _is_erased(record) or _changes(record, [*place.fields, *FORM])
+        ]
+
+    def _of_setup(self, hunk: Hunk) -> Iterator[ChangeRecord]:
+        of_agent = [name for name, slots in OF_AGENT.items() if hunk.slot in slots]
+        of_settings = [name for name, slots in OF_SETTINGS.items() if hunk.slot in slots]
+        for record in self.by_row.get((Agent._meta.label_lower, self.agent_id), ()):
+            if _changes(record, of_agent):
+                yield record
+        for record in self._of_settings():
+            if _changes(record, of_settings):
+                yield record
+
+    def _of_settings(self) -> Iterable[ChangeRecord]:
+        """A tenant has one row of them."""
+        return (record for (kind, _), records in self.by_row.items() if kind == SETTINGS for record in records)
 
 
 def _is_erased(record: ChangeRecord) -> bool:
@@ -175,5 +186,5 @@ def _forms(text: str) -> Iterator[str]:
 
 def _cause(record: ChangeRecord) -> Cause:
     approver = record.actor_label if record.actor_role in PEOPLE else ""
-    subject = f"{record.subject_type} {record.subject_id}"
-    return Cause(record.act, subject, record.version_after, record.actor_label, approver, record.at)
+    subject = record.subject_type, record.subject_id
+    return Cause(record.act, *subject, record.version_after, record.actor_label, approver, record.at)

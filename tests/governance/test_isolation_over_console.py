@@ -15,7 +15,7 @@ from pytest_django import Settings
 
 from apps.console.site import site
 from apps.conversations.models import Conversation
-from apps.runtime.models import Turn
+from apps.runtime.models import Session, Turn
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, Endpoint
 from apps.tools.models import ToolServer
@@ -40,6 +40,7 @@ NAMED_BY: dict[str, type[Model]] = {
     "server_id": ToolServer,
     "talk_id": Conversation,
     "turn_id": Turn,
+    "session_id": Session,
 }
 # Pages that name no row of a tenant.
 WITHOUT_ROW = {

@@ -1,7 +1,6 @@
 """What two sessions were told differently, and who caused it."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -9,35 +8,14 @@ from django.utils import timezone
 
 from apps.conversations.management.named import actor_named
 from apps.governance.acting import acting
-from apps.governance.actors import Actor
-from apps.prompt.assembly import assemble
-from apps.prompt.differences import Handover, differences, handovers, is_reordered
-from apps.prompt.segments import Assembled, NotSegments
-from apps.prompt.values import Slot, Source
-from apps.runtime.causes import Cause, Window, causes, causes_of_order
+from apps.governance.errors import Conflicting
+from apps.prompt.differences import Handover
+from apps.prompt.values import Source
+from apps.runtime.apart import UNEXPLAINED, Apart, apart
+from apps.runtime.causes import Cause
 from apps.runtime.models import Session
-from apps.runtime.preview import told
-from apps.runtime.sessions import PrefixChanged, thawed, tools_part
-from apps.runtime.tooling import Offer
 
 NOW = "now"
-UNEXPLAINED = "no act in between explains it: the product's own words, or the choice by use, changed"
-FIRST_ROW = (
-    "no act on these words: the contract goes on where something is written about the agent, and the first such row came, or"
-    " the last one went"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A prompt with its tools, and for whom it was made."""
-
-    session: Session
-    prompt: Assembled
-
-    @property
-    def order(self) -> str:
-        return ", ".join(part.slot.name.lower() for part in self.prompt.parts)
 
 
 class Command(BaseCommand):
@@ -67,55 +45,34 @@ class Command(BaseCommand):
         with acting(system):
             session = _session(number)
             other = None if options["after"] == NOW else _session(_bare(options["after"], tenant_key))
-            before = _frozen(session)
-            after = _frozen(other) if other else _now(session, system)
-            report = list(_report(before, after, Window.between(session, other, timezone.now())))
-        for line in report:
+            try:
+                found = apart(session, other, system=system, now=timezone.now())
+            except Conflicting as refusal:
+                raise CommandError(str(refusal)) from refusal
+        for line in _report(found):
             self.stdout.write(line)
 
 
-def _report(before: Told, after: Told, window: Window) -> Iterator[str]:
-    one, other = before.prompt, after.prompt
-    passed = handovers(one, other)
-    if one.sha256 == other.sha256:
-        owners = ", but not all of their words have the same owners" if passed else ""
+def _report(found: Apart) -> Iterator[str]:
+    if found.is_same:
+        owners = ", but not all of their words have the same owners" if found.handovers else ""
         yield f"The two prompts are the same, byte for byte{owners}."
-    unlike = list(_unlike(before.session, after.session))
-    yield from unlike
-    if is_reordered(one, other):
-        yield f"@@ The order of the slots changed: {before.order}; then {after.order}"
-        yield from _explained(causes_of_order(window), UNEXPLAINED)
-    for hunk in differences(one, other):
-        yield f"@@ slot {hunk.slot.value} {hunk.slot.name.lower()}"
-        grown = hunk.slot is Slot.CONTRACT and not hunk.sources and _is_bare(one) != _is_bare(other)
-        otherwise = FIRST_ROW if grown else UNEXPLAINED
-        yield from _explained(
-            causes(hunk, window), f"{otherwise}, or it follows from the above" if unlike else otherwise
-        )
-        for sign, lines in (("-", hunk.removed), ("+", hunk.added)):
+    yield from found.unlike
+    if found.reordered:
+        before, after = (", ".join(names) for names in (found.reordered.before, found.reordered.after))
+        yield f"@@ The order of the slots changed: {before}; then {after}"
+        yield from _explained(found.reordered.causes, UNEXPLAINED)
+    for each in found.hunks:
+        yield f"@@ slot {each.hunk.slot.value} {each.hunk.slot.name.lower()}"
+        yield from _explained(each.causes, each.otherwise)
+        for sign, lines in (("-", each.hunk.removed), ("+", each.hunk.added)):
             yield from (f"{sign} {line.text}" for line in lines)
-    yield from _passed_on(passed)
-
-
-def _unlike(one: Session, other: Session) -> Iterator[str]:
-    """What of two conversations makes their prompts differ without any act."""
-    if one.agent_id != other.agent_id:
-        yield f"They are of two agents: {one.agent.key} and {other.agent.key}."
-    if one.conversation.end_user_key != other.conversation.end_user_key:
-        yield "They are of two customers."
-    if one.conversation.off_the_record != other.conversation.off_the_record:
-        yield "One of the two conversations is off the record, so that its agent is offered and told less."
-
-
-def _is_bare(prompt: Assembled) -> bool:
-    """Whether the contract ends with what the agent says about being an AI."""
-    [contract] = [part for part in prompt.parts if part.slot is Slot.CONTRACT]
-    return contract.segments[-1].template.startswith("disclosure.")
+    yield from _passed_on(found.handovers)
 
 
 def _explained(why: Iterable[Cause], otherwise: str) -> Iterator[str]:
     said = [
-        f"   {cause.act}: {cause.record} v{cause.version}, by {cause.author},"
+        f"   {cause.act}: {cause.record_type} {cause.record_id} v{cause.version}, by {cause.author},"
         f" approved by {cause.approver or 'nobody'}, {cause.at.isoformat(timespec='seconds')}"
         for cause in why
     ]
@@ -153,20 +110,3 @@ def _session(number: str) -> Session:
     if session is None:
         raise CommandError(f"The tenant has no session {number}.")
     return session
-
-
-def _frozen(session: Session) -> Told:
-    """The tools are part of what the model is told."""
-    try:
-        frozen = thawed(session)
-    except (PrefixChanged, NotSegments) as refusal:
-        raise CommandError(f"The prompt of session {session.pk} cannot be compared. {refusal}") from refusal
-    return Told(session, Assembled((frozen.tools, *frozen.assembled.parts)))
-
-
-def _now(session: Session, system: Actor) -> Told:
-    """What a new session of the same conversation would freeze."""
-    agent, conversation = session.agent, session.conversation
-    given = told(agent, conversation.end_user_key, system=system, off_the_record=conversation.off_the_record)
-    tools = tools_part(agent, Offer.of(agent, conversation, knows_agents=bool(given.invokable)))
-    return Told(session, Assembled((tools, *assemble(given).parts)))

@@ -1,0 +1,54 @@
+"""Two sessions compared, asked by REST."""
+
+import pytest
+
+from apps.personas.actions import amend_persona
+from apps.tenants.actions import amend_agent
+from tests.actions.conversing import say
+from tests.factories import World, make_persona
+from tests.standing_in import StandIn
+from tests.surfaces.api.asking import Asker, person_of
+
+
+def test_it_names_each_difference_with_its_causes(world: World, operator: Asker, standin: StandIn) -> None:
+    amend_agent(world.agent, actor=world.admin, session_idle_seconds=0)
+    persona = make_persona(world, style="Brief.")
+    one = say(world, "Hello", standin).session_id
+    path = f"sessions/{one}/apart/"
+    same = operator.get(path).body
+    assert (same["is_same"], same["hunks"], same["reordered"], same["unlike"]) == (True, [], None, [])
+    amend_persona(persona, actor=world.operator, values={"style": "Warm."})
+    [hunk] = operator.get(path).body["hunks"]
+    assert (hunk["slot"], hunk["removed"], hunk["added"], hunk["otherwise"]) == (1, ["Brief."], ["Warm."], "")
+    [cause] = hunk["causes"]
+    assert (cause["act"], cause["record_type"], cause["record_id"]) == ("persona.amend", "personas.persona", persona.pk)
+    assert (cause["version"], cause["author"], cause["approver"]) == (2, world.operator.label, world.operator.label)
+    two = say(world, "And now?", standin).session_id
+    [back] = operator.get(f"sessions/{two}/apart/?with={one}").body["hunks"]
+    assert (back["removed"], back["added"]) == (["Warm."], ["Brief."])
+
+
+def test_what_no_act_explains_is_said(world: World, operator: Asker, standin: StandIn) -> None:
+    amend_agent(world.agent, actor=world.admin, session_idle_seconds=0)
+    one = say(world, "Hello", standin).session_id
+    make_persona(world, style="Brief.")
+    told = operator.get(f"sessions/{one}/apart/").body
+    assert told["is_same"] is False
+    assert any(hunk["causes"] for hunk in told["hunks"])
+
+
+@pytest.mark.parametrize(
+    ("query", "field"), [("with=one", "with"), ("with=0", "with"), ("with=999999", "with"), ("at=1", "at")]
+)
+def test_nonsense_is_refused_at_its_parameter(
+    world: World, operator: Asker, standin: StandIn, query: str, field: str
+) -> None:
+    answer = operator.get(f"sessions/{say(world, 'Hello', standin).session_id}/apart?{query}")
+    assert answer.code == "invalid"
+    assert field in answer.body["errors"]
+
+
+def test_agents_and_strangers_do_not_read_it(world: World, other: World, bot: Asker, standin: StandIn) -> None:  # R006
+    path = f"sessions/{say(world, 'Hello', standin).session_id}/apart"
+    assert bot.get(path).code == "not_permitted"
+    assert person_of(other.operator_user).get(path).code == "not_found"
