@@ -12,6 +12,7 @@ from apps.console.former_lines import former_panel
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.markup import rendered
 from apps.console.panels import Panels
+from apps.console.private_flags import private_flags, unapproved
 from apps.console.proposal_queues import open_about
 from apps.console.requests import actor_of
 from apps.console.whose import review_now, words_panel
@@ -34,7 +35,10 @@ def block_panels(block: Any, request: HttpRequest) -> dict[str, Any]:
         "review": review_now(actor),
         "body_html": rendered(block.body),
         "author": block.people[block.updated_by],
-        "flags": flags({"body": block.body}),
+        "flags": [
+            *flags({"body": block.body}),
+            *private_flags({"body": unapproved(block.body, block.approved_body)}, actor),
+        ],
         "proposals": open_about(block, actor),
         "clashes": clashes(block, lines_of(block.body), actor=actor),
     }

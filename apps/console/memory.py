@@ -12,6 +12,7 @@ from apps.console.former_lines import former_panel
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.markup import rendered
 from apps.console.panels import Panels
+from apps.console.private_flags import private_flags, unapproved
 from apps.console.proposal_queues import open_about
 from apps.console.requests import actor_of
 from apps.console.whose import review_now, words_panel
@@ -34,7 +35,10 @@ def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:
         "review": review_now(actor),
         "body_html": rendered(memory.body),
         "author": memory.people[memory.updated_by],
-        "flags": flags({"body": memory.body}),
+        "flags": [
+            *flags({"body": memory.body}),
+            *private_flags({"body": unapproved(memory.body, memory.approved_body)}, actor),
+        ],
         "proposals": open_about(memory, actor),
         "clashes": clashes(memory, lines_of(memory.body), actor=actor),
     }

@@ -12,6 +12,7 @@ from apps.console.diffs import FieldDiff, field_diffs
 from apps.console.flags import flags
 from apps.console.history import url_of_subject
 from apps.console.people import People
+from apps.console.private_flags import private_flags
 from apps.console.proposal_queues import just_applied
 from apps.console.reach import reach_panel
 from apps.console.requests import actor_of
@@ -70,7 +71,7 @@ def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
         "free_text": proposal.content.get("text", "") if sheet.applier.free_text else "",
         **_who(proposal, people),
         "signed": _signed(proposal, people),
-        "flags": flags(texts),
+        "flags": [*flags(texts), *(private_flags(texts, actor) if is_open and _is_for_all(proposal) else ())],
         "clashes": _clashes(proposal, sheet, actor) if is_open else (),
         "people": people,
         "undoable": just_applied(actor),
@@ -92,6 +93,11 @@ def sheet_on(proposal: Any, actor: Actor) -> Sheet:
         proposal.sheet = sheet_of(proposal, actor=actor)
     sheet: Sheet = proposal.sheet
     return sheet
+
+
+def _is_for_all(proposal: Proposal) -> bool:
+    """What is noted of one customer is theirs; everything else reaches others."""
+    return proposal.kind != Proposal.Kind.PROFILE_CHANGE
 
 
 def _clashes(proposal: Proposal, sheet: Sheet, actor: Actor) -> tuple[Clash, ...]:

@@ -10,13 +10,15 @@ from django.http import HttpRequest
 from apps.console.attachments import files_panel
 from apps.console.contradictions import contradictions_about
 from apps.console.curation import curation_panel
-from apps.console.flags import flags
+from apps.console.flags import Flag, flags
 from apps.console.markup import rendered
+from apps.console.private_flags import private_flags
 from apps.console.proposal_queues import open_about
 from apps.console.requests import actor_of, people_of
 from apps.console.transcripts import Spoken, transcript
 from apps.console.whose import words_panel
 from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord
 from apps.governance.policy import Act
 from apps.learning.models import Extraction
@@ -42,7 +44,7 @@ def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
         **words_panel(skill, [getattr(skill, name) for name in FLAGGED], actor_of(request)),
         **files_panel(skill, request),
         "body_html": rendered(skill.body),
-        "flags": flags({name: getattr(skill, name) for name in FLAGGED}),
+        "flags": _flagged(skill, actor_of(request)),
         "sources": list(_sources(skill, record, request)),
         "led_by": skill.extractions.count(),
         "evidence": record.evidence if record else {},
@@ -53,6 +55,11 @@ def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
         "contradictions": contradictions_about(skill, request),
         **curation_panel(skill, request),
     }
+
+
+def _flagged(skill: Skill, actor: Actor) -> list[Flag]:
+    texts = {name: getattr(skill, name) for name in FLAGGED}
+    return [*flags(texts), *(private_flags(texts, actor) if skill.status == Skill.Status.DRAFT else [])]
 
 
 def _drafting(skill: Skill) -> ChangeRecord | None:

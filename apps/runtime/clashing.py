@@ -18,6 +18,7 @@ from apps.prompt.line_edits import beyond
 from apps.prompt.lines import bare, known, lines_of
 from apps.prompt.tool_names import HOUSE, ROUTING
 from apps.runtime.going_by import distilled, remembered, tools_of_others, written_by_people
+from apps.runtime.private_lines import told_private
 from apps.runtime.tooling import clean
 from apps.texts.contradictions import Finding, Part, Written, contradictions
 from apps.texts.tool_mentions import Tools
@@ -66,12 +67,15 @@ def _tools(agent_id: int, actor: Actor) -> Tools | None:
 
 
 def with_advice(said: str, row: Remembered, before: str, actor: Actor) -> str:
-    """The same of what was just written, and what of it reaches no prompt, behind what else is answered."""
-    found = clashes(row, [line for line in lines_of(row.body) if bare(line) not in known(before)], actor=actor)
+    """The same of what was just written, what of it reaches no prompt and what looks like somebody's, behind what was said."""
+    new = [line for line in lines_of(row.body) if bare(line) not in known(before)]
+    found = clashes(row, new, actor=actor)
     warning = " ".join(clash.sentence for clash in found)
     unread = beyond(holding(row.body, row.line_dates, timezone.now()))
     again = f"It is saved, but look again: {warning}" if found else ""
-    return "\n".join(filter(None, [said, clean(unread), clean(again)]))
+    return "\n".join(
+        filter(None, [said, clean(unread), clean(again), clean(told_private("\n".join(new), actor=actor))])
+    )
 
 
 def _clash(finding: Finding) -> Iterable[Clash]:

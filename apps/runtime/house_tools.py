@@ -38,6 +38,7 @@ from apps.runtime.handing_over import HANDING_OVER
 from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.noting import NOTING
 from apps.runtime.planning import PLANNING
+from apps.runtime.private_lines import told_private
 from apps.runtime.rendering import RENDERING
 from apps.runtime.steps import whole_number
 from apps.runtime.tending import TENDING
@@ -172,7 +173,8 @@ def _draft_skill(context: Context, arguments: JsonObject) -> str:
     with acting(context.actor):
         taint = whose_words("\n".join(values.values()), heard_in(context.conversation, actor=context.actor))
     skill = draft_skill(context.agent_id, actor=context.actor, values=values, evidence=evidence, taint=taint)
-    return f"Draft {skill.pk} “{skill.name}” waits for an operator. It is in no index until one approves it."
+    private = clean(told_private("\n".join(values.values()), actor=context.actor))
+    return f"Draft {skill.pk} “{skill.name}” waits for an operator. It is in no index until one approves it. {private}".strip()
 
 
 # The order is the prompt's: tools stand before the system prompt in the cached prefix (R058).

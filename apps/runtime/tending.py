@@ -15,6 +15,7 @@ from apps.llm.backend import Json, JsonObject
 from apps.prompt.framing import canonical_json
 from apps.prompt.tool_names import SKILL_DELETE, SKILL_LIST, SKILL_PATCH, SKILL_SAVE, SKILL_VIEW
 from apps.runtime.hearing import heard_in, whose_words
+from apps.runtime.private_lines import told_private
 from apps.runtime.steps import whole_number
 from apps.runtime.tooling import Context, HouseTool, Offer, clean
 from apps.skills.actions import amend_skill, discard_skill, draft_skill
@@ -130,7 +131,8 @@ def _skill_save(context: Context, arguments: JsonObject) -> str:
     with acting(context.actor):
         taint = whose_words("\n".join(values.values()), heard_in(context.conversation, actor=context.actor))
     skill = draft_skill(context.agent_id, actor=context.actor, values=values, evidence=_evidence(context), taint=taint)
-    return f"Draft {skill.pk} “{skill.name}”, version {skill.version}, waits for an operator."
+    private = clean(told_private("\n".join(values.values()), actor=context.actor))
+    return f"Draft {skill.pk} “{skill.name}”, version {skill.version}, waits for an operator. {private}".strip()
 
 
 def _skill_patch(context: Context, arguments: JsonObject) -> str:

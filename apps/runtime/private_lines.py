@@ -1,0 +1,51 @@
+"""What looks like somebody's in what an agent writes by itself: pointed out to it and to reviewers, and left as it stands.
+
+What is learned from conversations is masked. A line that an agent words itself may be the house's own address as well.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.tenants.models import TenantSettings
+from apps.texts.known import Known
+from apps.texts.private import Firewall
+from apps.texts.templates import Unusable, read_templates
+
+SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """Words that look like somebody's, the text they stand in, and what they seem to be."""
+
+    place: str
+    kind: str
+    words: str
+
+
+def private_in(texts: Mapping[str, str], *, actor: Actor) -> tuple[Private, ...]:
+    """What is of a form that everybody knows or of a template of the tenant. Names are not told from other words."""
+    written = {place: text for place, text in texts.items() if text.strip()}
+    if not written:
+        return ()
+    with acting(actor):
+        read = read_templates(TenantSettings.objects.visible_to(actor).get().private_patterns)
+    firewall = Firewall.against(Known(), templates=() if isinstance(read, Unusable) else read)
+    return tuple(dict.fromkeys(found for place, text in written.items() for found in _found(place, text, firewall)))
+
+
+def told_private(text: str, *, actor: Actor) -> str:
+    """What an agent is told of what it wrote for all customers; empty where nothing is found."""
+    found = private_in({"": text}, actor=actor)[:SHOWN]
+    if not found:
+        return ""
+    named = "; ".join(f"“{each.words}” ({each.kind})" for each in found)
+    return f"This looks like somebody's: {named}. It would serve every customer, so take it out unless it is the house's own."
+
+
+def _found(place: str, text: str, firewall: Firewall) -> Iterator[Private]:
+    for finding in firewall.mask(text).findings:
+        yield Private(place, finding.kind, text[finding.start : finding.end])
