@@ -66,6 +66,9 @@ class ReviewSheet(serializers.Serializer[Sheet]):
     needs_words = serializers.BooleanField(
         help_text="Whether a yes has to say, field by field, what the free text comes to."
     )
+    left_out = serializers.ListField(
+        child=serializers.CharField(), help_text="The proposed sections that a reviewer did not take."
+    )
     can_undo = serializers.BooleanField(help_text="Whether a yes can be taken back for a minute.")
 
     def to_representation(self, instance: Sheet) -> Any:

@@ -3,7 +3,7 @@
 from apps.console import proposal_calls as calls
 from apps.console.deeds import Button
 from apps.console.forms import Decision, OptionalReason, ReasonedDecision
-from apps.console.proposal_forms import EditedYes, Rebasing, Rejection, Snooze, Yes
+from apps.console.proposal_forms import EditedYes, Rebasing, Rejection, Snooze, SomeSections, Yes
 from apps.governance.policy import Act
 
 BUTTONS = (
@@ -47,6 +47,19 @@ BUTTONS = (
         form=EditedYes,
         initial=calls.words_to_edit,
         when=calls.is_editable,
+        leads_to=calls.next_one,
+    ),
+    Button(
+        "take",
+        "Apply to sections",
+        Act.PROPOSAL_APPROVE,
+        calls.take_sections,
+        done=calls.outcome,
+        consequence="Only the sections you tick become live, in the proposed words; the others stay as they are. That is an edit"
+        " like any other: at the high tier others have to approve it.",
+        form=SomeSections,
+        initial=calls.sections_to_take,
+        when=calls.is_divisible,
         leads_to=calls.next_one,
     ),
     Button(

@@ -9,7 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apps.console.deeds import Values
-from apps.console.proposal_forms import typed_over
+from apps.console.proposal_forms import TAKE, typed_over
 from apps.console.proposal_page import sheet_on
 from apps.console.proposal_queues import next_waiting
 from apps.console.proposal_words import may_agree
@@ -32,6 +32,7 @@ from apps.governance.models import Proposal
 from apps.review import decisions
 from apps.review.decisions import Decided, rebase, undo
 from apps.review.registry import applier_of
+from apps.review.sections import approve_sections
 from apps.tenants.terms import review_terms
 
 
@@ -39,7 +40,15 @@ def say_yes(proposal: Proposal, actor: Actor, said: Values) -> Decided:
     typed = said.get("typed", {})
     # Words that came back as they were shown are no edit.
     content = said["content"] if typed and typed != typed_over(proposal.words) else None
-    yes = decisions.Yes(
+    return decisions.approve(proposal, _yes(said, content), actor=actor)
+
+
+def take_sections(proposal: Proposal, actor: Actor, said: Values) -> Decided:
+    return approve_sections(proposal, said["sections"], _yes(said), actor=actor)
+
+
+def _yes(said: Values, content: Values | None = None) -> decisions.Yes:
+    return decisions.Yes(
         said["seen_sha256"],
         content,
         said.get("confirm_findings", False),
@@ -47,7 +56,6 @@ def say_yes(proposal: Proposal, actor: Actor, said: Values) -> Decided:
         said["read_at"],
         said.get("target_version"),
     )
-    return decisions.approve(proposal, yes, actor=actor)
 
 
 def _reader() -> Actor:
@@ -68,6 +76,13 @@ def words_to_edit(proposal: Proposal) -> dict[str, Any]:
     words = live or proposal.words
     version = sheet.target.version if live and sheet.target is not None else None
     return {"target_version": version, **what_is_seen(proposal), **typed_over(words)}
+
+
+def sections_to_take(proposal: Proposal) -> dict[str, Any]:
+    offered = sheet_on(proposal, _reader()).offered
+    # Whoever was there first may have taken some already; nobody has to untick what nobody took.
+    taken = {TAKE + name: True for name in offered if proposal.is_edited and name in proposal.words}
+    return {**what_is_seen(proposal), "offered": " ".join(offered), **taken}
 
 
 def words_to_rebase(proposal: Proposal) -> dict[str, Any]:
@@ -153,6 +168,10 @@ def is_ready(proposal: Proposal) -> bool:
 
 def is_editable(proposal: Proposal) -> bool:
     return _is_decidable(proposal) and not sheet_on(proposal, _reader()).needs_words and bool(proposal.words)
+
+
+def is_divisible(proposal: Proposal) -> bool:
+    return is_editable(proposal) and len(sheet_on(proposal, _reader()).offered) > 1
 
 
 def is_free_text(proposal: Proposal) -> bool:

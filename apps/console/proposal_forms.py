@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django import forms
-from unfold.widgets import UnfoldAdminTextareaWidget
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from apps.console.diffs import label_of
 from apps.console.forms import Confirming, Decision, OptionalReason, Prose
@@ -13,6 +13,7 @@ from apps.governance.models import Proposal
 
 TEXT, LINES, DAYS = "text__", "lines__", "days__"
 KINDS = (TEXT, LINES, DAYS)
+TAKE = "take__"
 
 
 def typed_over(words: Mapping[str, Any]) -> dict[str, str]:
@@ -75,6 +76,27 @@ class EditedYes(Wording, Yes):
     target_version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
 
+class SomeSections(Yes):
+    """A yes to some sections, each with a box to tick; whoever fills the form says which are offered."""
+
+    offered = forms.CharField(widget=forms.HiddenInput)
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.named = str((self.data or self.initial).get("offered", "")).split()
+        boxes = {TAKE + name: _box(name) for name in self.named}
+        self.fields |= boxes
+        self.order_fields([*boxes, *(name for name in self.fields if name not in boxes)])
+
+    def clean(self) -> dict[str, Any]:
+        """No section at all is no yes."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        sections = [name for name in self.named if cleaned.get(TAKE + name)]
+        if not sections:
+            self.add_error(None, "Tick at least one section. To take none of them, reject the proposal.")
+        return {**cleaned, "sections": sections}
+
+
 class Rebasing(Wording, Decision):
     """The words over what is live now."""
 
@@ -83,6 +105,10 @@ def _kind(value: Any) -> str:
     if isinstance(value, Mapping):
         return DAYS
     return LINES if isinstance(value, list) else TEXT
+
+
+def _box(name: str) -> forms.BooleanField:
+    return forms.BooleanField(required=False, label=label_of(name).capitalize(), widget=UnfoldBooleanWidget)
 
 
 def _field(name: str) -> Prose:

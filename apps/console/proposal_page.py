@@ -132,10 +132,22 @@ def _compared(sheet: Sheet) -> Iterable[Compared]:
             yield asked
     title = "What would change" if open_now else "What was asked for"
     yield _pair(title, "Live now" if open_now else "Before", "Proposed", before, after)
-    if proposal.is_edited and not applier.free_text:
-        yield _pair(
-            "What the reviewer made of it", "As it was proposed", "As it was edited", proposal.content, proposal.words
-        )
+    yield from _of_reviewers(sheet, before)
+
+
+def _of_reviewers(sheet: Sheet, before: Mapping[str, Any]) -> Iterable[Compared]:
+    """What reviewers left out of it, and what they made of the rest."""
+    proposal = sheet.proposal
+    if sheet.left_out:
+        left = {name: proposal.content[name] for name in sheet.left_out}
+        stays = {name: before.get(name, "") for name in left}
+        yield _pair("What was not taken", "Proposed", "Stays", left, stays)
+    if proposal.is_edited and not sheet.applier.free_text:
+        asked = {name: text for name, text in proposal.content.items() if name not in sheet.left_out}
+        made = _pair("What the reviewer made of it", "As it was proposed", "As it was edited", asked, proposal.words)
+        # Where sections were taken as they were proposed, nothing was made of them.
+        if made.diffs or not sheet.left_out:
+            yield made
 
 
 def _pair(title: str, left: str, right: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Compared:

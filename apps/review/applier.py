@@ -55,7 +55,7 @@ class Applier:
     words that could not be applied. `beside` names what a reviewer has to confirm besides the words, `reaches` what that
     touches, and `files` are what to read of it. `apply` makes the change and returns what an undo needs; `undo` puts it back.
     A kind that `appends` never needs a rebase. One whose words are `free_text` is applied in the words of a reviewer alone.
-    One that `retires` takes its target away.
+    One that `retires` takes its target away. One that is `by_section` holds fields that can be taken one by one.
     """
 
     model: type[Governed]
@@ -73,6 +73,7 @@ class Applier:
     appends: bool = False
     free_text: bool = False
     retires: bool = False
+    by_section: bool = False
     consequence: str = "The next session of the agent carries it; sessions already open keep what they started with."
 
     def base(self, target: Target) -> Base:

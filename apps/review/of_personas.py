@@ -63,6 +63,7 @@ def _persona(*, free_text: bool) -> Applier:
         apply=_amend,
         undo=_amend_back,
         free_text=free_text,
+        by_section=True,
     )
 
 

@@ -9,7 +9,7 @@ from apps.governance.models import Approval, Governed, Proposal
 from apps.governance.proposals import Would, authors_of, panel_of, reviewers_of
 from apps.governance.tiers import Panel, Touch
 from apps.prompt.findings import to_confirm
-from apps.review.applier import Applier, Beside, changed
+from apps.review.applier import Applier, Beside, Values, changed, over
 from apps.review.decisions import needs_rebase
 from apps.review.registry import applier_of, target_of
 from apps.tenants.terms import review_terms
@@ -58,6 +58,22 @@ class Sheet:
             return None
         after = self.applier.after(self.applier.live(self.target), self.proposal.words)
         return Would(self.target, after, not self.applier.appends, self.applier.retires)
+
+    @property
+    def offered(self) -> Values:
+        """The sections that would read otherwise, each as last worded; what a reviewer left out once is offered again."""
+        if self.target is None or self.needs_words or not self.applier.by_section:
+            return {}
+        live = self.applier.live(self.target)
+        asked = over(self.proposal.content, self.proposal.words)
+        return {name: asked[name] for name in live if asked.get(name, live[name]) != live[name]}
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The sections that were proposed and that a reviewer did not take."""
+        if self.applier.free_text or not self.applier.by_section:
+            return ()
+        return tuple(name for name in self.proposal.content if name not in self.proposal.words)
 
     @property
     def can_undo(self) -> bool:

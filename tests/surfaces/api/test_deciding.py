@@ -143,3 +143,16 @@ def test_a_yes_that_needs_a_second_reviewer_is_answered_as_accepted_with_where_i
     assert answer.body["avoid"] == persona.avoid
     assert "2 more reviewers" in answer.body["notice"]
     assert operator.get(answer.headers["Location"]).body["id"] == waits["id"]
+
+
+def test_person_takes_some_of_the_proposed_sections(world: World, operator: Asker) -> None:
+    persona = make_persona(world)
+    proposal = propose_sections(persona, actor=world.bot, values={"style": "Brief.", "goals": "Be quick."})
+    path = f"proposals/{proposal.pk}"
+    seen = operator.get(f"{path}/").body["content_sha256"]
+    refused = operator.post(f"{path}/approve/", {"seen_sha256": seen, "content": {}})
+    assert (refused.status, refused.code) == (400, "invalid")
+    assert operator.post(f"{path}/approve/", {"seen_sha256": seen, "content": {"goals": "Be quick."}}).status == 200
+    assert operator.get(f"{path}/").body["review"]["left_out"] == ["style"]
+    live = operator.get(f"personas/{persona.pk}/").body
+    assert (live["goals"], live["style"]) == ("Be quick.", persona.style)

@@ -8,7 +8,7 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.governance.policy import Act
-from apps.personas.actions import amend_persona, propose_patch
+from apps.personas.actions import amend_persona, propose_patch, propose_sections
 from apps.personas.models import Persona
 from apps.skills.actions import amend_skill, approve_skill
 from apps.skills.models import Skill
@@ -227,3 +227,44 @@ def test_conversation_is_ended(world: World, operator: Client, name: str, status
     assert ended.status == status
     assert (ended.outcome == Conversation.Outcome.SOLVED) is (name == "resolve")
     assert "/decide/" not in text_of(operator.get(page_of(conversation)))
+
+
+def test_reviewer_ticks_the_sections_that_become_live(world: World, operator: Client) -> None:
+    persona = make_persona(world)
+    proposal = propose_sections(persona, actor=world.bot, values={"style": "Brief.", "goals": "Be quick."})
+    path = decision_of(proposal, "take")
+    form = form_values(operator.get(page_of(proposal)).content.decode(), path)
+    assert not [name for name in form if name.startswith("take__")], "nothing is ticked before the reviewer ticks it"
+    nothing = operator.post(path, form)
+    assert nothing.status_code == 422
+    assert "Tick at least one section. To take none of them, reject the proposal." in words_of(nothing)
+    assert operator.post(path, form | {"take__goals": "on"}).status_code == 303
+    with acting(world.operator):
+        live = Persona.objects.get(pk=persona.pk)
+    assert (live.goals, live.style) == ("Be quick.", persona.style)
+    page = words_of(operator.get(page_of(proposal)))
+    assert "Taken: goals. Left as they are: style." in page
+    assert "What was not taken" in page
+    assert "What the reviewer made of it" not in page
+
+
+def test_sections_are_offered_where_there_is_more_than_one_to_choose_from(world: World, operator: Client) -> None:
+    one = propose_sections(make_persona(world), actor=world.bot, values={"style": "Brief."})
+    revision = propose_revision(make_skill(world, "approved"), actor=world.bot, values={"body": "One.", "title": "Two"})
+    for proposal in (one, revision):
+        assert decision_of(proposal, "take") not in text_of(operator.get(page_of(proposal)))
+    forged = {"read_at": 1, "seen_sha256": one.content_sha256, "offered": "avoid", "take__avoid": "on"}
+    refused = operator.post(decision_of(one, "take"), forged)
+    assert refused.status_code == 422
+    assert "Take at least one of the sections that this proposal would change" in text_of(refused)
+
+
+def test_a_section_taken_and_undone_is_ticked_when_the_proposal_waits_again(world: World, operator: Client) -> None:
+    persona = make_persona(world)
+    proposal = propose_sections(persona, actor=world.bot, values={"style": "Brief.", "goals": "Be quick."})
+    decide(operator, proposal, "take", take__goals="on")
+    decide(operator, proposal, "undo")
+    form = form_values(operator.get(page_of(proposal)).content.decode(), decision_of(proposal, "take"))
+    assert ("take__goals" in form, "take__style" in form) == (True, False)
+    with acting(world.operator):
+        assert Persona.objects.get(pk=persona.pk).goals == persona.goals
