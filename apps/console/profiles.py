@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
+from apps.console.around_customers import around
 from apps.console.deeds import Amendment, Creation, Values
 from apps.console.flags import flags
 from apps.console.governed_admin import GovernedAdmin
@@ -14,7 +15,6 @@ from apps.console.proposal_queues import open_about
 from apps.console.requests import actor_of
 from apps.console.titles import moment
 from apps.console.whose import words_panel
-from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.memory.actions import amend_profile, create_profile
@@ -22,17 +22,15 @@ from apps.memory.models import CustomerProfile
 from apps.prompt.budgets import SECTION_CHARACTERS
 
 TEXTS = ("preferences", "notes")
-CONVERSATIONS_SHOWN = 10
 
 
 def customer_panels(profile: Any, request: HttpRequest) -> dict[str, Any]:
-    """Whose words stand there line by line, and the customer's latest conversations."""
+    """Whose words stand there line by line, and what else there is about the customer."""
     actor = actor_of(request)
-    theirs = Conversation.objects.visible_to(actor).filter(end_user_key=profile.end_user_key)
     return {
         **words_panel(profile, [getattr(profile, name) for name in TEXTS], actor),
         **noted_panel(profile, actor),
-        "conversations": theirs.select_related("agent")[:CONVERSATIONS_SHOWN],
+        **around(profile.end_user_key, actor),
         "author": profile.people[profile.updated_by],
         "flags": flags({name: getattr(profile, name) for name in TEXTS}),
         "proposals": open_about(profile, actor),

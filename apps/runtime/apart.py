@@ -20,6 +20,7 @@ from apps.runtime.preview import told
 from apps.runtime.sessions import PrefixChanged, thawed, tools_part
 from apps.runtime.tooling import Offer
 
+LATEST: Final = 20
 UNEXPLAINED: Final = "no act in between explains it: the product's own words, or the choice by use, changed"
 FIRST_ROW: Final = (
     "no act on these words: the contract goes on where something is written about the agent, and the first such row came, or"
@@ -131,8 +132,14 @@ def sessions_open_to(actor: Actor) -> QuerySet[Session]:
 
 
 def earlier(session: Session, *, actor: Actor) -> Session | None:
-    """The one before it in its conversation, or else of its customer with the same agent."""
-    before = sessions_open_to(actor).filter(pk__lt=session.pk, agent_id=session.agent_id).order_by("-pk")
-    customer = session.conversation.end_user_key
-    same_thread = before.filter(conversation_id=session.conversation_id).first()
-    return same_thread or (before.filter(conversation__end_user_key=customer).first() if customer else None)
+    """The one before it with the same agent: in its conversation, or else in one of its customer's latest before that."""
+    known, customer = sessions_open_to(actor), session.conversation.end_user_key
+    before = known.filter(pk__lt=session.pk, agent_id=session.agent_id).order_by("-pk")
+    found = before.filter(conversation_id=session.conversation_id).first()
+    if found or not customer:
+        return found
+    # First the few conversations: asked at once, the planner may walk all sessions backwards.
+    threads = Conversation.objects.visible_to(actor).filter(end_user_key=customer, pk__lt=session.conversation_id)
+    return before.filter(
+        conversation_id__in=list(threads.order_by("-pk").values_list("pk", flat=True)[:LATEST])
+    ).first()
