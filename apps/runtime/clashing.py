@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.memory.ledger import Remembered
-from apps.prompt.line_dates import holding, is_expired
+from apps.prompt.line_dates import holding, is_expired, told_by_today
 from apps.prompt.line_edits import beyond
 from apps.prompt.lines import bare, known, lines_of
 from apps.prompt.tool_names import HOUSE, ROUTING
@@ -73,9 +73,8 @@ def with_advice(said: str, row: Remembered, before: str, actor: Actor) -> str:
     warning = " ".join(clash.sentence for clash in found)
     unread = beyond(holding(row.body, row.line_dates, timezone.now()))
     again = f"It is saved, but look again: {warning}" if found else ""
-    return "\n".join(
-        filter(None, [said, clean(unread), clean(again), clean(told_private("\n".join(new), actor=actor))])
-    )
+    private = told_private("\n".join(new), actor=actor)
+    return "\n".join(filter(None, [said, *map(clean, (unread, again, told_by_today(new), private))]))
 
 
 def _clash(finding: Finding) -> Iterable[Clash]:

@@ -51,13 +51,14 @@ def test_an_agent_is_told_of_what_it_wrote_for_everybody(world: World, standin: 
     skill = {"title": "Write to Ada", "description": "How to reach her.", "body": f"## Procedure\n1. {LINE}"}
     standin.play(
         tool("update_my_memory", operations=[{"op": "add", "text": LINE}]),
-        tool("update_my_memory", operations=[{"op": "add", "text": "Parking is free."}]),
+        tool("update_my_memory", operations=[{"op": "add", "text": "Parking is free tomorrow."}]),
         tool("draft_skill", **skill),
         tool("skill_save", **skill | {"title": "Reach Ada"}),
         reply("Done."),
     )
     told = [str(call["result"]) for call in calls(world, say(world, "Hello", standin))]
     assert ["“ada@example.org” (e-mail)" in each for each in told] == [True, False, True, True]
+    assert ["write its date" in each for each in told] == [False, True, False, False]
     with acting(world.operator):
         assert LINE in AgentMemory.objects.get().body, "what an agent words itself stays as it stands"
 
