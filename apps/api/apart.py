@@ -112,8 +112,9 @@ class ApartView(ActorView):
         refuse_unknown(request, PARAMETERS)
         number = version_named(request, "with", NAMED) if request.query_params.get("with") else None
         with acting(self.actor):
-            found = {each.pk: each for each in sessions_open_to(self.actor).filter(pk__in=[int(pk), number or pk])}
-            session, other = found.get(int(pk)), found.get(number) if number else None
+            sessions = sessions_open_to(self.actor)
+            session = sessions.filter(pk=pk).first()
+            other = sessions.filter(pk=number).first() if number else None
             if session is None:
                 raise Http404
             if number and other is None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django import forms
-from django.apps import apps
 from django.contrib.admin import AdminSite
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextInputWidget
@@ -16,7 +16,7 @@ from apps.console.diffs import FieldDiff, side_by_side
 from apps.console.history import url_of_versions
 from apps.console.refusals import status_of
 from apps.console.requests import actor_of, people_of
-from apps.console.why import named
+from apps.console.why import named, named_row
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
@@ -40,6 +40,18 @@ class With(forms.Form):
         help_text="Its number. Left out, it is what a new session would be told now.",
         widget=UnfoldAdminTextInputWidget(attrs={"inputmode": "numeric"}),
     )
+
+    def __init__(self, data: QueryDict, sessions: QuerySet[Session]) -> None:
+        super().__init__(data, label_suffix="")
+        self.sessions = sessions
+
+    def clean_other(self) -> Session | None:
+        """The session of that number; none stands for now."""
+        number = self.cleaned_data["other"]
+        found = self.sessions.filter(pk=number).first() if number else None
+        if number and found is None:
+            raise forms.ValidationError(f"There is no session {number} that you may see.")
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +84,11 @@ class Passed:
 def apart_page(request: HttpRequest, session_id: int, site: AdminSite) -> HttpResponse:
     """A GET, it changes nothing."""
     actor = actor_of(request)
-    session = sessions_open_to(actor).filter(pk=session_id).first()
+    sessions = sessions_open_to(actor)
+    session = sessions.filter(pk=session_id).first()
     if session is None:
         raise Http404("There is no such session, or nothing of it is shown.")
-    form = With(request.GET, label_suffix="")
+    form = With(request.GET, sessions)
     context: dict[str, Any] = {
         **site.each_context(request),
         "title": f"Session {session.pk} beside another",
@@ -87,19 +100,14 @@ def apart_page(request: HttpRequest, session_id: int, site: AdminSite) -> HttpRe
     status = 422
     if form.is_valid():
         try:
-            context |= _compared(session, form, actor)
-            status = 422 if form.errors else 200
+            context |= _compared(session, form.cleaned_data["other"], actor)
+            status = 200
         except GovernanceError as refusal:
             context["refusal"], status = str(refusal), status_of(refusal)
     return TemplateResponse(request, "console/apart.html", context, status=status)
 
 
-def _compared(session: Session, form: With, actor: Actor) -> dict[str, Any]:
-    number = form.cleaned_data["other"]
-    other = sessions_open_to(actor).filter(pk=number).first() if number else None
-    if number and other is None:
-        form.add_error("other", f"There is no session {number} that you may see.")
-        return {}
+def _compared(session: Session, other: Session | None, actor: Actor) -> dict[str, Any]:
     with acting(actor):
         found = apart(session, other, system=actor, now=timezone.now())
     return {
@@ -126,9 +134,8 @@ def _text(lines: Iterable[Line]) -> str:
 
 def _acts(causes: Iterable[Cause]) -> Iterator[Act]:
     for cause in causes:
-        noun = apps.get_model(cause.record_type)._meta.verbose_name
-        url = url_of_versions(cause.record_type, cause.record_id)
-        yield Act(cause, f"{str(noun).capitalize()} {cause.record_id}", url)
+        row = cause.record_type, cause.record_id
+        yield Act(cause, named_row(*row), url_of_versions(*row))
 
 
 def _passed(found: Apart) -> Iterator[Passed]:

@@ -10,14 +10,13 @@ from apps.governance.actors import Actor
 from apps.notebook.models import Note
 from apps.runtime.models import Session
 
-CONVERSATIONS_SHOWN: Final = 10
 SHOWN: Final = 10
 
 
 def around(end_user_key: str, actor: Actor) -> dict[str, Any]:
     """The latest of each that the actor sees; sessions, drafts and escalations of the listed conversations alone."""
     theirs = Conversation.objects.visible_to(actor).of_customers().filter(end_user_key=end_user_key)
-    listed = list(theirs.select_related("agent")[:CONVERSATIONS_SHOWN])
+    listed = list(theirs.select_related("agent")[:SHOWN])
     threads = [conversation.pk for conversation in listed]
     by_channel = theirs.order_by().values("channel").annotate(count=Count("pk"), latest=Max("created_at"))
     notes = Note.objects.visible_to(actor).open().filter(end_user_key=end_user_key).select_related("agent")

@@ -97,8 +97,12 @@ def _shown(found: Why) -> Iterator[Shown]:
 
 def named(source: Source) -> str:
     """A record and its field as people call them."""
-    noun = apps.get_model(source.record_type)._meta.verbose_name
-    return f"{str(noun).capitalize()} {source.record_id}{f', {label_of(source.field)}' if source.field else ''}"
+    return named_row(source.record_type, source.record_id) + (f", {label_of(source.field)}" if source.field else "")
+
+
+def named_row(record_type: str, record_id: int) -> str:
+    """A record by its noun and number."""
+    return f"{str(apps.get_model(record_type)._meta.verbose_name).capitalize()} {record_id}"
 
 
 def _where(stood: Stood) -> str:

@@ -98,8 +98,8 @@ def skill_behind(cluster: EditCluster, *, actor: Actor) -> Skill | None:
         drafts = Draft.objects.visible_to(actor).filter(pk__in=cases.values("source_id"))
         read = [_skills_in(facts) for facts in drafts.values_list("facts", flat=True)]
         shared = frozenset.intersection(*read) if read else frozenset()
-        live = Skill.objects.visible_to(actor).approved().for_agent(cluster.agent_id)
-        return live.get(pk__in=shared) if live.filter(pk__in=shared).count() == 1 else None
+        live = Skill.objects.visible_to(actor).approved().for_agent(cluster.agent_id).filter(pk__in=shared)[:2]
+        return live[0] if len(live) == 1 else None
 
 
 def _skills_in(facts: Iterable[Mapping[str, Any]]) -> frozenset[int]:

@@ -71,7 +71,7 @@ def apart(session: Session, other: Session | None, *, system: Actor, now: dateti
         one.sha256 == two.sha256,
         unlike,
         _reordered(one, two, known),
-        tuple(_explained(hunks, known, (one, two), is_like=not unlike)),
+        tuple(_explained(hunks, known, one, two, is_like=not unlike)),
         handovers(one, two),
     )
 
@@ -109,13 +109,12 @@ def _reordered(one: Assembled, other: Assembled, known: Causes) -> Reordered | N
 
 
 def _explained(
-    hunks: tuple[Hunk, ...], known: Causes, both: tuple[Assembled, Assembled], *, is_like: bool
+    hunks: tuple[Hunk, ...], known: Causes, one: Assembled, other: Assembled, *, is_like: bool
 ) -> Iterator[Explained]:
+    follows = "" if is_like else ", or it follows from the above"
     for hunk in hunks:
-        bare = {_is_bare(each) for each in both}
-        otherwise = FIRST_ROW if hunk.slot is Slot.CONTRACT and not hunk.sources and len(bare) > 1 else UNEXPLAINED
-        follows = "" if is_like else ", or it follows from the above"
-        yield Explained(hunk, known.of_hunk(hunk), otherwise + follows)
+        grown = hunk.slot is Slot.CONTRACT and not hunk.sources and _is_bare(one) != _is_bare(other)
+        yield Explained(hunk, known.of_hunk(hunk), (FIRST_ROW if grown else UNEXPLAINED) + follows)
 
 
 def _is_bare(prompt: Assembled) -> bool:
