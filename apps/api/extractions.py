@@ -30,6 +30,7 @@ class ExtractionRow(Shown[Extraction]):
             "stand_in",
             "input_tokens",
             "output_tokens",
+            "cost_micro_usd",
             "at",
         )
         read_only_fields = fields

@@ -50,7 +50,7 @@ class DigestRunRow(Shown[DigestRun]):
         model = DigestRun
         fields = (
             *("id", "agent_key", "verdict", "reasons", "lesson_ids", "made_up_ids", "learning_version_id", "model"),
-            *("stand_in", "input_tokens", "output_tokens", "at"),
+            *("stand_in", "input_tokens", "output_tokens", "cost_micro_usd", "at"),
         )
         read_only_fields = fields
 

@@ -31,6 +31,7 @@ class ReflectionRow(Shown[Reflection]):
             "stand_in",
             "input_tokens",
             "output_tokens",
+            "cost_micro_usd",
             "at",
         )
         read_only_fields = fields

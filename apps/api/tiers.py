@@ -42,7 +42,7 @@ class TierRunRow(Shown[TierRun]):
         model = TierRun
         fields = (
             *("id", "agent_key", "tier", "verdict", "reasons", "proposed", "facts_before", "facts_after", "asked_by"),
-            *("model", "stand_in", "input_tokens", "output_tokens", "at"),
+            *("model", "stand_in", "input_tokens", "output_tokens", "cost_micro_usd", "at"),
         )
         read_only_fields = fields
 

@@ -11,6 +11,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.learning.models import Reflection
 from apps.learning.rules import next_look_seconds
+from apps.learning.used import used
 from apps.llm.backend import BackendError, Reply
 
 # Longer than the one call that is made meanwhile, its deadline included.
@@ -74,17 +75,13 @@ def put_off(held: Held, error: BackendError | None, *, actor: Actor) -> None:
 
 def settle(held: Held, outcome: Outcome, *, actor: Actor) -> Reflection:
     """Write what came of a day. Raises TakenOver where another worker did, and nothing of this one's may stay."""
-    reply = outcome.reply
     with acting(actor):
         settled = Reflection.objects.filter(pk=held.row_id, verdict=WAITING).update(
             verdict=outcome.verdict,
             reason=outcome.reason,
             conversations=list(outcome.conversations),
             skills=list(outcome.skills),
-            model=reply.model if reply else "",
-            stand_in=reply.stand_in if reply else False,
-            input_tokens=reply.usage.prompt_tokens if reply else 0,
-            output_tokens=reply.usage.output_tokens if reply else 0,
+            **used(outcome.reply, actor=actor),
         )
         if not settled:
             raise TakenOver

@@ -9,6 +9,7 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.learning.models import DigestRun, Extraction
+from apps.learning.used import used
 from apps.lessons.models import LearningVersion
 from apps.llm.backend import Reply
 from apps.skills.models import Skill
@@ -41,7 +42,6 @@ def verdict_on(conversation: Conversation, *, actor: Actor) -> Extraction:
 
 def write_verdict(conversation: Conversation, finding: Finding, *, actor: Actor, skill: Skill | None) -> Extraction:
     """Write the verdict; raises IntegrityError where there is one already."""
-    reply = finding.reply
     with acting(actor):
         return Extraction.objects.create(
             tenant_id=actor.tenant_id,
@@ -52,10 +52,7 @@ def write_verdict(conversation: Conversation, finding: Finding, *, actor: Actor,
             skill=skill,
             tools=list(finding.tools),
             masked=dict(finding.masked),
-            model=reply.model if reply else "",
-            stand_in=reply.stand_in if reply else False,
-            input_tokens=reply.usage.prompt_tokens if reply else 0,
-            output_tokens=reply.usage.output_tokens if reply else 0,
+            **used(finding.reply, actor=actor),
         )
 
 
@@ -80,8 +77,5 @@ def write_run(
             lesson_ids=list(lesson_ids),
             made_up_ids=list(made_up_ids),
             learning_version=version,
-            model=reply.model if reply else "",
-            stand_in=reply.stand_in if reply else False,
-            input_tokens=reply.usage.prompt_tokens if reply else 0,
-            output_tokens=reply.usage.output_tokens if reply else 0,
+            **used(reply, actor=actor),
         )

@@ -48,6 +48,9 @@ class Extraction(models.Model):
     stand_in = models.BooleanField(default=False)
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
+    cost_micro_usd = models.PositiveBigIntegerField(
+        null=True, help_text="Empty: no price is known, or the stand-in answered."
+    )
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -103,6 +106,9 @@ class Reflection(models.Model):
     stand_in = models.BooleanField(default=False)
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
+    cost_micro_usd = models.PositiveBigIntegerField(
+        null=True, help_text="Empty: no price is known, or the stand-in answered."
+    )
     at = models.DateTimeField(auto_now_add=True)
     lease_until = models.DateTimeField()
     next_look_at = models.DateTimeField()
@@ -147,6 +153,9 @@ class DigestRun(models.Model):
     stand_in = models.BooleanField(default=False)
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
+    cost_micro_usd = models.PositiveBigIntegerField(
+        null=True, help_text="Empty: no price is known, or the stand-in answered."
+    )
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

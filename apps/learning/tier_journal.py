@@ -6,6 +6,7 @@ from apps.governance.actors import Actor
 from apps.learning.distilling import Fact
 from apps.learning.models import TierRun
 from apps.learning.tier_clock import Due
+from apps.learning.used import used
 from apps.llm.backend import Reply
 from apps.tenants.models import Agent
 
@@ -24,7 +25,6 @@ class Outcome:
 
 def write_run(agent: Agent, due: Due, outcome: Outcome, facts_before: int, *, actor: Actor) -> TierRun:
     """Say what became of a run, in the transaction that stores its text."""
-    reply = outcome.reply
     return TierRun.objects.create(
         tenant_id=actor.tenant_id,
         agent=agent,
@@ -35,8 +35,5 @@ def write_run(agent: Agent, due: Due, outcome: Outcome, facts_before: int, *, ac
         facts_before=facts_before,
         facts_after=len(outcome.facts),
         asked_by=due.asked_by,
-        model=reply.model if reply else "",
-        stand_in=reply.stand_in if reply else False,
-        input_tokens=reply.usage.prompt_tokens if reply else 0,
-        output_tokens=reply.usage.output_tokens if reply else 0,
+        **used(outcome.reply, actor=actor),
     )

@@ -54,6 +54,9 @@ class TierRun(models.Model):
     stand_in = models.BooleanField(default=False)
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
+    cost_micro_usd = models.PositiveBigIntegerField(
+        null=True, help_text="Empty: no price is known, or the stand-in answered."
+    )
     at = models.DateTimeField(db_default=Now())
 
     class Meta:

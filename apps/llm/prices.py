@@ -11,7 +11,7 @@ from apps.llm.caching import CacheRules
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from apps.llm.backend import Usage
+    from apps.llm.backend import Reply, Usage
 
 _AUGUST = date(2026, 8, 21)
 _OCTOBER = date(2026, 10, 24)
@@ -147,3 +147,8 @@ def cost_micro_usd(model: str, usage: Usage, own: OwnRates = NO_RATES) -> int | 
         + usage.cache_write_1h_tokens * rates.cache_write_1h
     )
     return int(exact.to_integral_value(rounding=ROUND_CEILING))
+
+
+def priced(reply: Reply, own: OwnRates = NO_RATES) -> int | None:
+    """What a call cost; the stand-in costs nothing, and what a model without a price costs is not known."""
+    return None if reply.stand_in else cost_micro_usd(reply.model, reply.usage, own)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.llm.backend import CacheLifetime, JsonObject, Reply, Usage
 from apps.llm.caching import LIFETIME_SECONDS, Bill, Prefix, Settled, prefixes, settle_prefixes
-from apps.llm.prices import OwnRates, Rates, cache_rules, cost_micro_usd, price_of
+from apps.llm.prices import OwnRates, Rates, cache_rules, cost_micro_usd, price_of, priced
 from apps.prompt.breakpoints import Expectation, Piece, Plan, Reach, Reuse, plan_marks, reuse_at
 from apps.runtime.brought import Told
 from apps.runtime.earlier import HASH_CHARACTERS, Before, Earlier, earlier_calls, sampled
@@ -111,6 +111,10 @@ class Account:
         bill = planned.expected
         usage = Usage(bill.uncached, 0, bill.read, bill.written_5m, bill.written_1h)
         return cost_micro_usd(self.model, usage, self.rates) or 0
+
+    def cost(self, reply: Reply) -> int | None:
+        """What a call did cost in micro-dollars; None where that is not known."""
+        return priced(reply, self.rates)
 
     def keep(self, planned: Planned, reply: Reply) -> None:
         """The response began, so what the call wrote can be read from now on."""

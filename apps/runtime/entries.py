@@ -8,7 +8,7 @@ from typing import Any
 from apps.conversations.models import InboundEvent, Message
 from apps.conversations.rules import ToolCall
 from apps.llm.backend import Json, JsonObject, Reply
-from apps.llm.prices import NO_RATES, OwnRates, cost_micro_usd
+from apps.llm.prices import NO_RATES, OwnRates, priced
 from apps.runtime.models import ToolStep
 from apps.runtime.steps import Said, Step, canonical_object, storable_text
 
@@ -34,11 +34,6 @@ class CallNotes:
     has_unexpected_miss: bool
     entries: JsonObject
     ledger: JsonObject
-
-
-def priced(reply: Reply, rates: OwnRates = NO_RATES) -> int | None:
-    """What a call cost; the stand-in costs nothing, and what a model without a price costs is not known."""
-    return None if reply.stand_in else cost_micro_usd(reply.model, reply.usage, rates)
 
 
 def cost_of(calls: Sequence[JsonObject]) -> int:

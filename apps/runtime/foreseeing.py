@@ -16,7 +16,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.models import Governed, Taint
 from apps.governance.proposals import Would
-from apps.llm.prices import Price, Rates, price_of
+from apps.llm.prices import Price, price_of
 from apps.llm.tokens import BYTES_PER_TOKEN, tokens_of
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import Persona, StandingRule
@@ -27,7 +27,8 @@ from apps.runtime.gather import prompt_input
 from apps.runtime.models import Spend
 from apps.runtime.rows import Rows, rows_now
 from apps.skills.models import Skill
-from apps.tenants.models import Agent, ModelPrice, TenantSettings
+from apps.tenants.models import Agent, TenantSettings
+from apps.tenants.rates import own_rates
 
 DAYS: Final = 30
 # Beyond so many the latest of them stand for all.
@@ -195,19 +196,7 @@ def _as_it_would_be(row: Governed, would: Would) -> Governed:
 
 def _price(agent: Agent, actor: Actor, now: datetime) -> Price | None:
     """What the agent's model costs, by the tenant's own price where there is one."""
-    with acting(actor):
-        rows = ModelPrice.objects.visible_to(actor).filter(valid_from__lte=now)
-        own = {
-            row.model: Rates.of_micro_usd(
-                row.input_micro_usd,
-                row.output_micro_usd,
-                row.cache_read_micro_usd,
-                row.cache_write_5m_micro_usd,
-                row.cache_write_1h_micro_usd,
-            )
-            for row in rows.order_by("model", "-valid_from").distinct("model")
-        }
-    return price_of(agent.model or settings.DEFAULT_MODEL, own)
+    return price_of(agent.model or settings.DEFAULT_MODEL, own_rates(actor, now))
 
 
 def _cost(price: Price, prompt: Difference, calls: int, sessions: int, *, is_cached: bool) -> Cost:

@@ -20,7 +20,7 @@ from apps.runtime.budgets import DaySpent
 from apps.runtime.calling import Caller
 from apps.runtime.claims import Claim, claim
 from apps.runtime.endings import Written, cancel, fail, leave, mode_at_first, settle_call, wait_for_money
-from apps.runtime.entries import call_row, priced, tool_row
+from apps.runtime.entries import call_row, tool_row
 from apps.runtime.journal import Asked, FenceLost, SaidMore, Standing, hold, keep, postpone
 from apps.runtime.ledger import notes_of
 from apps.runtime.loop import Loop, TurnFailed, refuse_unfit
@@ -150,7 +150,7 @@ class Turning:
         self.is_probe = False
         asked = self.asked.stored if self.asked and said.number == 1 else None
         self.new_calls = [call_row(said, reply, notes, asked, account.rates)]
-        self.claimed.money.pay(priced(reply, account.rates))
+        self.claimed.money.pay(account.cost(reply))
         self.said, self.answers = said, {}
         self._go_on()
 

@@ -12,6 +12,7 @@ from apps.console.history import url_of_subject
 from apps.console.navigation import LISTS
 from apps.console.people import People, label_of_agent
 from apps.console.titles import title_of
+from apps.console.usage import dollars
 
 register = template.Library()
 AGENT_NUMBER = re.compile(r"\bagent (\d{1,18})\b")
@@ -88,6 +89,12 @@ def whose(taint: str) -> SafeString:
 def short(digest: str) -> SafeString:
     """The beginning of a hash, the whole of it on demand."""
     return format_html('<code title="{}">{}</code>', digest, digest[:12])
+
+
+@register.filter
+def money(micro_usd: int | None) -> str:
+    """An amount; None is one that nobody knows."""
+    return "not known" if micro_usd is None else dollars(micro_usd)
 
 
 @register.filter

@@ -1,0 +1,24 @@
+"""What a tenant itself says that models cost."""
+
+from datetime import datetime
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.llm.prices import Rates
+from apps.tenants.models import ModelPrice
+
+
+def own_rates(actor: Actor, now: datetime) -> dict[str, Rates]:
+    """The rates that hold now, by model."""
+    with acting(actor):
+        rows = ModelPrice.objects.visible_to(actor).filter(valid_from__lte=now)
+        return {
+            row.model: Rates.of_micro_usd(
+                row.input_micro_usd,
+                row.output_micro_usd,
+                row.cache_read_micro_usd,
+                row.cache_write_5m_micro_usd,
+                row.cache_write_1h_micro_usd,
+            )
+            for row in rows.order_by("model", "-valid_from").distinct("model")
+        }
