@@ -15,7 +15,10 @@ class SpendRow(Shown[Spend]):
 
     agent_key = agent_key()
     unpriced_calls = serializers.IntegerField(source="unpriced", help_text="Calls of models without a known price.")
-    tenant_cost_micro_usd = serializers.IntegerField(read_only=True, help_text="Of all agents on that day.")
+    learning_unpriced_calls = serializers.IntegerField(source="learning_unpriced", read_only=True)
+    tenant_cost_micro_usd = serializers.IntegerField(
+        read_only=True, help_text="Of all agents on that day, learning included."
+    )
     day_budget_micro_usd = serializers.IntegerField(
         read_only=True, allow_null=True, help_text="The tenant's budget of a day, as it is now. Null: none."
     )
@@ -34,6 +37,11 @@ class SpendRow(Shown[Spend]):
             "cache_read_tokens",
             "cache_write_5m_tokens",
             "cache_write_1h_tokens",
+            "learning_calls",
+            "learning_unpriced_calls",
+            "learning_cost_micro_usd",
+            "learning_input_tokens",
+            "learning_output_tokens",
             "tenant_cost_micro_usd",
             "day_budget_micro_usd",
         )
@@ -57,7 +65,12 @@ class SpendView(Rows[Spend]):
     def get_queryset(self) -> QuerySet[Spend]:
         """With what the whole tenant spent on the day, and may spend on one."""
         days = Spend.objects.filter(tenant_id=self.actor.tenant_id)
-        of_day = days.filter(day=OuterRef("day")).order_by().values("day").annotate(sum=Sum("cost_micro_usd"))
+        of_day = (
+            days.filter(day=OuterRef("day"))
+            .order_by()
+            .values("day")
+            .annotate(sum=Sum("cost_micro_usd") + Sum("learning_cost_micro_usd"))
+        )
         settings = TenantSettings.objects.visible_to(self.actor).values("day_budget_micro_usd")
         return days.select_related("agent").annotate(
             tenant_cost_micro_usd=Subquery(of_day.values("sum")), day_budget_micro_usd=Subquery(settings[:1])

@@ -127,7 +127,12 @@ def _calls(actor: Actor, stretch: Stretch) -> tuple[QuerySet[Any, Any], ...]:
     today = Stretch(stretch.days[-1:], stretch.zone)
     return (
         _named("cached", of_day, Sum("cache_read_tokens"), prompts),
-        _named("cost", of_day, Sum("cost_micro_usd"), Sum("calls")),
+        _named(
+            "cost",
+            of_day,
+            Sum("cost_micro_usd") + Sum("learning_cost_micro_usd"),
+            Sum("calls") + Sum("learning_calls"),
+        ),
         _by_day("stand_in", lately, "at", today, Count("pk"), _NONE),
     )
 

@@ -27,7 +27,7 @@ class Day:
 
     @property
     def cost_micro_usd(self) -> int:
-        return sum(row.cost_micro_usd for row in self.rows)
+        return sum(row.all_cost_micro_usd for row in self.rows)
 
     @property
     def cost(self) -> str:
@@ -41,6 +41,11 @@ class Day:
     def is_spent(self) -> bool:
         """Whether what customers write waits for the next day."""
         return self.budget_micro_usd is not None and self.cost_micro_usd >= self.budget_micro_usd
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether learning waits, so that what is left is for customers."""
+        return self.budget_micro_usd is not None and self.cost_micro_usd >= self.budget_micro_usd * 4 // 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +95,23 @@ def usage_of(spend: Spend) -> Usage:
     )
 
 
+def learning_of(spend: Spend) -> Usage:
+    """What looks of the learning used; they read too seldom for a cache."""
+    return Usage(
+        calls=spend.learning_calls,
+        fresh_tokens=spend.learning_input_tokens,
+        output_tokens=spend.learning_output_tokens,
+        cost_micro_usd=spend.learning_cost_micro_usd,
+        unpriced=spend.learning_unpriced,
+    )
+
+
 def spend_panels(spend: Any, request: HttpRequest) -> dict[str, Any]:
     """The day of this agent, and of the tenant."""
     turn_budget = spend.agent.turn_budget_micro_usd
     return {
         "usage": usage_of(spend),
+        "learning": learning_of(spend),
         "day": day_of(spend, actor_of(request)),
         "turn_budget": "no budget" if turn_budget is None else dollars(turn_budget),
     }
@@ -103,7 +120,7 @@ def spend_panels(spend: Any, request: HttpRequest) -> dict[str, Any]:
 class SpendAdmin(GovernedAdmin):
     """Read-only: it is counted where the calls are written."""
 
-    list_display = ("on_day", "agent", "calls", "prompts", "cached", "answers", "cost")
+    list_display = ("on_day", "agent", "calls", "prompts", "cached", "answers", "cost", "learning")
     list_filter = ("agent",)
     list_select_related = ("agent",)
     empty = "Nothing was spent yet. The first call of a model begins the count."
@@ -131,3 +148,7 @@ class SpendAdmin(GovernedAdmin):
     @admin.display(description="Cost", ordering="cost_micro_usd")
     def cost(self, spend: Spend) -> str:
         return usage_of(spend).cost
+
+    @admin.display(description="of learning", ordering="learning_cost_micro_usd")
+    def learning(self, spend: Spend) -> str:
+        return learning_of(spend).cost if spend.learning_calls else "nothing"

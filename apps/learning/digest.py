@@ -18,6 +18,7 @@ from apps.learning.extraction import CALL_SECONDS, learning_backend
 from apps.learning.journal import write_run
 from apps.learning.models import DigestClaim, DigestRun
 from apps.learning.rules import MOST_FAILURES
+from apps.learning.spending import Counted
 from apps.lessons.actions import apply_version, propose_version
 from apps.lessons.digesting import Accepted, Malformed, Refused, digest_schema, parse_digest, vet
 from apps.lessons.journal import mark_digested, one_at_a_time
@@ -99,7 +100,7 @@ def digest(agent_id: int, *, actor: Actor, backend: Backend) -> DigestRun | None
     if material is None:
         return None
     try:
-        reply = backend.complete(_request(material))
+        reply = Counted(backend, agent_id, actor).complete(_request(material))
     except BackendError as error:
         failures = material.failures + 1
         outcome = _given_up(error, failures)

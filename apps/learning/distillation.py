@@ -21,6 +21,7 @@ from apps.learning.memory_tiers import BUDGET_TOKENS, Switches, Tier, is_held, s
 from apps.learning.models import TierRun
 from apps.learning.rules import MOST_FAILURES, next_look_seconds
 from apps.learning.session_log import session_log
+from apps.learning.spending import Counted, LearningWaits
 from apps.learning.tier_clock import Due
 from apps.learning.tier_journal import Outcome, write_run
 from apps.learning.tier_rules import lines_of, marked
@@ -84,12 +85,13 @@ def _run_if_due(agent: Agent, tier: Tier, actor: Actor, backend: Backend) -> Tie
     with acting(actor):
         material = _material(agent, tier, actor)
     try:
-        outcome = _distilled(agent, material, backend, actor)
+        outcome = _distilled(agent, material, Counted(backend, agent.pk, actor), actor)
+    except LearningWaits as error:
+        _put_off(agent, due, error, actor)
+        return None
     except BackendError as error:
         if due.failures + 1 < MOST_FAILURES and error.is_worth_retrying:
-            wait = next_look_seconds(due.failures + 1, error.retry_after_seconds, random())  # noqa: S311  # spreads, hides nothing
-            tier_clock.put_off(agent.pk, due, timezone.now() + timedelta(seconds=wait), actor=actor)
-            logger.warning("distillation put off", extra={"agent_id": agent.pk, "tier": tier.value, "code": error.code})
+            _put_off(agent, due, error, actor)
             return None
         outcome = Outcome(TierRun.Verdict.FAILED, reasons=(f"The model failed ({error.code}). {error}",))
     try:
@@ -98,6 +100,12 @@ def _run_if_due(agent: Agent, tier: Tier, actor: Actor, backend: Backend) -> Tie
         # A person corrected the tier while the model read it: what they wrote is what the next look starts from.
         tier_clock.put_off(agent.pk, due, timezone.now(), actor=actor)
         return None
+
+
+def _put_off(agent: Agent, due: Due, error: BackendError, actor: Actor) -> None:
+    wait = next_look_seconds(due.failures + 1, error.retry_after_seconds, random())  # noqa: S311  # spreads, hides nothing
+    tier_clock.put_off(agent.pk, due, timezone.now() + timedelta(seconds=wait), actor=actor)
+    logger.warning("distillation put off", extra={"agent_id": agent.pk, "tier": due.tier.value, "code": error.code})
 
 
 def switches_of(agent: Agent) -> Switches:

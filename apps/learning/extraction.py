@@ -20,6 +20,7 @@ from apps.learning.likening import called_in, closest, compare_one_at_a_time
 from apps.learning.models import Extraction
 from apps.learning.protecting import known_about, own_templates
 from apps.learning.rules import MOST_FAILURES, Refused, Vetted, counted_in, gate, vet
+from apps.learning.spending import Counted
 from apps.llm.anthropic.client import backend_at
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.extraction import (
@@ -93,7 +94,8 @@ def extract(conversation_id: int, *, actor: Actor, backend: Backend, at_once: bo
         if _is_frozen(conversation, actor):
             return None
     failures = claim(conversation, actor=actor, at_once=at_once)
-    return None if failures is None else _look(conversation, failures, actor, backend)
+    counted = Counted(backend, conversation.agent_id, actor)
+    return None if failures is None else _look(conversation, failures, actor, counted)
 
 
 def _look(conversation: Conversation, failures: int, actor: Actor, backend: Backend) -> Extraction | None:

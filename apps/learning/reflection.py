@@ -41,6 +41,7 @@ from apps.learning.rules import (
     masked,
     vet,
 )
+from apps.learning.spending import Counted, LearningWaits
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.extraction import Malformed
 from apps.prompt.framing import canonical_json
@@ -154,7 +155,10 @@ def _worth_reading(rows: Iterable[Conversation], actor: Actor) -> Iterator[Read]
 
 def _settled(held: Held, day: Day, actor: Actor, backend: Backend) -> Reflection | None:
     try:
-        found = _decide(day, backend)
+        found = _decide(day, Counted(backend, day.agent.pk, actor))
+    except LearningWaits as error:
+        put_off(held, error, actor=actor)
+        raise
     except BackendError as error:
         if error.who_acts is not WhoActs.DEVELOPER and held.failures + 1 < MOST_FAILURES:
             put_off(held, error, actor=actor)

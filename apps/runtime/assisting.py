@@ -174,7 +174,12 @@ def _read_spend(context: Context, reader: Actor, arguments: JsonObject) -> JsonO
     rows = Spend.objects.filter(tenant_id=reader.tenant_id).select_related("agent").order_by("-day", "agent__key")
     days = sorted({*rows.values_list("day", flat=True).distinct()}, reverse=True)[:DAYS]
     listed: list[Json] = [
-        {"day": row.day.isoformat(), "agent": row.agent.key, "micro_usd": row.cost_micro_usd, "calls": row.calls}
+        {
+            "day": row.day.isoformat(),
+            "agent": row.agent.key,
+            "micro_usd": row.all_cost_micro_usd,
+            "calls": row.all_calls,
+        }
         for row in rows.filter(day__in=days)
     ]
     return {"spend": listed}

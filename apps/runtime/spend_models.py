@@ -8,7 +8,8 @@ from django.db import models
 class Spend(models.Model):
     """What an agent's model calls of one day used, by the tenant's clock, counted in the statements that write the calls (R166).
 
-    `cost` knows nothing of `unpriced` calls. `told_at` is when a person was asked because the tenant's budget of the day was spent.
+    `cost_micro_usd` is that of turns and knows nothing of `unpriced` calls; what looks of the learning used stands beside it, with
+    prompts as one count of tokens. `told_at` is when a person was asked because the tenant's budget of the day was spent.
     """
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
@@ -22,6 +23,11 @@ class Spend(models.Model):
     cache_read_tokens = models.PositiveBigIntegerField(default=0)
     cache_write_5m_tokens = models.PositiveBigIntegerField(default=0)
     cache_write_1h_tokens = models.PositiveBigIntegerField(default=0)
+    learning_calls = models.PositiveIntegerField(db_default=0)
+    learning_unpriced = models.PositiveIntegerField(db_default=0)
+    learning_cost_micro_usd = models.PositiveBigIntegerField(db_default=0)
+    learning_input_tokens = models.PositiveBigIntegerField(db_default=0)
+    learning_output_tokens = models.PositiveBigIntegerField(db_default=0)
     told_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -34,3 +40,13 @@ class Spend(models.Model):
 
     def __str__(self) -> str:
         return f"{self.day}"
+
+    @property
+    def all_calls(self) -> int:
+        """Of turns and of the learning."""
+        return self.calls + self.learning_calls
+
+    @property
+    def all_cost_micro_usd(self) -> int:
+        """Of turns and of the learning: what the day's budget is held against."""
+        return self.cost_micro_usd + self.learning_cost_micro_usd

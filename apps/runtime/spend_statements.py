@@ -38,8 +38,9 @@ def day_left(turn: str) -> str:
     together what each found left alone. The oldest goes on with what there is, and none waits for a younger one.
     """
     return f"""(SELECT CASE WHEN settings.day_budget_micro_usd IS NOT NULL THEN settings.day_budget_micro_usd - (
-           SELECT coalesce(sum(spend.cost_micro_usd) + {_OLDER.format(turn=turn)} * sum(spend.cost_micro_usd)
-                           / nullif(sum(spend.calls - spend.unpriced), 0), 0)
+           SELECT coalesce(sum(spend.cost_micro_usd + spend.learning_cost_micro_usd), 0)
+                  + coalesce({_OLDER.format(turn=turn)} * sum(spend.cost_micro_usd)
+                             / nullif(sum(spend.calls - spend.unpriced), 0), 0)
              FROM runtime_spend AS spend
             WHERE spend.tenant_id = settings.tenant_id AND spend.day = tenant_day(settings.tenant_id))::bigint END
       FROM tenants_tenantsettings AS settings WHERE settings.tenant_id = {turn}.tenant_id)"""  # noqa: S608  # of constants

@@ -92,7 +92,7 @@ def test_unreachable_model_is_said_and_the_next_run_finishes(world: World, stand
         import_one(world, name)
     _script(standin, [{"fault": "overloaded"}])
     seen = mine()
-    assert "could not be reached" in seen.failure
+    assert "could not be asked" in seen.failure
     assert "1 of 2 conversations" in seen.failure
     assert mine().failure == ""
     with acting(world.system):

@@ -36,3 +36,21 @@ def test_a_day_is_shown_by_agent_and_beside_its_budgets(world: World, operator: 
     page = text_of(operator.get(page_of(row)))
     assert "The budget of this day is spent." in page
     assert "$0.0500" in page
+
+
+def test_what_learning_cost_stands_beside_and_waits_before_customers_do(world: World, operator: Client) -> None:
+    row = spend(world, 1_000_000)
+    assert "nothing" in text_of(operator.get(list_of(Spend)))
+    with acting(world.system):
+        Spend.objects.update(
+            learning_calls=2, learning_cost_micro_usd=600_000, learning_input_tokens=900, learning_output_tokens=40
+        )
+    assert "$0.6000" in text_of(operator.get(list_of(Spend)))
+    with acting(world.admin):
+        settings = TenantSettings.objects.visible_to(world.admin).get()
+    amend_settings(settings, actor=world.admin, day_budget_micro_usd=2_000_000)
+    page = text_of(operator.get(page_of(row)))
+    assert "$0.6000 for 2 calls, 900 prompt tokens, 40 answer tokens" in page
+    assert "$1.6000" in page
+    assert "Learning waits for the next day" in page
+    assert "support: 5 calls" in page

@@ -25,7 +25,7 @@ class Command(BaseCommand):
     acts = (Act.SKILL_DRAFT,)
     help = (
         "Look at imported, resolved conversations that have no verdict yet and draft skills from them. Drafts wait for a"
-        " person. Exits 1 if the model could not be reached for some; running it again finishes them."
+        " person. Exits 1 if the model could not be asked for some; running it again finishes them."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -78,7 +78,7 @@ class Mined:
                 self._look_at(conversation_id)
                 failed_in_a_row = 0
             except BackendError as failure:
-                self.failure = f"The model could not be reached: {failure}"
+                self.failure = f"The model could not be asked: {failure}"
                 self.left.append(conversation_id)
                 failed_in_a_row += 1
                 self._progress.interrupt(f"Conversation {conversation_id}: {failure}")
