@@ -53,4 +53,4 @@ def test_what_learning_cost_stands_beside_and_waits_before_customers_do(world: W
     assert "$0.6000 for 2 calls, 900 prompt tokens, 40 answer tokens" in page
     assert "$1.6000" in page
     assert "Learning waits for the next day" in page
-    assert "support: 5 calls" in page
+    assert "5 calls" in page
