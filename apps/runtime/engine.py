@@ -8,6 +8,7 @@ import asyncio
 import logging
 import random
 import threading
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -66,7 +67,11 @@ class Engine:
         self._connections = Connections()
         self._threads = ThreadPoolExecutor(limits.threads, "turns", initializer=self._connections.keep)
         # Turns that end go before turns that begin.
-        self._beginning = asyncio.Semaphore(max(1, limits.threads // 2))
+        beginning = max(1, limits.threads // 2)
+        self._beginning = asyncio.Semaphore(beginning)
+        # However many turns of one tenant begin, the next of another stands behind none of them.
+        self._begins_each = max(1, beginning - 1)
+        self._begins: Counter[int] = Counter()
         self._fair = Fair(limits.in_flight)
         self._couriers = Couriers(self._in_thread)
         self._held: dict[int, Holding] = {}
@@ -138,12 +143,19 @@ class Engine:
                 polled = self._loop.time()
                 await self._poll()
             # Chosen as late as can be: whoever stood in line for a thread already could not be overtaken any more.
-            while not self._beginning.locked() and (picked := self._fair.take()):
+            while self._may_begin and (picked := self._fair.take()):
                 await self._beginning.acquire()
+                self._begins[picked[0]] += 1
                 task = asyncio.create_task(self._serve(*picked))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
             await _wait(self._woken, self.limits.poll_seconds * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311  # spread, not secret
+
+    @property
+    def _may_begin(self) -> bool:
+        """Whether the turn that is to be taken next may begin now."""
+        tenant_id = self._fair.next_tenant
+        return not self._beginning.locked() and tenant_id is not None and self._begins[tenant_id] < self._begins_each
 
     async def _poll(self) -> None:
         try:
@@ -169,6 +181,7 @@ class Engine:
         try:
             return await self._in_thread(begin, tenant_id, conversation_id, self.toolbox)
         finally:
+            self._begins -= Counter([tenant_id])
             self._beginning.release()
             self._woken.set()
 

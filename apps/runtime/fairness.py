@@ -56,6 +56,12 @@ class Fair:
         """How many more turns may run."""
         return self.limit - self._running
 
+    @property
+    def next_tenant(self) -> int | None:
+        """Whose turn `take` would give; None while it gives none."""
+        place = self._first() if self.free else None
+        return None if place is None or place.running >= self.per_tenant else place.tenant_id
+
     def add(self, tenant_id: int, conversation_id: int) -> None:
         """Let a conversation wait for its turn, once however often it is added; one that runs will run again."""
         tenant = self._tenants.get(tenant_id)
@@ -68,20 +74,20 @@ class Fair:
 
     def take(self) -> tuple[int, int] | None:
         """The tenant and conversation to run now, or None while nobody waits or no slot may be given."""
-        place = self._first() if self.free else None
-        if place is None or place.running >= self.per_tenant:
+        tenant_id = self.next_tenant
+        if tenant_id is None:
             return None
         heappop(self._places)
-        tenant = self._tenants[place.tenant_id]
+        tenant = self._tenants[tenant_id]
         conversation_id, _ = tenant.waiting.popitem(last=False)
         tenant.running.add(conversation_id)
         tenant.since = next(self._moments)
         self._running += 1
         if tenant.waiting:
-            self._stand(tenant.place(place.tenant_id))
+            self._stand(tenant.place(tenant_id))
         else:
             self._tenants_waiting -= 1
-        return place.tenant_id, conversation_id
+        return tenant_id, conversation_id
 
     def ended(self, tenant_id: int, conversation_id: int) -> None:
         """Give the slot back; a conversation that was added meanwhile waits again, behind the others of its tenant."""

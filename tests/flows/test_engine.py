@@ -89,6 +89,30 @@ def test_newcomer_of_another_tenant_goes_before_a_flood_that_is_being_taken(
     assert sorted(came).index(came[-1]) == 1
 
 
+def test_a_tenant_whose_turns_begin_slowly_keeps_no_other_from_beginning(postgres: Postgres, database: str) -> None:
+    flooding, other = make_world(), make_world()
+    for world in (flooding, other):
+        make_persona(world)
+    flood = [make_customer(flooding, number) for number in range(FLOOD)]
+    limits = Limits(in_flight=20, threads=4, poll_seconds=FINISHED_SECONDS, lease_seconds=30)
+    with running_standin() as url, psycopg.connect(postgres.url_for("postgres", database=database)) as raw:
+        engine = Engine(lambda: async_backend_at("stand-in", url, connections=20), limits)
+        # Whatever refers to the one tenant is not written until this is let go.
+        raw.execute("SELECT FROM tenants_tenant WHERE id = %s FOR UPDATE", [flooding.tenant.pk])
+        engine.start()
+        try:
+            time.sleep(SETTLED_SECONDS)
+            newcomer = make_customer(other, 1)
+            engine.wake(other.tenant.pk, newcomer.conversation_id)
+            assert wait_until(lambda: turn_of(other, newcomer) is not None, FINISHED_SECONDS, 0.2)
+            assert [event for event in flood if turn_of(flooding, event)] == []
+            raw.rollback()
+            assert wait_until(lambda: all(turn_of(flooding, event) for event in flood), FINISHED_SECONDS, 0.2)
+        finally:
+            raw.rollback()
+            engine.stop(drain_seconds=5)
+
+
 def test_a_wake_up_call_comes_when_it_is_due(engine: Engine) -> None:
     # R126
     world = make_world()

@@ -42,7 +42,9 @@ class Sharing(RuleBasedStateMachine):
     def take(self) -> None:
         per_tenant = Counter(tenant for tenant, _ in self.running)
         eligible = {tenant for tenant, _ in self.waiting if per_tenant[tenant] < 4}
+        foreseen = self.fair.next_tenant
         taken = self.fair.take()
+        assert foreseen == (taken[0] if taken else None)
         if taken is None:
             assert not eligible or len(self.running) == 5
             return
