@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 
 from django.conf import settings
 from django.db import IntegrityError
@@ -18,8 +19,8 @@ from apps.learning.claims import claim, let_go, put_off
 from apps.learning.journal import Finding, conclude, verdict_on, write_verdict
 from apps.learning.likening import called_in, closest, compare_one_at_a_time
 from apps.learning.models import Extraction
-from apps.learning.protecting import known_about, own_templates
-from apps.learning.rules import MOST_FAILURES, Refused, Vetted, counted_in, gate, vet
+from apps.learning.protecting import known_about, only_day, own_templates
+from apps.learning.rules import MOST_FAILURES, Refused, Vetted, by_date, counted_in, gate, vet
 from apps.learning.spending import Counted
 from apps.llm.anthropic.client import backend_at
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
@@ -52,10 +53,11 @@ CALL_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Private:
-    """What of a conversation is somebody's, and what the tenant's own numbers look like."""
+    """What of a conversation is somebody's, what the tenant's own numbers look like, and the day on which it all was said."""
 
     known: Known
     templates: tuple[Template, ...]
+    day: date | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class Worthwhile:
     reply: Reply
     called: frozenset[str]
     masked: Mapping[str, int]
+    of_days: str
 
 
 def learning_backend() -> Backend:
@@ -104,7 +107,8 @@ def _look(conversation: Conversation, failures: int, actor: Actor, backend: Back
         if known := Extraction.objects.filter(conversation=conversation).first():
             return known
         lines = transcript(conversation)
-        private = Private(known_about(conversation, lines, actor), own_templates(actor))
+        known_here = known_about(conversation, lines, actor)
+        private = Private(known_here, own_templates(actor), only_day(conversation, actor))
     decided: Finding | Worthwhile | None
     try:
         decided = _decide(conversation, lines, private, backend)
@@ -169,7 +173,8 @@ def _decide(
     vetted = vet(found.name, *texts, known=private.known, templates=private.templates)
     if isinstance(vetted, Refused):
         return Finding(Verdict(vetted.verdict), vetted.reason, reply, masked=masked)
-    return Worthwhile(vetted, reply, called_in(lines), masked)
+    draft, of_days = by_date(vetted, private.day)
+    return Worthwhile(draft, reply, called_in(lines), masked, of_days)
 
 
 def _draft(conversation: Conversation, worthwhile: Worthwhile, failures: int, actor: Actor) -> Extraction | None:
@@ -209,6 +214,8 @@ def _placed(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) ->
                 Verdict.SUPPORTS if adds else Verdict.KNOWN, f"{said} {why.reason}", reply, tools, worthwhile.masked
             ), skill
         drafted += f" Perhaps {skill.name} says the same. {why.reason}"
+    if worthwhile.of_days:
+        drafted += f" {worthwhile.of_days}"
     imported = conversation.origin == Conversation.Origin.IMPORTED
     new = draft_skill(
         conversation.agent_id,

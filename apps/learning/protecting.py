@@ -1,8 +1,12 @@
 """What is looked for before anything is learned: what is known of a conversation's people, and the tenant's own numbers."""
 
 from collections.abc import Sequence
+from datetime import date
+from zoneinfo import ZoneInfo
 
-from apps.conversations.models import Conversation, InboundEvent
+from django.db.models import Max, Min
+
+from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import Line
 from apps.governance.actors import Actor
 from apps.learning.rules import known_of
@@ -23,6 +27,16 @@ def known_about(conversation: Conversation, lines: Sequence[Line], actor: Actor)
     for text in (text for both in profiles.values_list("preferences", "notes") for text in both):
         known |= known_in_notes(text)
     return known
+
+
+def only_day(conversation: Conversation, actor: Actor) -> date | None:
+    """The day of the tenant's clock on which all of a conversation was said; None where it was more than one, or elsewhere."""
+    if conversation.origin != Conversation.Origin.LIVE:
+        return None
+    zone = ZoneInfo(TenantSettings.objects.visible_to(actor).get().timezone)
+    said = Message.objects.filter(conversation=conversation).aggregate(first=Min("created_at"), last=Max("created_at"))
+    days = {moment.astimezone(zone).date() for moment in said.values() if moment is not None}
+    return days.pop() if len(days) == 1 else None
 
 
 def own_templates(actor: Actor) -> tuple[Template, ...]:

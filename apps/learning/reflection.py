@@ -36,6 +36,7 @@ from apps.learning.rules import (
     Refused,
     Vetted,
     bounds_of,
+    by_date,
     day_to_reflect_on,
     gate,
     masked,
@@ -217,10 +218,12 @@ def _draft(held: Held, day: Day, found: tuple[SkillOfDay, ...], reply: Reply, *,
         for each in found:
             vetted, said = _vetted(each, day)
             if vetted is not None:
+                # The conversations of a day may have begun on another: no date is sure.
+                _, of_days = by_date(vetted, None)
                 placed = _placed(vetted, each, day, actor)
                 made += [placed.skill_id] if placed.skill_id else []
                 is_known = is_known or placed.is_known
-                said = placed.said
+                said = f"{placed.said} {of_days}".strip()
             reasons.append(said)
         verdict = Verdict.DRAFTED if made else Verdict.KNOWN if is_known else Verdict.REFUSED
         outcome = Outcome(verdict, " ".join(reasons), day.ids, reply, tuple(made))

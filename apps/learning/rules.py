@@ -11,6 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from apps.conversations.rules import Line
+from apps.texts.days import all_dated
 from apps.texts.known import Known, codes_in
 from apps.texts.private import Firewall
 from apps.texts.telling import known_from
@@ -88,6 +89,12 @@ def vet(
     if firewall.mask(name).findings:
         return Refused("refused", "The draft's name holds an identifier from the conversation.")
     return Vetted(name, *texts)
+
+
+def by_date(draft: Vetted, day: date | None) -> tuple[Vetted, str]:
+    """The draft with dates for the days that are certain, as seen from `day`, and what a reviewer is told of it (R115)."""
+    (title, description, body), found = all_dated((draft.title, draft.description, draft.body), day)
+    return Vetted(draft.name, title, description, body), found.sentences
 
 
 def counted_in(texts: Iterable[str], firewall: Firewall) -> dict[str, int]:

@@ -1,6 +1,5 @@
 """Until when single lines of a remembered text hold, and when people want to look at them again."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
@@ -11,14 +10,6 @@ from apps.prompt.lines import bare, known, lines_of
 
 UNTIL: Final = "valid_until"
 REVIEW: Final = "review_after"
-_SHOWN: Final = 3
-_QUOTED: Final = 80
-_BY_TODAY: Final = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday"
-    r"|(?:this|next|last) (?:week|weekend|month|quarter|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
-    r"|heute|gestern|übermorgen|(?:nächste|diese|letzte)[nrs]? (?:woche|monat|jahr|wochenende))\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +94,6 @@ def _said(moment: datetime, zone: tzinfo, days_later: int) -> str:
     if local.time() == time():
         return (local.date() - timedelta(days=days_later)).isoformat()
     return local.isoformat()
-
-
-def told_by_today(lines: Iterable[str]) -> str:
-    """What somebody is told whose lines name a day by the day on which they were written; empty where none does."""
-    found = [f"“{bare(line)[:_QUOTED]}” ({match[0]})" for line in lines for match in _BY_TODAY.finditer(line)][:_SHOWN]
-    if not found:
-        return ""
-    return f"If a certain day is meant, write its date, for whoever reads it later does not know today: {'; '.join(found)}."
 
 
 def told_dates(lines: Iterable[str], dates: Mapping[str, Any]) -> list[tuple[str, datetime]]:

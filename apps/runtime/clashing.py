@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.memory.ledger import Remembered
-from apps.prompt.line_dates import holding, is_expired, told_by_today
+from apps.prompt.line_dates import holding, is_expired
 from apps.prompt.line_edits import beyond
 from apps.prompt.lines import bare, known, lines_of
 from apps.prompt.tool_names import HOUSE, ROUTING
@@ -21,6 +21,7 @@ from apps.runtime.going_by import distilled, remembered, tools_of_others, writte
 from apps.runtime.private_lines import told_private
 from apps.runtime.tooling import clean
 from apps.texts.contradictions import Finding, Part, Written, contradictions
+from apps.texts.days import told_by_today
 from apps.texts.tool_mentions import Tools
 
 SHOWN = 5

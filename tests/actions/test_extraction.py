@@ -1,8 +1,11 @@
 """What becomes of a resolved conversation: one verdict, at most one draft, and nothing of the customer in it."""
 
 import json
+from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.utils import timezone
 
 from apps.conversations.actions import abandon_conversation, import_conversation, resolve_conversation
 from apps.conversations.models import Conversation
@@ -11,9 +14,11 @@ from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord
 from apps.learning.extraction import extract
 from apps.learning.models import Extraction
+from apps.learning.protecting import only_day
 from apps.llm.backend import BadRequest, Reply, Request
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent
+from apps.tenants.models import TenantSettings
 from tests.actions.conversing import reply
 from tests.factories import World, make_conversation, make_skill, make_world
 from tests.standing_in import StandIn
@@ -159,6 +164,32 @@ def test_what_identifies_the_customer_is_taken_out_of_the_draft(world: World, st
     assert skill.description == "For [id]"
     assert "[e-mail] or [phone]" in skill.body
     assert skill.taint == "imported"
+
+
+def test_a_day_that_is_certain_is_written_by_its_date_and_the_reviewer_is_told(world: World, standin: StandIn) -> None:
+    # R115
+    standin.play(runbook(body=f"{BODY}\nThe offer ends tomorrow. Ask whether it came yesterday."))
+    found = look(world, resolved(world), standin)
+    [skill] = drafts(world)
+    with acting(world.operator):
+        [first] = TenantSettings.objects.visible_to(world.operator)
+        day = only_day(found.conversation, world.operator)
+    assert day == timezone.now().astimezone(ZoneInfo(first.timezone)).date()
+    tomorrow = (day + timedelta(days=1)).isoformat()
+    assert f"The offer ends {tomorrow}. Ask whether it came yesterday." in skill.body
+    assert f"“ends tomorrow” is written as {tomorrow}" in found.reason
+    assert "look whether one is meant: “yesterday”" in found.reason
+
+
+def test_a_transcript_from_elsewhere_was_said_on_no_day_that_is_known(world: World) -> None:
+    lines = [
+        Line("customer", "Until tomorrow?"),
+        Line("agent", "Yes."),
+        Line("customer", "Good."),
+        Line("agent", "Bye."),
+    ]
+    with acting(world.operator):
+        assert only_day(imported(world, lines), world.operator) is None
 
 
 def test_a_name_that_identifies_somebody_is_refused(world: World, standin: StandIn) -> None:

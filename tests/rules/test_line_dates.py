@@ -15,7 +15,6 @@ from apps.prompt.line_dates import (
     last_moment,
     meant_dates,
     said_dates,
-    told_by_today,
     told_dates,
 )
 from apps.prompt.line_ledger import line_sha256
@@ -81,16 +80,6 @@ def test_a_day_to_look_again_begins_by_the_tenants_clock() -> None:
     berlin = ZoneInfo("Europe/Berlin")
     assert first_moment("2026-12-31", berlin) == datetime(2026, 12, 30, 23, tzinfo=UTC)
     assert first_moment("2026-12-31T12:00", berlin) == datetime(2026, 12, 31, 11, tzinfo=UTC)
-
-
-def test_a_day_that_is_named_by_today_is_pointed_out() -> None:
-    assert told_by_today(["Open from nine.", "Refunds take 5 days.", "It ends on 9 May 2026."]) == ""
-    said = told_by_today([" The sale ends Tomorrow. ", "Closed next Monday and heute."])
-    assert said == (
-        "If a certain day is meant, write its date, for whoever reads it later does not know today:"
-        " “The sale ends Tomorrow.” (Tomorrow); “Closed next Monday and heute.” (next Monday);"
-        " “Closed next Monday and heute.” (heute)."
-    )
 
 
 def test_lines_with_an_end_are_told_with_it() -> None:

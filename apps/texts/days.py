@@ -1,0 +1,124 @@
+"""Days that are named by the day on which somebody wrote: found, and said by their date where it is clear which one is meant."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import islice
+from typing import Final
+
+_SHOWN: Final = 3
+_QUOTED: Final = 80
+_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_NAMED: Final = (
+    r"(?:today|tonight|tomorrow|yesterday"
+    r"|(?:this|next|last) (?:week|weekend|month|quarter|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+    r"|heute|gestern|übermorgen|(?:nächste|diese|letzte)[nrs]? (?:woche|monat|jahr|wochenende))\b"
+)
+BY_TODAY: Final = re.compile(rf"\b{_NAMED}", re.IGNORECASE)
+# What holds until, since or from a day speaks of one day. "If it came yesterday" speaks of any.
+_BOUNDARY: Final = re.compile(
+    rf"\b(?P<before>(?:until|till|since|as of|from|starting|effective|valid through|ends|ended|begins|began|expires|expired"
+    rf"|closes|reopens|bis|seit|ab|endet|beginnt)(?: on| from| am| ab)?\s+)(?P<day>{_NAMED})",
+    re.IGNORECASE,
+)
+_AWAY: Final = {
+    "today": 0,
+    "tonight": 0,
+    "tomorrow": 1,
+    "yesterday": -1,
+    "heute": 0,
+    "gestern": -1,
+    "übermorgen": 2,
+}
+_STEPS: Final = {"this": 0, "next": 1, "last": -1}
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """A text in which certain days stand by their dates: what was written for what, and what was left because it is not clear."""
+
+    text: str
+    written: tuple[tuple[str, str], ...] = ()
+    left: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> str:
+        """For whoever reviews the text; empty where it names no day by another."""
+        written = "; ".join(f"“{said}” is written as {meant}" for said, meant in self.written)
+        left = "; ".join(f"“{said}”" for said in dict.fromkeys(self.left))
+        return " ".join(
+            filter(
+                None,
+                [
+                    written and f"By the day of the conversation {written}.",
+                    left and f"It names days by the day on which it was written, look whether one is meant: {left}.",
+                ],
+            )
+        )
+
+
+def dated(text: str, day: date | None) -> Dated:
+    """The text with dates for the days at which something begins or ends, as seen from `day`; without it all are left.
+
+    Nothing else is touched: a runbook says "today" and "yesterday" of whatever day it is followed on. "Next Friday" is left, too:
+    people mean two different days by it.
+    """
+    written: list[tuple[str, str]] = []
+
+    def say(found: re.Match[str]) -> str:
+        meant = _meant(found["day"].lower(), day) if day else None
+        if meant is None:
+            return found[0]
+        written.append((found[0], meant))
+        return f"{found['before']}{meant}"
+
+    said = _BOUNDARY.sub(say, text)
+    return Dated(said, tuple(written), tuple(found[0] for found in BY_TODAY.finditer(said)))
+
+
+def all_dated(texts: Iterable[str], day: date | None) -> tuple[tuple[str, ...], Dated]:
+    """Several texts at once, and what was done to all of them; the text of that is theirs together."""
+    found = [dated(text, day) for text in texts]
+    together = Dated(
+        "\n".join(each.text for each in found),
+        tuple(change for each in found for change in each.written),
+        tuple(word for each in found for word in each.left),
+    )
+    return tuple(each.text for each in found), together
+
+
+def told_by_today(lines: Iterable[str]) -> str:
+    """What somebody is told whose lines name a day by the day on which they were written; empty where none does."""
+    named = ((line.strip()[:_QUOTED], found[0]) for line in lines for found in BY_TODAY.finditer(line))
+    found = [f"“{line}” ({word})" for line, word in islice(named, _SHOWN)]
+    if not found:
+        return ""
+    return f"If a certain day is meant, write its date, for whoever reads it later does not know today: {'; '.join(found)}."
+
+
+def _meant(said: str, day: date) -> str | None:
+    """The date, month or year; None where it is not clear, or beyond all calendars."""
+    try:
+        if said in _AWAY:
+            return (day + timedelta(days=_AWAY[said])).isoformat()
+        which, _, unit = said.partition(" ")
+        return _stepped(day, _STEPS[which], unit) if which in _STEPS else None
+    except (OverflowError, ValueError):
+        return None
+
+
+def _stepped(day: date, steps: int, unit: str) -> str | None:
+    match unit:
+        case "year":
+            return str(day.year + steps)
+        case "month":
+            months = day.year * 12 + day.month - 1 + steps
+            return date(months // 12, months % 12 + 1, 1).isoformat()[:7]
+        case "week":
+            return f"the week of {(day - timedelta(days=day.weekday()) + timedelta(weeks=steps)).isoformat()}"
+        case _ if unit in _WEEKDAYS and steps < 1:
+            ahead = (_WEEKDAYS.index(unit) - day.weekday()) % 7
+            return (day + timedelta(days=ahead + 7 * steps)).isoformat()
+        case _:
+            return None
