@@ -11,13 +11,13 @@ from itertools import islice
 from django.utils import timezone
 
 from apps.governance.acting import acting
-from apps.governance.actors import Actor
+from apps.governance.actors import Actor, Role
 from apps.memory.ledger import Remembered
 from apps.prompt.line_dates import holding, is_expired
 from apps.prompt.line_edits import beyond
 from apps.prompt.lines import bare, known, lines_of
 from apps.prompt.tool_names import HOUSE, ROUTING
-from apps.runtime.going_by import distilled, remembered, tools_of_others, written_by_people
+from apps.runtime.going_by import distilled, own_tools, remembered, tools_of_others, written_by_people
 from apps.runtime.private_lines import told_private
 from apps.runtime.tooling import clean
 from apps.texts.contradictions import Finding, Part, Written, contradictions
@@ -60,10 +60,14 @@ def clashes(row: Remembered, lines: Iterable[str], *, actor: Actor) -> tuple[Cla
 
 
 def _tools(agent_id: int, actor: Actor) -> Tools | None:
-    """What the agent may call, for people: no agent reads that list. Which of the house's own it is offered, the night knows."""
-    if not actor.is_person:
+    """What the agent may call. Which of the house's own it is offered, the night knows.
+
+    People are shown every tool that it may not call, the agent itself only what it says to use and may not: it learns of no tool
+    by naming it.
+    """
+    if actor.role is Role.SYSTEM:
         return None
-    others = tools_of_others(agent_id, actor)
+    others = tools_of_others(agent_id, actor) if actor.is_person else own_tools()
     return Tools(others.allowed | ROUTING | frozenset(HOUSE), others.known)
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db import connection
+
 from apps.contradictions.models import Contradiction
 from apps.governance.actors import Actor
 from apps.memory.models import AgentMemory, MemoryBlock, MemoryTier
@@ -62,6 +64,13 @@ def tools_of_others(agent_id: int, actor: Actor) -> Tools:
     names = ServerTool.objects.filter(tenant_id=actor.tenant_id).values_list("called", "name")
     listed = [frozenset(pair) for pair in names]
     return Tools(frozenset(mine).union(*(pair for pair in listed if pair & mine)), frozenset().union(*listed))
+
+
+def own_tools() -> Tools:
+    """Which of them the acting agent may call; it is told of no other."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT own_tools()")
+        return Tools(frozenset(cursor.fetchall()[0][0]))
 
 
 def runbooks(agent_id: int, actor: Actor) -> Iterator[Text]:

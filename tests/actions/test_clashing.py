@@ -1,8 +1,10 @@
 """Lines of memory that contradict what their agent goes by: said to whoever writes or reviews them, and refused to nobody."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from apps.governance.acting import acting
@@ -15,7 +17,7 @@ from apps.prompt.holding import MemoryReview
 from apps.prompt.line_dates import LineDates
 from apps.prompt.lines import lines_of
 from apps.runtime.clashing import clashes
-from apps.tenants.actions import amend_agent
+from apps.tenants.actions import amend_agent, create_agent
 from tests.actions.conversing import calls, reply, say, tool
 from tests.distilled import make_tier
 from tests.factories import World, make_block, make_memory, make_persona, make_rule, make_world
@@ -75,6 +77,25 @@ def test_a_tool_that_the_agent_may_not_call_is_pointed_out(world: World) -> None
     )
     make_rule(stranger, text="To escalate, call `issue_voucher`.")
     assert len(clashes(memory, lines_of(memory.body), actor=stranger.operator)) == 1, "the rule is not what is new"
+
+
+def test_an_agent_is_told_of_a_tool_that_is_none_of_its_own(world: World) -> None:
+    refund = make_agent_tool(world).allowed.name
+    memory = make_memory(
+        world, f"To refund, call `{refund}`.\nTo cancel, call `cancel_order`.\nThe field order_number is long."
+    )
+    (clash,) = clashes(memory, lines_of(memory.body), actor=world.bot)
+    assert clash.where == "`cancel_order`"
+
+
+def test_an_agent_learns_of_no_tool_by_naming_it(world: World) -> None:
+    other = create_agent("sales", "Sales", actor=world.admin)
+    theirs = make_agent_tool(replace(world, agent=other)).allowed.name
+    memory = make_memory(world, f"Colleagues have {theirs} and made_up_tool.")
+    assert clashes(memory, lines_of(memory.body), actor=world.bot) == ()
+    with acting(world.bot), connection.cursor() as cursor:
+        cursor.execute("SELECT own_tools()")
+        assert cursor.fetchall() == [([],)]
 
 
 def test_what_holds_no_more_contradicts_nothing(world: World) -> None:

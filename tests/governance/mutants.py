@@ -218,6 +218,7 @@ def _crossings() -> Iterator[DatabaseMutant]:
         *before,
         ("parts_carrying", "text, bigint, integer"),
         ("sessions_of_parts", "bigint[], integer"),
+        ("own_tools", ""),
     ):
         open_to_all = f"GRANT EXECUTE ON FUNCTION {name}({arguments}) TO PUBLIC"
         yield DatabaseMutant("crossing", name, open_to_all, CROSSINGS)
