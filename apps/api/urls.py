@@ -12,6 +12,7 @@ from apps.api.attachments import AttachmentsView, AttachmentView
 from apps.api.blocks import BlockView
 from apps.api.books import ChangeView, RefusalView
 from apps.api.carried import CarriedView
+from apps.api.comments import CommentView
 from apps.api.contradictions import ContradictionView
 from apps.api.conversations import ConversationView
 from apps.api.drafts import DraftView
@@ -97,6 +98,7 @@ router.register("learning-versions", VersionView, "learning-version")
 router.register("digest-runs", RunView, "digest-run")
 router.register("lessons", LessonView, "lesson")
 router.register("edit-clusters", EditClusterView, "edit-cluster")
+router.register("comments", CommentView, "comment")
 router.register("examples", ExampleView, "example")
 router.register("lesson-cases", CaseView, "lesson-case")
 router.register("changes", ChangeView, "change")

@@ -90,6 +90,8 @@ class Button:
     answer_template: str = ""
     # Its act is done to rows that came of this one.
     on_others: bool = False
+    # The page shows it elsewhere than among the decisions.
+    beside: bool = False
 
     def is_open_to(self, actor: Actor, row: Model) -> bool:
         # Of a journal's row the act itself knows whose it is.
@@ -111,6 +113,7 @@ class Button:
         """The refused form with what was typed, bound anew to what the page now shows."""
         initial = self._initial(row)
         hidden = {bound.name: initial[bound.name] for bound in refused.hidden_fields() if bound.name in initial}
+        refused.again(initial)
         refused.data = {**{name: refused.data.get(name) for name in refused.fields}, **hidden}
         return refused
 

@@ -1,6 +1,6 @@
 """Forms of the console: they clean what was typed; the act decides."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from django import forms
@@ -70,6 +70,9 @@ class Decision(forms.Form):
 
     read_at = forms.IntegerField(widget=forms.HiddenInput)
 
+    def again(self, initial: Mapping[str, Any]) -> None:
+        """Fit a refused form to what the page shows by now."""
+
 
 class ReasonedDecision(Decision):
     """A decision whose reason stays with it."""
@@ -101,16 +104,26 @@ class Confirming(OptionalReason):
         widget=UnfoldBooleanWidget,
     )
     field_order = ("confirm_findings", "reason")
+    # Whether words may be sent that the page did not show.
+    takes_words: ClassVar[bool] = True
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        findings = self.initial.get("findings", ())
+        if not self.is_bound:
+            self.point_out(self.initial.get("findings", ()))
+
+    def point_out(self, findings: Sequence[str]) -> None:
+        """Ask to confirm what is pointed out on the page; nothing, where it points nothing out."""
         if findings:
             pointed_out = ", ".join(findings)
             self.fields["confirm_findings"].help_text = f"Pointed out: {pointed_out}. Then say why it may stand."
-        elif not self.is_bound:
-            # Nothing to confirm yet; a refused form has the box, for its own words may be what the scanner points at.
+        elif not (self.is_bound and self.takes_words):
+            # A refused form has the box still where its own words may be what the scanner points at.
             del self.fields["confirm_findings"]
+
+    def again(self, initial: Mapping[str, Any]) -> None:
+        """Shown again, it asks about what the page points out by now."""
+        self.point_out(initial.get("findings", ()))
 
 
 class Approval(Confirming):

@@ -21,6 +21,8 @@ OF_BUTTONS: Final[Mapping[str, str]] = MappingProxyType(
         **dict.fromkeys(("discard", "dismiss", "deprecate", "retire"), "d"),
         **dict.fromkeys(("ask", "propose"), "w"),
         **dict.fromkeys(("quarantine", "release"), "x"),
+        "take": "t",
+        "comment": "m",
         "undo": "u",
     }
 )
@@ -32,12 +34,14 @@ _ON_A_LIST: Final = (
 _ON_A_PAGE: Final = (
     ("a", "approve, send, answer"),
     ("e", "edit the words, then approve or send"),
+    ("t", "take some sections and leave the others"),
     ("r", "reject, refuse"),
     ("d", "discard, dismiss, retire"),
     ("s", "put off until later, or bring back"),
     ("c", "claim: you are looking at it"),
     ("w", "ask for another version"),
     ("x", "quarantine, release"),
+    ("m", "comment"),
     ("1 to 9", "the reason of that number, where reasons are offered"),
     ("Ctrl+Enter", "do it, and go on to the next"),
     ("Escape", "close the form again"),

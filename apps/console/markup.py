@@ -1,6 +1,6 @@
 """Markdown as a reviewer may see it: nothing remote is loaded, nothing is hidden, nothing runs."""
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from html import escape
 from typing import Any
 
@@ -15,6 +15,7 @@ TAGS = {
     *("p", "br", "hr", "blockquote", "pre", "code", "em", "strong", "s", "ul", "ol", "li"),
     *("h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td", "span"),
 }
+BREAKS, BLOCKS = {"softbreak", "hardbreak"}, {"fence", "code_block"}
 Environment = MutableMapping[str, Any]
 
 
@@ -22,6 +23,20 @@ def rendered(text: str) -> SafeString:
     """Headings stand below the page's own; links and images stand as text with their address in sight."""
     html = nh3.clean(_MARKDOWN.render(text), tags=TAGS, attributes={"span": {"class"}, "ol": {"start"}})
     return mark_safe(html)  # noqa: S308  # cleaned by the allow-list above
+
+
+def plain_words(text: str) -> str:
+    """The words of a text on one line, as they read once its marks are gone."""
+    return " ".join(" ".join(_spoken(_MARKDOWN.parse(text))).split())
+
+
+def _spoken(tokens: Iterable[Token]) -> Iterator[str]:
+    for token in tokens:
+        if token.type == "inline":
+            # Marks stand within words, lines between them.
+            yield "".join(" " if each.type in BREAKS else each.content for each in token.children or ())
+        elif token.type in BLOCKS:
+            yield token.content
 
 
 def _link(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Environment) -> str:

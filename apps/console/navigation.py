@@ -59,6 +59,7 @@ GROUPS = (
             Place("Digests", "summarize", "learning_digestrun_changelist"),
             Place("Sessions", "data_object", "runtime_session_changelist"),
             Place("Spend", "payments", "runtime_spend_changelist"),
+            Place("Comments", "comment", "comments_comment_changelist"),
             Place("Changes", "history", "governance_changerecord_changelist"),
             Place("Refused attempts", "block", "governance_refusal_changelist"),
             Place("Verifications", "verified", "governance_auditcheck_changelist"),

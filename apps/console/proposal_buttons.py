@@ -1,6 +1,7 @@
 """What a person can do with a proposal: each button one decision."""
 
 from apps.console import proposal_calls as calls
+from apps.console.comments import Commenting, comment_on, where_it_is_read
 from apps.console.deeds import Button
 from apps.console.forms import Decision, OptionalReason, ReasonedDecision
 from apps.console.proposal_forms import EditedYes, Rebasing, Rejection, Snooze, SomeSections, Yes
@@ -179,5 +180,17 @@ BUTTONS = (
         form=OptionalReason,
         when=calls.is_unanswered,
         leads_to=calls.next_one,
+    ),
+    Button(
+        "comment",
+        "Comment",
+        Act.COMMENT_ADD,
+        comment_on,
+        done="Said. Everybody who may decide reads it here.",
+        consequence="For the people who decide. No agent reads it, and nothing of the proposal changes.",
+        form=Commenting,
+        leads_to=where_it_is_read,
+        on_others=True,
+        beside=True,
     ),
 )

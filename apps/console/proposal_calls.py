@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from apps.console.comments import said_of
 from apps.console.deeds import Values
 from apps.console.proposal_forms import TAKE, typed_over
 from apps.console.proposal_page import sheet_on
@@ -196,8 +197,8 @@ def is_unclaimed(proposal: Proposal) -> bool:
     return is_open(proposal) and not mine
 
 
-def is_unanswered(proposal: Proposal) -> bool:
-    return is_open(proposal) and not proposal.approval_count
+def is_unanswered(proposal: Any) -> bool:
+    return is_open(proposal) and not proposal.approval_count and not said_of(proposal, _reader(), proposal.people)
 
 
 def is_undoable(proposal: Proposal) -> bool:

@@ -80,6 +80,7 @@ class SomeSections(Yes):
     """A yes to some sections, each with a box to tick; whoever fills the form says which are offered."""
 
     offered = forms.CharField(widget=forms.HiddenInput)
+    takes_words = False
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from apps.console import proposal_words as words
+from apps.console.comments import comments_panel
 from apps.console.diffs import FieldDiff, field_diffs
 from apps.console.flags import flags
 from apps.console.history import url_of_subject
@@ -73,14 +74,15 @@ def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
         "signed": _signed(proposal, people),
         "flags": [*flags(texts), *(private_flags(texts, actor) if is_open and _is_for_all(proposal) else ())],
         "clashes": _clashes(proposal, sheet, actor) if is_open else (),
-        "people": people,
+        **comments_panel(proposal, request),
         "undoable": just_applied(actor),
     }
 
 
-def _who(proposal: Proposal, people: People) -> dict[str, str]:
+def _who(proposal: Proposal, people: People) -> dict[str, Any]:
     wrote, decided = proposal.edited_by, proposal.decided_by
     return {
+        "people": people,
         "proposer": people[proposal.proposed_by],
         "editor": people[wrote] if wrote else "",
         "decider": people[decided] if decided else "",

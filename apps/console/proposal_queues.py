@@ -8,10 +8,12 @@ from typing import Any
 
 from django.contrib.admin import SimpleListFilter
 from django.core.paginator import Paginator
-from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, When
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils import timezone
 
+from apps.comments.models import Comment
 from apps.console.deeds import Tab
 from apps.console.lists import ALL, TAB, TabbedList
 from apps.console.requests import actor_of
@@ -48,7 +50,8 @@ class Inbox(TabbedList):
         counted = {name: Count("pk", filter=within) for name, within in self.queues.items()}
         # Every queue with its length, in one statement.
         self.counts = every.order_by().aggregate(**counted, **{ALL: Count("pk")})
-        rows = every if self.tab == ALL else every.filter(self.queues[self.tab])
+        within = every if self.tab == ALL else every.filter(self.queues[self.tab])
+        rows: QuerySet[Any] = within.annotate(comment_count=Coalesce(Subquery(_comments()), 0))
         rows.known_count = self.counts[self.tab]  # type: ignore[attr-defined]  # read by Counted
         return rows
 
@@ -71,6 +74,12 @@ class Inbox(TabbedList):
     def undoable(self) -> list[Proposal]:
         """What the reader may still take back."""
         return just_applied(self.actor)
+
+
+def _comments() -> QuerySet[Any]:
+    """How many comments stand on each proposal."""
+    said = Comment.objects.standing().filter(proposal=OuterRef("pk")).order_by()
+    return said.values("proposal").annotate(count=Count("pk")).values("count")
 
 
 class Counted(Paginator):  # type: ignore[type-arg]  # generic in its stubs alone

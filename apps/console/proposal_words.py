@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.timesince import timesince, timeuntil
 
 from apps.console.diffs import label_of
+from apps.console.markup import plain_words
 from apps.console.people import People
 from apps.console.titles import moment
 from apps.governance.evidence import CONVERSATIONS
@@ -18,6 +19,8 @@ from apps.review.registry import applier_of
 from apps.review.sheet import Sheet
 
 EXCERPT = 110
+# So much of a text is read for the beginning of its plain words.
+READ = 1_000
 SOON = timedelta(days=3)
 MINUTE = timedelta(minutes=1)
 NUMBERS = {1: "one reviewer", 2: "two reviewers"}
@@ -42,12 +45,14 @@ TOUCHED: Mapping[Touch, str] = MappingProxyType(
 def excerpt(proposal: Proposal) -> str:
     """What would be said, on one line: the fields, and how the words begin."""
     texts = texts_of(proposal.words).items()
-    said = [(name, " ".join(text.split())) for name, text in texts if text.strip()]
+    said = [(name, text) for name, text in texts if text.strip()]
     if not said:
         return " ".join(proposal.rationale.split())[:EXCERPT] or applier_of(proposal).consequence
     name, longest = max(said, key=lambda each: len(each[1]))
     others = f" and {len(said) - 1} more" if len(said) > 1 else ""
-    return f"{label_of(name).capitalize()}{others}: {longest[:EXCERPT]}{'…' if len(longest) > EXCERPT else ''}"
+    begins = plain_words(longest[:READ])
+    is_cut = len(begins) > EXCERPT or len(longest) > READ
+    return f"{label_of(name).capitalize()}{others}: {begins[:EXCERPT]}{'…' if is_cut else ''}"
 
 
 def texts_of(said: Mapping[str, Any]) -> dict[str, str]:
@@ -68,6 +73,11 @@ def evidence(proposal: Proposal) -> str:
     said = f"{named} conversation{'' if named == 1 else 's'}" if named else "none"
     asked = proposal.support_count
     return f"{said}, asked for {asked} times" if asked > max(named, 1) else said
+
+
+def commented(count: int) -> str:
+    """How much people said about it; nothing where nobody did."""
+    return f"{count} comment{'' if count == 1 else 's'}" if count else ""
 
 
 def claim(proposal: Proposal, people: People, now: datetime) -> str:

@@ -64,8 +64,9 @@ class ProposalAdmin(GovernedAdmin):
         return format_html('<div>{} {}<span class="pc-below-it">{}</span></div>', *said)
 
     @admin.display(description="Evidence", ordering="support_count")
-    def evidence_shown(self, proposal: Proposal) -> str:
-        return words.evidence(proposal)
+    def evidence_shown(self, proposal: Any) -> SafeString:
+        said = words.evidence(proposal), words.commented(proposal.comment_count)
+        return format_html('<div>{}<span class="pc-below-it">{}</span></div>', *said)
 
     @admin.display(description="Agent", ordering="agent__key")
     def agent_shown(self, proposal: Proposal) -> str:

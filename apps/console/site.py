@@ -15,6 +15,7 @@ from django.utils import timezone
 from unfold.forms import AuthenticationForm
 from unfold.sites import UnfoldAdminSite
 
+from apps.comments.models import Comment
 from apps.console.agents import AgentAdmin, TokenAdmin
 from apps.console.apart import apart_page
 from apps.console.assistant import talk_urls
@@ -24,6 +25,7 @@ from apps.console.blocks import BlockAdmin
 from apps.console.carried import carried_page
 from apps.console.changes import ChangeRecordAdmin
 from apps.console.checkpoints import CheckpointAdmin
+from apps.console.comments import CommentAdmin
 from apps.console.contradictions import ContradictionAdmin
 from apps.console.conversations import ConversationAdmin
 from apps.console.dashboard import RANGES, overview
@@ -109,6 +111,7 @@ PAGES = {
     AuditCheck: AuditCheckAdmin,
     ChangeRecord: ChangeRecordAdmin,
     Checkpoint: CheckpointAdmin,
+    Comment: CommentAdmin,
     Contradiction: ContradictionAdmin,
     Conversation: ConversationAdmin,
     CustomerProfile: ProfileAdmin,

@@ -8,13 +8,14 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from apps.console.attachments import files_panel
+from apps.console.comments import said_about
 from apps.console.contradictions import contradictions_about
 from apps.console.curation import curation_panel
 from apps.console.flags import Flag, flags
 from apps.console.markup import rendered
 from apps.console.private_flags import private_flags
 from apps.console.proposal_queues import open_about
-from apps.console.requests import actor_of, people_of
+from apps.console.requests import actor_of, people_of, settings_of
 from apps.console.transcripts import Spoken, transcript
 from apps.console.whose import words_panel
 from apps.conversations.models import Conversation
@@ -39,7 +40,7 @@ class Source:
 
 def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
     """What a reviewer needs beside the text: where it came from, and what is suspicious about it."""
-    record = _drafting(skill)
+    record, proposals = _drafting(skill), list(open_about(skill, actor_of(request)))
     return {
         **words_panel(skill, [getattr(skill, name) for name in FLAGGED], actor_of(request)),
         **files_panel(skill, request),
@@ -51,7 +52,9 @@ def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
         "drafter": people_of(request)[skill.drafted_by],
         "approver": people_of(request)[skill.approved_by] if skill.approved_by else "",
         "use": getattr(skill, "use", None),
-        "proposals": open_about(skill, actor_of(request)),
+        "proposals": proposals,
+        "zone": settings_of(request).timezone,
+        "comments": said_about([each.pk for each in proposals], actor_of(request), people_of(request)),
         "contradictions": contradictions_about(skill, request),
         **curation_panel(skill, request),
     }

@@ -33,13 +33,10 @@ from apps.governance.proposals import (
     reviewers_of,
     waiting_already,
 )
-from apps.governance.references import check_references
+from apps.governance.references import check_references_to
 from apps.governance.tiers import Terms, Tier, highest, standing
 
 UNDO_WITHIN = timedelta(minutes=1)
-APPROVED_ALREADY = (
-    "Somebody approved this already, or an earlier wording of it, so it is not taken back. Reject it instead."
-)
 
 
 def open_proposal(
@@ -197,12 +194,12 @@ def rebase_proposal(
 
 
 def withdraw_proposal(proposal: Proposal, *, actor: Actor, reason: str = "") -> None:
-    """Take an open proposal back that nobody approved yet, in no wording. Its words stay in the change record."""
+    """Take an open proposal back that nobody approved, in no wording, or commented on. Its words stay in the change record."""
     with refusing_approved(), acting(actor):
         with governed(Act.PROPOSAL_WITHDRAW, proposal, actor=actor, reason=reason, removes=True) as row:
             refuse_undecidable(row)
             refuse_approved(row)
-        check_references(Approval._meta.db_table)
+        check_references_to(Proposal._meta.db_table)
 
 
 def _unwritten(target: Governed, change: ProposedChange) -> Proposal:

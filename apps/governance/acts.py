@@ -104,6 +104,8 @@ class Act(StrEnum):
     CONTRADICTION_CLEAR = "contradiction.clear"
     CONTRADICTION_DISMISS = "contradiction.dismiss"
     CONTRADICTION_REOPEN = "contradiction.reopen"
+    COMMENT_ADD = "comment.add"
+    COMMENT_WITHDRAW = "comment.withdraw"
     PROPOSAL_SUBMIT = "proposal.submit"
     PROPOSAL_APPROVE = "proposal.approve"
     PROPOSAL_APPLY = "proposal.apply"

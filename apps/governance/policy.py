@@ -189,6 +189,8 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.NOTE_AMEND: Rule(PEOPLE | _AGENT, ("text", "due_at"), stamps=("author", "taint")),
         Act.NOTE_FINISH: Rule(PEOPLE | _AGENT, ("status",)),
         Act.NOTE_DROP: Rule(_ALL, ("status",)),
+        Act.COMMENT_ADD: Rule(PEOPLE, ("text",), does=Does.MAKES),
+        Act.COMMENT_WITHDRAW: Rule(PEOPLE, ("status",), stamps=("text",)),
         Act.PROPOSAL_SUBMIT: Rule(_ALL, does=Does.WRITES, stamps=_PROPOSED, reviewers=1),
         Act.PROPOSAL_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_BOUND, *_EDITED, "tier")),
         Act.PROPOSAL_APPLY: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_DECIDED, "replaced")),

@@ -26,7 +26,8 @@ from apps.governance.tiers import Panel, Terms, Tier, panel_for
 NAMED_IN_FULL_QUEUE = 5
 REJECTIONS_TOLD = 3
 APPROVED_ALREADY = (
-    "Somebody approved this already, or an earlier wording of it, so it is not taken back. Reject it instead."
+    "Somebody approved this already, or an earlier wording of it, or commented on it, so it is not taken back."
+    " Reject it instead."
 )
 
 
@@ -186,7 +187,7 @@ def refuse_approved(proposal: Proposal) -> None:
 
 @contextmanager
 def refusing_approved() -> Iterator[None]:
-    """The same for a yes to an earlier wording. An agent may not look at it; the reference to it refuses."""
+    """The same for a yes to an earlier wording, and for a comment. An agent may not look at them; their references refuse."""
     try:
         yield
     except IntegrityError as error:

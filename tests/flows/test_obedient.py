@@ -221,7 +221,7 @@ def _paths(side: Side) -> Iterator[str]:
     yield "/admin/"
     for model in PAGES:
         yield list_of(model) + "?tab=all"
-        with acting(side.world.system):
+        with acting(side.world.operator):
             rows = list(model._base_manager.order_by("-pk")[:3])
         yield from (page_of(row) for row in rows)
 

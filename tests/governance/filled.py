@@ -27,6 +27,7 @@ from apps.runtime.scheduling import run_now
 from apps.skills.actions import approve_skill, count_use
 from apps.skills.models import Skill
 from apps.switches.actions import lift_switch
+from tests.commenting import make_comment
 from tests.contradicting import make_contradiction, run_look
 from tests.distilled import distil, make_tier
 from tests.factories import (
@@ -124,6 +125,7 @@ def fill(backend: Backend) -> Filled:
     make_price(world)
     make_told(world)
     make_waiting_call(world, thread)
+    make_comment(world)
     make_note(world)
     make_note_of_customer(world, actor=world.bot)
     make_schedule(world)

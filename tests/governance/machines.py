@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from apps.comments.models import Comment
 from apps.contradictions.models import Contradiction
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
@@ -34,6 +35,7 @@ from apps.skills.models import Skill
 from apps.switches.actions import lift_switch
 from apps.switches.models import Switch
 from apps.tools.models import ToolApproval
+from tests.commenting import comment_in
 from tests.contradicting import make_contradiction
 from tests.distilled import make_tier
 from tests.factories import (
@@ -193,6 +195,7 @@ MACHINES = {
         make_cluster,
         {"proposed": "proposal_id = 1, decided_by = 'x'", "dismissed": "reason = 'x', decided_by = 'x'"},
     ),
+    "comment": Machine(Comment, "status", comment_in, {"withdrawn": "text = ''"}),
     "example": Machine(Example, "status", make_example, {}),
     "tier": Machine(MemoryTier, "status", tier_in, {}),
     "draft": Machine(

@@ -11,6 +11,7 @@ from apps.console.requests import VISIT_KEY
 from apps.governance.actors import Role
 from apps.governance.policy import Act
 from apps.personas.models import CARD_TEXTS, SECTIONS
+from tests.commenting import COMMENTING_FORMS
 from tests.contradicting import BY_LOOKS, CONTRADICTING_FORMS
 from tests.distilled import DISTILLED_FORMS
 from tests.governance.on_desk import DESK_FORMS
@@ -101,6 +102,7 @@ class Console:
         Act.MEMBER_ADD: "members are invited here; the bare act is the command's",
     }
     not_for: Mapping[tuple[Act, Role], str] = {
+        (Act.COMMENT_WITHDRAW, Role.ADMIN): "whoever wrote it withdraws it; in the scene that is the operator",
         (Act.PROPOSAL_UNDO, Role.ADMIN): "whoever applied it undoes it; in the scene that is the operator",
     }
 
@@ -110,6 +112,7 @@ class Console:
         **DISTILLED_FORMS,
         **TOOLING_FORMS,
         **SCHEDULING_FORMS,
+        **COMMENTING_FORMS,
         **NOTING_FORMS,
         **HOOKING_FORMS,
         **TEACHING_FORMS,

@@ -10,6 +10,7 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from apps.governance.actors import Role
 from apps.governance.policy import Act
+from tests.commenting import COMMENTING_REQUESTS
 from tests.contradicting import BY_LOOKS, CONTRADICTING_REQUESTS
 from tests.distilled import DISTILLED_REQUESTS
 from tests.governance.on_desk import DESK_REQUESTS
@@ -97,6 +98,7 @@ class Rest:
         (Act.SKILL_FETCH, Role.ADMIN): "a person who reads a skill does not use it",
         (Act.BLOCK_AMEND, Role.OPERATOR): "a person who changes a block writes it",
         (Act.BLOCK_AMEND, Role.ADMIN): "a person who changes a block writes it",
+        (Act.COMMENT_WITHDRAW, Role.ADMIN): "whoever wrote it withdraws it; in the scene that is the operator",
         (Act.PROPOSAL_UNDO, Role.ADMIN): "whoever applied it undoes it; in the scene that is the operator",
         (Act.SKILL_REVISE, Role.AGENT): "the same request of an agent proposes; SKILL_PROPOSE proves it",
     }
@@ -107,6 +109,7 @@ class Rest:
         **DISTILLED_REQUESTS,
         **TOOLING_REQUESTS,
         **SCHEDULING_REQUESTS,
+        **COMMENTING_REQUESTS,
         **NOTING_REQUESTS,
         **HOOKING_REQUESTS,
         **TEACHING_REQUESTS,

@@ -25,6 +25,7 @@ from apps.tenants.actions import amend_agent, deactivate_member, issue_token
 from apps.tenants.identity import new_tenant_actor, staff_actor
 from apps.tenants.models import StaffVisit, TenantSettings, User
 from tests.asking import make_asking_conversation
+from tests.commenting import COMMENTING_SUBJECTS
 from tests.contradicting import CONTRADICTING_SUBJECTS
 from tests.distilled import DISTILLED_SUBJECTS
 from tests.factories import (
@@ -259,6 +260,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     **TOOLING_SUBJECTS,
     **SCHEDULING_SUBJECTS,
     **NOTING_SUBJECTS,
+    **COMMENTING_SUBJECTS,
     **HOOKING_SUBJECTS,
     **TEACHING_SUBJECTS,
     **CONTRADICTING_SUBJECTS,
@@ -290,6 +292,6 @@ MAKING: frozenset[Act] = frozenset(
         *(Act.TENANT_CREATE, Act.MEMBER_ADD, Act.MEMBER_INVITE, Act.INVOKABLE_ALLOW),
         *(Act.DRAFT_MAKE, Act.SCHEDULE_DRAFT, Act.NOTE_WRITE, Act.AGENT_TOOL_ALLOW),
         *(Act.TOOL_APPROVAL_ASK, Act.LEARNING_VERSION_PROPOSE, Act.CONTRADICTION_FIND),
-        *(Act.EDIT_CLUSTER_FIND, Act.EXAMPLE_KEEP),
+        *(Act.EDIT_CLUSTER_FIND, Act.EXAMPLE_KEEP, Act.COMMENT_ADD),
     }
 )

@@ -101,6 +101,7 @@ from apps.tenants.actions import (
     write_grants,
 )
 from apps.tenants.proofs import rotate_proof_key
+from tests.commenting import COMMENTING
 from tests.contradicting import CONTRADICTING
 from tests.distilled import DISTILLED
 from tests.governance.on_desk import DESK
@@ -150,6 +151,7 @@ class Actions:
     roles = tuple(Role)
     not_offered: Mapping[Act, str] = {Act.GRANT_SYNC: SYNCS}
     not_for: Mapping[tuple[Act, Role], str] = {
+        (Act.COMMENT_WITHDRAW, Role.ADMIN): "whoever wrote it withdraws it; in the scene that is the operator",
         (Act.PROPOSAL_UNDO, Role.ADMIN): "whoever applied it undoes it; in the scene that is the operator",
         (Act.MEMBER_ACCEPT, Role.ADMIN): "everybody accepts their own; in the scene that is the operator's",
     }
@@ -219,6 +221,7 @@ class Actions:
         **DISTILLED,
         **TOOLING,
         **SCHEDULING,
+        **COMMENTING,
         **NOTING,
         **HOOKING,
         **TEACHING,

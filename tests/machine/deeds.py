@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from apps.governance.policy import Act
 from tests.machine.chosen import Deed
+from tests.machine.on_comments import COMMENTS
 from tests.machine.on_contradictions import CONTRADICTIONS
 from tests.machine.on_desk import DESK
 from tests.machine.on_endpoints import ENDPOINTS
@@ -24,6 +25,7 @@ DEEDS: Mapping[Act, Deed] = {
     **DESK,
     **ENDPOINTS,
     **SCHEDULES,
+    **COMMENTS,
     **NOTES,
     **TOOLS,
     **WEBHOOKS,

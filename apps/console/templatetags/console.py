@@ -8,6 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
+from apps.console.deeds import Shown
 from apps.console.history import url_of_subject
 from apps.console.navigation import LISTS
 from apps.console.people import People, label_of_agent
@@ -113,6 +114,12 @@ def called(row: Any) -> str:
 def listed(opts: Any) -> str:
     """The heading of a noun's list: the words by which the menu leads to it."""
     return LISTS.get(f"{opts.app_label}_{opts.model_name}_changelist") or str(capfirst(opts.verbose_name_plural))
+
+
+@register.filter
+def beside(decisions: list[Shown] | None, is_beside: bool) -> list[Shown]:
+    """The decisions that a page shows elsewhere, or all the others."""
+    return [shown for shown in decisions or () if shown.button.beside is is_beside]
 
 
 @register.filter

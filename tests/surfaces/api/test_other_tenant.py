@@ -12,6 +12,7 @@ from apps.learning.models import Extraction
 from apps.memory.models import MemoryLine
 from apps.runtime.models import Spend
 from apps.tenants.actions import create_agent
+from tests.commenting import make_comment
 from tests.contradicting import make_contradiction
 from tests.distilled import make_tier, make_tier_run
 from tests.factories import (
@@ -138,6 +139,7 @@ NOUNS = {
     "lesson-cases": Noun(make_case, query="source=edited_draft"),
     "contradictions": Noun(lambda world: make_contradiction(world).pk, query="status=open"),
     "learning-versions": Noun(lambda world: make_version(world).pk, query="status=pending"),
+    "comments": Noun(lambda world: make_comment(world).pk, query="status=stands"),
     "examples": Noun(lambda world: make_example(world).pk, query="status=approved"),
     "edit-clusters": Noun(lambda world: make_cluster(world).pk, query="status=open"),
     "digest-runs": Noun(lambda world: make_run(world).pk, query="verdict=refused"),
@@ -168,6 +170,7 @@ JOURNALS_OF_PEOPLE = {
     "lesson-cases",
     "learning-versions",
     "edit-clusters",
+    "comments",
     "examples",
     "digest-runs",
     "changes",

@@ -15,6 +15,7 @@ from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, T
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_deprecation, propose_revision
 from apps.switches.actions import lift_switch
+from tests.commenting import make_comment
 from tests.contradicting import make_contradiction
 from tests.distilled import make_held_tier, make_tier, make_tier_run
 from tests.factories import (
@@ -89,6 +90,7 @@ def furnished(world: World) -> list[Model]:
             skill, actor=world.bot, values={"body": "## Procedure\n1. Ask how they wish to be reached.\n"}
         ),
         propose_deprecation(skill, actor=world.bot, rationale="Nobody asks for it."),
+        make_comment(world),
         make_extraction(world, make_conversation(world, "http:other"), make_skill(world)),
         session_of(turn),
         world.agent,

@@ -1,0 +1,19 @@
+"""How acts are tried on comments."""
+
+from collections.abc import Mapping
+
+from apps.comments.actions import add_comment, withdraw_comment
+from apps.comments.models import Comment
+from apps.governance.models import Proposal
+from apps.governance.policy import Act
+from tests.machine.chosen import Chosen, Deed, amending
+
+
+def _add(chosen: Chosen) -> object:
+    return add_comment(chosen.row(Proposal), actor=chosen.actor, text=chosen.words[:400])
+
+
+COMMENTS: Mapping[Act, Deed] = {
+    Act.COMMENT_ADD: _add,
+    Act.COMMENT_WITHDRAW: amending(Comment, withdraw_comment),
+}
