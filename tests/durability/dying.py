@@ -7,7 +7,6 @@ from tests.durability.scenes import Scene, Wires
 from tests.durability.stage import DONE, Stage, thinned
 
 SIDES = ("before", "after")
-JOB = "answer and tell"
 # Where somebody else has done something and nothing is written yet.
 ELSEWHERE = ("ask the model", "a tool of others called", "post", "posted")
 
@@ -61,7 +60,7 @@ def dies_at(stage: Stage, crossings: Sequence[str], point: int, side: str, *, in
 def crossings_in(wires: Wires, opens: Callable[[Wires], Scene]) -> list[str]:
     """Every crossing of a scene that nobody disturbs."""
     scene = opens(wires)
-    wires.stage.order(scene.conversation_id, job=JOB)
+    wires.stage.order(scene.conversation_id, job=scene.job)
     told = wires.stage.workers.ended()
     assert told["code"] == 0, told
     scene.goes_on()
@@ -76,7 +75,7 @@ def dies_in(
     """What is wrong after a death at this point of a scene; nothing, if all is well."""
     where = f"{side} {point} ({crossings[point - 1]})"
     scene = opens(wires)
-    wires.stage.order(scene.conversation_id, job=JOB, point=point, side=side)
+    wires.stage.order(scene.conversation_id, job=scene.job, point=point, side=side)
     code = wires.stage.workers.ended()["code"]
     if code != -signal.SIGKILL:
         yield f"{where}: the worker ended with {code} instead of dying"

@@ -1,4 +1,4 @@
-"""What a worker may die in the middle of: a call that waited for a person, a question to another agent; each told to a webhook.
+"""What a worker may die in the middle of: a call that waited for a person, a question to another agent, forgetting what was said.
 
 In each scene others lived through what came before, one worker is given its part, and others go on with it.
 """
@@ -9,12 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from ipaddress import ip_network
 from itertools import count
+from typing import LiteralString
 
 from django.test import override_settings
 
+from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.acting import acting
 from apps.runtime.driving import answer
+from apps.runtime.forgetting import forget_due
 from apps.runtime.tool_approvals import let_call
 from apps.runtime.tool_servers import refresh_server
 from apps.tools.models import ToolApproval
@@ -25,12 +28,25 @@ from tests.durability.counter import effects_at
 from tests.durability.delivering import deliver_due
 from tests.durability.invariants import Bill, broken
 from tests.durability.stage import LOOPBACK, Stage
-from tests.factories import make_invokable, make_world
+from tests.factories import make_event, make_invokable, make_world
 from tests.hooking import make_webhook
 from tests.tool_server import Served
 from tests.tooling import make_tool_server
 
 _numbers = count(1)
+
+_TURNS = "SELECT id FROM runtime_turn WHERE conversation_id = %s"
+# Where words of a conversation stand while it is not forgotten.
+KEPT: Mapping[LiteralString, LiteralString] = {
+    table: f"SELECT FROM {table} AS row WHERE {of} AND row::text LIKE %s"
+    for table, of in {
+        "conversations_message": "conversation_id = %s",
+        "conversations_inboundevent": "conversation_id = %s",
+        "runtime_modelcall": f"turn_id IN ({_TURNS})",
+        "runtime_toolstep": f"turn_id IN ({_TURNS})",
+    }.items()
+}
+TOLD = "SELECT count(*) FROM governance_changerecord WHERE act = 'conversation.forget' AND subject_id = %s"
 
 
 @dataclass(frozen=True)
@@ -40,6 +56,7 @@ class Scene:
     conversation_id: int
     goes_on: Callable[[], None]
     flaws: Callable[[], Iterator[str]]
+    job: str = "answer and tell"
 
 
 @dataclass(frozen=True)
@@ -155,12 +172,26 @@ def answer_is_relayed(wires: Wires) -> Scene:
     return Scene(thread, lambda: wires.answers(thread), lambda: _relayed(wires, thread))
 
 
+def words_are_forgotten(wires: Wires) -> Scene:
+    """The worker takes its words from a conversation off the record that has ended."""
+    word = f"Rumpelstiltskin-{next(_numbers)}"
+    customer = {"conversation_key": word, "idempotency_key": word, "end_user_key": f"http:{word}"}
+    event = make_event(wires.stage.world, f"Please note {word} for nobody", True, **customer)
+    thread = event.conversation_id
+    wires.answers(thread)
+    resolve_conversation(event.conversation, actor=wires.stage.world.bot, outcome=Conversation.Outcome.SOLVED)
+    tenant_id = wires.stage.world.tenant.pk
+    deliver_due(tenant_id)
+    return Scene(thread, lambda: forget_due(tenant_id, thread), lambda: _forgotten(wires, thread, word), "forget")
+
+
 SCENES: Mapping[str, Callable[[Wires], Scene]] = {
     "a call is asked for": call_is_asked_for,
     "a call is made": call_is_made,
     "a question is asked": question_is_asked,
     "a question is answered": question_is_answered,
     "an answer is relayed": answer_is_relayed,
+    "words are forgotten": words_are_forgotten,
 }
 
 
@@ -177,3 +208,16 @@ def _relayed(wires: Wires, thread: int) -> Iterator[str]:
     told = [(sender, text) for sender, text in wires.said(thread)[1:] if text]
     if told != [("agent", SAID), ("peer", ANSWERED), ("agent", RELAYED)]:
         yield f"conversation {thread}: what was asked and answered is {told}"
+
+
+def _forgotten(wires: Wires, thread: int, word: str) -> Iterator[str]:
+    """Everywhere, once, and told of once."""
+    raw = wires.stage.raw
+    kept = [place for place, statement in KEPT.items() if raw.execute(statement, [thread, f"%{word}%"]).fetchone()]
+    [(forgotten,)] = raw.execute(
+        "SELECT forgotten_at FROM conversations_conversation WHERE id = %s", [thread]
+    ).fetchall()
+    [(told,)] = raw.execute(TOLD, [str(thread)]).fetchall()
+    raw.commit()
+    if kept or not forgotten or told != 1:
+        yield f"conversation {thread}: {word} stands in {kept}, forgotten at {forgotten}, told of {told} times"

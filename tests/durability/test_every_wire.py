@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.unmeasured, pytest.mark.whole]
 # All of them, at every point, are in `tests.proof_durability`.
 MOST = whole_or(
     ("a call is made", "a question is answered"),
-    whole=("a call is made", "a question is asked", "a question is answered"),
+    whole=("a call is made", "a question is asked", "a question is answered", "words are forgotten"),
 )
 
 

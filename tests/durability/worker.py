@@ -22,6 +22,7 @@ from django.conf import settings  # noqa: E402  # after Django's set-up
 from apps.llm.anthropic.client import AnthropicBackend  # noqa: E402
 from apps.runtime.backends import called_elsewhere  # noqa: E402
 from apps.runtime.driving import answer  # noqa: E402
+from apps.runtime.forgetting import forget_due  # noqa: E402
 from apps.runtime.outside import Toolbox  # noqa: E402
 from tests.durability.casting import Cast  # noqa: E402
 from tests.durability.crossings import ENDINGS, SIDES, Crossings, WatchedModel, WatchedTool  # noqa: E402
@@ -71,9 +72,16 @@ def _answer_and_tell(order: Order, crossings: Crossings, backend: AnthropicBacke
     deliver_due(order.tenant)
 
 
+def _forget(order: Order, crossings: Crossings, backend: AnthropicBackend) -> None:
+    """Forget what was said off the record."""
+    del crossings, backend
+    forget_due(order.tenant, order.conversation)
+
+
 JOBS: Mapping[str, Callable[[Order, Crossings, AnthropicBackend], None]] = {
     "answer": _answer,
     "answer and tell": _answer_and_tell,
+    "forget": _forget,
 }
 
 
