@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.talking import open_talk, say_in_talk
+from apps.conversations.talking import open_talk, open_trial, say_in_talk
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.personas.actions import create_member_overlay
@@ -34,6 +34,11 @@ def make_assistant(world: World) -> World:
 def make_talk(world: World, actor: Actor | None = None, *, off_the_record: bool = False) -> Conversation:
     """A member's talk with the world's agent, which is an assistant."""
     return open_talk(world.agent.pk, actor=actor or world.operator, off_the_record=off_the_record)
+
+
+def make_trial(world: World, actor: Actor | None = None, proposal_id: int | None = None) -> Conversation:
+    """What a person tries in the playground with the world's agent, which customers write to."""
+    return open_trial(world.agent.pk, actor=actor or world.operator, proposal_id=proposal_id)
 
 
 def tell_assistant(talk: Conversation, text: str, actor: Actor) -> InboundEvent:

@@ -81,7 +81,7 @@ class SessionFilters(AgentFilters):
 
 
 class SessionView(Rows[Session]):
-    """Sessions of the conversations the actor sees."""
+    """Sessions of the conversations the actor sees; of people's own talks none is shown here."""
 
     queryset = Session.objects.none()
     serializer_class = SessionRow
@@ -91,7 +91,7 @@ class SessionView(Rows[Session]):
     def get_queryset(self) -> QuerySet[Session]:
         """With when each was last used."""
         sessions = (
-            Session.objects.filter(tenant_id=self.actor.tenant_id)
+            Session.objects.filter(tenant_id=self.actor.tenant_id, conversation__member_user_id=None)
             .select_related("agent")
             .annotate(last_turn_at=Coalesce(Max("turns__finished_at"), "snapshot_at"))
         )

@@ -1,55 +1,34 @@
 """The assistant's page: a member's own talks, which nobody else reads, and how their assistant is to work for them (R129)."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from uuid import uuid4
 
 from django import forms
 from django.contrib import messages
 from django.contrib.admin import AdminSite
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldBooleanWidget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldBooleanWidget
 
 from apps.console.desk_page import excerpt
 from apps.console.forms import Prose
-from apps.console.refusals import status_of
 from apps.console.requests import actor_of
-from apps.console.transcripts import Spoken, transcript
+from apps.console.talking import Saying, sent, shown_in
 from apps.conversations.actions import abandon_conversation
-from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.conversations.rules import EVENT_CHARACTERS
+from apps.conversations.models import Conversation, Message
 from apps.conversations.talking import open_talk, say_in_talk
 from apps.governance.actors import Actor
-from apps.governance.errors import GovernanceError
 from apps.personas.actions import create_member_overlay, write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.personas.rules import MEMBER_OVERLAY_CHARACTERS
 from apps.prompt.values import Flavour
 from apps.runtime.kick import kick_turn
-from apps.runtime.models import Turn
 from apps.tenants.models import Agent
 
 TALKS_SHOWN = 30
-
-
-class Saying(forms.Form):
-    """What a member says; the key makes the same page, sent twice, one message."""
-
-    text = Prose(
-        label="Your message",
-        max_length=EVENT_CHARACTERS,
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
-    )
-    key = forms.CharField(max_length=64, widget=forms.HiddenInput)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", "initial": {"key": uuid4().hex}, **kwargs})
 
 
 class Beginning(Saying):
@@ -82,25 +61,11 @@ class Wish(forms.Form):
         super().__init__(*args, **{"label_suffix": "", "auto_id": "wish_%s", **kwargs})
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A talk as its page shows it: what was said, what is being answered, and what came of the latest turn."""
-
-    lines: list[Spoken]
-    asked: list[InboundEvent]
-    turn: Turn | None
-
-    @property
-    def failure(self) -> str:
-        """Why there is no answer to the latest message, or none yet."""
-        return self.turn.failure if self.turn and self.turn.status in {Turn.Status.FAILED, Turn.Status.RUNNING} else ""
-
-
 def assistant_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """The member's talks; a POST begins another one."""
     actor = actor_of(request)
     form = Beginning(request.POST if request.method == "POST" else None, assistants=_assistants(actor))
-    done, refusal, status = _sent(form, partial(_begun, actor=actor))
+    done, refusal, status = sent(form, partial(_begun, actor=actor))
     if done:
         return done
     context: dict[str, Any] = {
@@ -119,7 +84,7 @@ def talk_page(site: AdminSite, request: HttpRequest, talk_id: int) -> HttpRespon
     actor = actor_of(request)
     talk = _talk(talk_id, actor)
     form = Saying(request.POST if request.method == "POST" else None)
-    done, refusal, status = _sent(form, partial(_said, talk, actor=actor))
+    done, refusal, status = sent(form, partial(_said, talk, actor=actor))
     if done:
         return done
     overlay = MemberOverlay.objects.visible_to(actor).filter(agent=talk.agent).first()
@@ -129,7 +94,7 @@ def talk_page(site: AdminSite, request: HttpRequest, talk_id: int) -> HttpRespon
         "talk": talk,
         "form": form,
         "refusal": refusal,
-        "shown": _shown(talk),
+        "shown": shown_in(talk),
         "overlay": overlay,
         "wish": _wish(overlay),
     }
@@ -193,29 +158,10 @@ def _talks(actor: Actor) -> list[dict[str, Any]]:
     return [{"talk": row, "last_words": excerpt(row.last_words or "")} for row in told]
 
 
-def _shown(talk: Conversation) -> Shown:
-    turn = talk.turns.order_by("-pk").first()
-    running = turn.pk if turn and turn.status == Turn.Status.RUNNING else None
-    asked = talk.events.filter(Q(turn_id=None) | Q(turn_id=running)) if running else talk.events.filter(turn_id=None)
-    return Shown(transcript(talk), list(asked), turn)
-
-
 def _wish(overlay: MemberOverlay | None) -> Wish:
     if overlay is None:
         return Wish()
     return Wish(initial={"text": overlay.waiting_text or overlay.text, "read_at": overlay.version})
-
-
-def _sent(form: Saying, send: Callable[[dict[str, Any]], HttpResponse]) -> tuple[HttpResponse | None, str, int]:
-    """Where to go once what the form holds is said; otherwise why it is not, and the status of the page that tells so."""
-    if not form.is_bound:
-        return None, "", 200
-    if not form.is_valid():
-        return None, "", 422
-    try:
-        return send(form.cleaned_data), "", 303
-    except GovernanceError as refusal:
-        return None, str(refusal), status_of(refusal)
 
 
 def _begun(said: dict[str, Any], *, actor: Actor) -> HttpResponse:

@@ -35,6 +35,7 @@ GROUPS = (
             Place("Home", "home", "index"),
             Place("Figures", "monitoring", "figures"),
             Place("Assistant", "support_agent", "assistant"),
+            Place("Playground", "toys", "playground"),
         ),
     ),
     (

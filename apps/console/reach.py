@@ -6,6 +6,7 @@ from typing import Any
 
 from apps.console.usage import dollars
 from apps.governance.actors import Actor
+from apps.governance.models import Proposal
 from apps.prompt.comparing import Difference
 from apps.prompt.wording import SLOT_TITLES
 from apps.review.sheet import Sheet
@@ -20,6 +21,7 @@ def reach_panel(sheet: Sheet, actor: Actor, now: datetime) -> dict[str, Any]:
     cost = reach.cost
     return {
         "reach": reach,
+        "can_be_tried": sheet.proposal.kind != Proposal.Kind.PROFILE_CHANGE,
         "slots_changed": list(slots_changed(reach.prompt)) if reach.prompt else [],
         "reach_cost": (dollars(cost.once), signed_dollars(cost.per_thousand)) if cost else None,
     }

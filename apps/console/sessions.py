@@ -3,21 +3,25 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
 
+from apps.console.diffs import Piece
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.people import people_of_tenant
 from apps.console.requests import actor_of
 from apps.console.titles import moment
-from apps.prompt.segments import NotSegments, Part, decode_segments
+from apps.llm.tokens import tokens_of
+from apps.prompt.segments import NotSegments, Part, Segment, decode_segments
 from apps.prompt.values import Slot, Source
 from apps.prompt.wording import SLOT_TITLES
 from apps.runtime.models import ModelCall, Session, SnapshotPart
+from apps.runtime.playground import KIND
 from apps.runtime.retrieval import TURNS_TOLD, read_in
 
 CALLS_SHOWN = 100
@@ -50,15 +54,20 @@ class ShownPart:
     size: int
     owners: tuple[Owner, ...]
     flaw: str
+    # The text in runs, those marked that wait for a yes; of the playground alone.
+    pieces: tuple[Piece, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """Estimated from its bytes."""
+        return tokens_of(self.size)
 
 
 def session_panels(session: Any, request: HttpRequest) -> dict[str, Any]:
     """The parts in the order they are sent, and what became of them in the prompt cache."""
     calls = ModelCall.objects.filter(tenant_id=session.tenant_id, turn__session=session).order_by("id")
-    parts = [place.part for place in session.parts.select_related("part")]
-    tools = [session.tools] if session.tools else []
     return {
-        "parts": [_shown(part) for part in (*tools, *parts)],
+        "parts": shown_parts(session),
         "turn_count": session.turns.count(),
         "read": read_in(session),
         "turns_told": TURNS_TOLD,
@@ -67,13 +76,30 @@ def session_panels(session: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
+def shown_parts(session: Session) -> list[ShownPart]:
+    """Slot by slot, the tools first."""
+    parts = [place.part for place in session.parts.select_related("part")]
+    tools = [session.tools] if session.tools else []
+    return [_shown(part) for part in (*tools, *parts)]
+
+
 def _shown(stored: SnapshotPart) -> ShownPart:
     slot = Slot(stored.slot)
     title = SLOT_TITLES.get(slot, slot.name.capitalize())
     size = len(stored.text.encode())
     part, flaw = _read(slot, stored)
     owners = tuple(_owners(part)) if part else ()
-    return ShownPart(slot.value, title, stored.text, stored.sha256, size, owners, flaw)
+    pieces = tuple(_pieces(part)) if part else (Piece(stored.text),)
+    return ShownPart(slot.value, title, stored.text, stored.sha256, size, owners, flaw, pieces)
+
+
+def _pieces(part: Part) -> Iterator[Piece]:
+    for is_proposed, run in groupby(part.segments, key=_waits):
+        yield Piece("".join(segment.text for segment in run), is_proposed)
+
+
+def _waits(segment: Segment) -> bool:
+    return segment.source is not None and segment.source.record_type == KIND
 
 
 def _read(slot: Slot, stored: SnapshotPart) -> tuple[Part | None, str]:

@@ -49,6 +49,7 @@ from apps.console.overlays import OverlayAdmin
 from apps.console.passwords import PasswordPage
 from apps.console.past_prompts import prompt_page
 from apps.console.personas import PersonaAdmin
+from apps.console.playground import trial_urls
 from apps.console.profiles import ProfileAdmin
 from apps.console.proposals import ProposalAdmin
 from apps.console.reflections import ReflectionAdmin
@@ -159,7 +160,8 @@ WHOLE_PAGES = {"figures": figures_page, "restore": restore_page}
 
 def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:
     """Their paths."""
-    return [path(f"{name}/", site.admin_view(partial(shown, site)), name=name) for name, shown in WHOLE_PAGES.items()]
+    pages = (path(f"{name}/", site.admin_view(partial(shown, site)), name=name) for name, shown in WHOLE_PAGES.items())
+    return [*trial_urls(site), *pages]
 
 
 class MemberLogin(AuthenticationForm):

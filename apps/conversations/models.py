@@ -11,6 +11,7 @@ from apps.conversations.rules import (
     CHANNEL_RULE,
     COMMENT_CHARACTERS,
     DEEPEST,
+    PLAYGROUND,
     TALKS,
 )
 from apps.conversations.transcript_models import InboundEvent, Message
@@ -39,7 +40,11 @@ class ConversationQuerySet(GovernedQuerySet["Conversation"]):
 
     def talks_of(self, member_user_id: int | None) -> Self:
         """What a member talks about with assistants."""
-        return self.filter(member_user_id=member_user_id).exclude(member_user_id=None)
+        return self.filter(member_user_id=member_user_id, channel=TALKS).exclude(member_user_id=None)
+
+    def trials_of(self, member_user_id: int | None) -> Self:
+        """What a person tries with agents for customers."""
+        return self.filter(member_user_id=member_user_id, channel=PLAYGROUND).exclude(member_user_id=None)
 
     def open(self) -> Self:
         """Those a message may still join."""
@@ -47,7 +52,7 @@ class ConversationQuerySet(GovernedQuerySet["Conversation"]):
 
 
 class Conversation(Governed):
-    """One thread of a channel between a customer and an agent (R008, R069, R108), or a member's talk with an assistant (R129)."""
+    """One thread of a channel between a customer and an agent (R008, R069, R108), or a member's own with one (R129)."""
 
     class Status(models.TextChoices):
         """Resolved and abandoned are terminal; a later message opens a conversation that follows this one (Z-15)."""
@@ -119,6 +124,12 @@ class Conversation(Governed):
     member_user_id = models.BigIntegerField(
         null=True, editable=False, help_text="Which member talks here with an assistant; empty where a customer writes."
     )
+    # No reference: a proposal may be withdrawn while somebody tries it.
+    tried_proposal_id = models.BigIntegerField(
+        null=True,
+        editable=False,
+        help_text="Which open proposal is tried here as if it were applied; of the playground alone.",
+    )
 
     named_by_customer = True
 
@@ -172,7 +183,7 @@ class Conversation(Governed):
                 condition=models.Q(member_user_id__isnull=True)
                 | models.Q(
                     ~models.Q(status="resolved"),
-                    channel=TALKS,
+                    channel__in=[TALKS, PLAYGROUND],
                     end_user_key="",
                     origin="live",
                     parent__isnull=True,
@@ -182,6 +193,14 @@ class Conversation(Governed):
                 ),
                 name="talk_of_a_member_is_no_customers_conversation",
                 violation_error_message="This is a member's talk with an assistant: no customer is in it, so none of that fits.",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(channel=PLAYGROUND) | models.Q(member_user_id__isnull=False, off_the_record=True),
+                name="trial_is_a_persons_own_and_off_the_record",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(tried_proposal_id__isnull=True) | models.Q(channel=PLAYGROUND),
+                name="proposal_is_tried_in_the_playground_alone",
             ),
         ]
         indexes: ClassVar = [
@@ -221,8 +240,18 @@ class Conversation(Governed):
 
     @property
     def is_talk(self) -> bool:
-        """Whether a member talks here with an assistant."""
+        """Whether a member talks here, with an assistant or in the playground: no customer is in it."""
         return self.member_user_id is not None
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether a person tries here an agent that customers write to."""
+        return self.channel == PLAYGROUND
+
+    @property
+    def tells_off_the_record(self) -> bool:
+        """Whether its agent is told that nothing stays. In the playground it is told what customers' agents are."""
+        return self.off_the_record and not self.is_trial
 
     @property
     def is_held(self) -> bool:

@@ -12,8 +12,11 @@ NOWHERE = "schedule"
 BETWEEN_AGENTS = "agent"
 # The channel on which a member talks with an assistant (R129); no customer writes there.
 TALKS = "console"
+# The channel on which a person tries an agent for customers; no customer writes there either.
+PLAYGROUND = "playground"
 RESERVED = {
     TALKS: "what members talk about with their assistants",
+    PLAYGROUND: "what people try with their agents",
     NOWHERE: "what agents do by themselves",
     BETWEEN_AGENTS: "what agents ask each other",
 }

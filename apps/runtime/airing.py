@@ -51,6 +51,9 @@ def broker() -> "redis.Redis":
 
 def may_be_aired(claimed: Claim) -> bool:
     """Only what leaves by itself is told before it has left: of a reply that a person may have to send, nobody hears."""
+    if claimed.conversation.is_talk:
+        # It has one reader, to whom it leaves whatever is held back from customers.
+        return not claimed.may_be_silent
     if claimed.is_sending_paused or claimed.may_be_silent:
         return False
     return mode_at_first(claimed) is SendMode.AUTONOMOUS and not any(map(_hangs_on_a_skill, claimed.brought.rules))

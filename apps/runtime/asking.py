@@ -57,9 +57,9 @@ def asked_of(claimed: Claim, mode: SendMode, *, actor: Actor) -> Asked:
         TurnInput(
             events=tuple(event_of(event, conversation) for event in claimed.events),
             now_line=date_line(brought.now.astimezone(brought.zone)) if agent.tells_time else None,
-            off_the_record=conversation.off_the_record,
+            off_the_record=conversation.tells_off_the_record,
             delegation=_delegation(claimed),
-            send_mode=mode if agent.learns and not (conversation.is_asked or conversation.is_talk) else None,
+            send_mode=mode if agent.learns and _serves_customers(conversation) else None,
             open_escalations=brought.open_escalations,
             save_with=_save_with(claimed),
             learning=_learning(claimed),
@@ -110,10 +110,15 @@ def _example(corrected: Corrected, at: int) -> Example:
 def _save_with(claimed: Claim) -> str:
     """The tool by which the agent is asked to save a procedure in this turn; empty where it is not asked."""
     agent, conversation = claimed.agent, claimed.conversation
-    serves_customer = not (conversation.is_asked or conversation.is_talk)
-    if not (agent.learns and serves_customer and not conversation.off_the_record and is_nudged(claimed.brought.turns)):
+    serves_customers = _serves_customers(conversation) and not conversation.tells_off_the_record
+    if not (agent.learns and serves_customers and is_nudged(claimed.brought.turns)):
         return ""
     return SKILL_SAVE if agent.tends_skills else DRAFT_SKILL
+
+
+def _serves_customers(conversation: Conversation) -> bool:
+    """Whether it is told what agents are told that answer customers; whoever tries it is one to it."""
+    return conversation.is_trial or not (conversation.is_asked or conversation.is_talk)
 
 
 def _delegation(claimed: Claim) -> Delegation | None:

@@ -52,8 +52,8 @@ Look = Callable[[Context, Actor, JsonObject], JsonObject | str]
 
 
 def rights_in(talk: Conversation) -> frozenset[Act] | None:
-    """What decides which tools a session of this talk carries; None where a customer writes."""
-    if talk.member_user_id is None:
+    """What decides which tools a session of this talk carries; None where a customer writes, or somebody as one."""
+    if talk.member_user_id is None or talk.is_trial:
         return None
     reader = _reader(talk)
     return frozenset(act for act in RIGHTS if reader is not None and may(reader, act))

@@ -18,7 +18,7 @@ from apps.prompt.framing import canonical_json
 from apps.runtime.budgets import SAME_CALL_REFUSAL, Counter, Repeat
 from apps.runtime.journal import hold
 from apps.runtime.loop import TurnFailed
-from apps.runtime.models import Turn
+from apps.runtime.models import ToolStep, Turn
 from apps.runtime.others_tools import OthersTool
 from apps.runtime.outside import OutsideTool, Toolbox
 from apps.runtime.routing import meant
@@ -29,6 +29,10 @@ from apps.tools.actions import spend_approval
 from apps.tools.models import ToolApproval
 from apps.tools.rules import call_sha256
 
+NOT_CALLED: Final = (
+    "Nothing was called: this is the playground, where {name} is not called, because it may write."
+    " Answer as you would where it cannot be reached."
+)
 TAKEN_BACK: Final = "Nothing was called: a colleague had said yes to this call, and took it back."
 
 
@@ -90,7 +94,7 @@ class Caller:
 
     def refused(self, use: ToolUse) -> ToolCall | None:
         """The refusal of a call that may not be made, as an answer the model can act on; raises TurnFailed where it never does."""
-        refusal = self._unknown(use) or self._unfit(use) or self._too_often(use)
+        refusal = self._unknown(use) or self._unfit(use) or self._too_often(use) or self._untried(use)
         return self._answered(use, refusal, is_error=True) if refusal else None
 
     def made(self, use: ToolUse) -> ToolCall:
@@ -131,6 +135,14 @@ class Caller:
         is_frozen = known is None or known.input_schema == shape
         changed = "" if is_frozen else f" The tool has changed; it takes now: {canonical_json(shape)}"
         return f"The arguments do not fit: {flaw.message}{changed}"
+
+    def _untried(self, use: ToolUse) -> str:
+        """In the playground nothing is called but what reads, and no call waits for a person there."""
+        outside = self._theirs(use.name)
+        reads = outside.repeats is ToolStep.Repeats.READS if outside else self.house[use.name].reads
+        if not self.context.conversation.is_trial or (reads and use.name not in self.guarded):
+            return ""
+        return NOT_CALLED.format(name=use.name)
 
     def _too_often(self, use: ToolUse) -> str:
         """R125"""

@@ -16,7 +16,8 @@ from apps.tenants.identity import SAID
 # begins one. Events are taken only while locked, so no turn can begin for events that another worker answers meanwhile.
 _TAKE: Final = """
 WITH thread AS (
-    SELECT thread.id, thread.tenant_id, thread.held_at, thread.agent_id, agent.learns AND thread.member_user_id IS NULL AS learns
+    SELECT thread.id, thread.tenant_id, thread.held_at, thread.agent_id,
+           agent.learns AND (thread.member_user_id IS NULL OR thread.channel = 'playground') AS learns
       FROM conversations_conversation AS thread
       JOIN tenants_agent AS agent ON agent.id = thread.agent_id AND agent.tenant_id = thread.tenant_id
       JOIN tenants_tenant AS tenant ON tenant.id = thread.tenant_id
@@ -148,7 +149,7 @@ _STANDING: Final = f"""
     'rules', (SELECT json_agg(json_build_array(rule.send_mode, rule.channel, rule.skill_id) ORDER BY rule.id)
                 FROM desk_sendrule AS rule WHERE rule.tenant_id = %(tenant)s AND rule.agent_id = agent.id),
     'is_sending_paused', is_switched_off(%(sending)s, thread.tenant_id, thread.id),
-    'turns', CASE WHEN agent.learns AND NOT thread.off_the_record THEN (
+    'turns', CASE WHEN agent.learns AND (thread.channel = 'playground' OR NOT thread.off_the_record) THEN (
         SELECT count(*) FROM runtime_turn AS turn
          WHERE turn.tenant_id = %(tenant)s AND turn.conversation_id = thread.id AND turn.status = 'done') ELSE 0 END,
     'escalations', (SELECT count(*) FROM desk_escalation AS escalation
@@ -180,7 +181,8 @@ _LEARNED: Final = """
 # What people keep to be shown with any customer, where the agent's page asks for it: first the one of whose situation most words
 # were just written, and of equals the latest (Z-12).
 _BANK: Final = f"""
-    'bank', CASE WHEN agent.learns AND agent.shows_examples AND thread.member_user_id IS NULL THEN (
+    'bank', CASE WHEN agent.learns AND agent.shows_examples
+                  AND (thread.member_user_id IS NULL OR thread.channel = 'playground') THEN (
         SELECT json_agg(json_build_object('id', kept.id, 'version', kept.version, 'situation', kept.situation, 'draft', kept.draft,
                                           'correction', kept.correction, 'by', kept.approved_by, 'taint', kept.taint)
                         ORDER BY kept.shared DESC, kept.id DESC)

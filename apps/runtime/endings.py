@@ -225,6 +225,9 @@ def cancel(claimed: Claim, asked: Asked | None, new_calls: Sequence[JsonObject],
 
 def pause_for_money(claimed: Claim, *, actor: Actor) -> None:
     """The account's money is spent: stop asking, and tell an operator, once. What waits is answered when they lift the switch."""
+    if claimed.conversation.is_trial:
+        # They read why there is no answer. The next turn with a customer stops the agent, and tells somebody.
+        return
     agent = claimed.agent
     reason = "The model's account has reached its spending limit. Raise it, then lift this."
     with suppress(Conflicting):
@@ -237,7 +240,8 @@ def wait_for_money(claimed: Claim, spent: DaySpent, *, actor: Actor) -> None:
     turn, agent = claimed.turn, claimed.agent
     with acting(actor):
         hold(turn)
-        if one_shot(actor, TELL, {"agent": agent.pk}):
+        # Whoever tries the agent is told on their page; the one word of the day is for people who answer customers.
+        if not claimed.conversation.is_talk and one_shot(actor, TELL, {"agent": agent.pk}):
             question = (
                 "The budget of the day is spent. Customers are answered tomorrow, or once you raise it in the settings."
             )

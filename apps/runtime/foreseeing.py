@@ -1,12 +1,9 @@
 """What a change would reach, before anybody says yes: sessions and customers, bytes of the prompt, and what caches pay for it."""
 
-import copy
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from django.conf import settings
 from django.db import connection
@@ -14,18 +11,18 @@ from django.db.models import QuerySet, Sum
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.models import Governed, Taint
+from apps.governance.models import Governed
 from apps.governance.proposals import Would
 from apps.llm.prices import Price, price_of
 from apps.llm.tokens import BYTES_PER_TOKEN, tokens_of
-from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
-from apps.personas.models import Persona, StandingRule
+from apps.memory.models import CustomerProfile
 from apps.prompt.assembly import assemble
 from apps.prompt.comparing import Difference, difference
 from apps.prompt.tool_names import GET_SKILL
+from apps.runtime.as_proposed import with_change
 from apps.runtime.gather import prompt_input
 from apps.runtime.models import Spend
-from apps.runtime.rows import Rows, rows_now
+from apps.runtime.rows import rows_now
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, TenantSettings
 from apps.tenants.rates import own_rates
@@ -33,25 +30,13 @@ from apps.tenants.rates import own_rates
 DAYS: Final = 30
 # Beyond so many the latest of them stand for all.
 MOST: Final = 10_000
-# Where each noun stands among what a prompt is made from.
-PLACES: Final[Mapping[type[Governed], str]] = MappingProxyType(
-    {
-        Persona: "personas",
-        StandingRule: "rules",
-        Skill: "skills",
-        AgentMemory: "memories",
-        MemoryBlock: "blocks",
-        CustomerProfile: "profiles",
-    }
-)
-# Behind every rule that stands there.
-_NEW_RULE: Final = 1 << 60
 
 _REACHED: Final = """
 WITH lately AS MATERIALIZED (
     SELECT thread.end_user_key FROM runtime_session AS session
       JOIN conversations_conversation AS thread ON thread.tenant_id = session.tenant_id AND thread.id = session.conversation_id
      WHERE session.tenant_id = app_tenant() AND session.agent_id = ANY (%(agents)s) AND session.snapshot_at > %(since)s
+       AND thread.channel <> 'playground'
        AND (%(customer)s = '' OR thread.end_user_key = %(customer)s)
      ORDER BY session.snapshot_at DESC LIMIT %(most)s
 )
@@ -63,6 +48,8 @@ SELECT (SELECT count(*) FROM lately),
            AND asks.callee_id = ANY (%(agents)s)),
        (SELECT count(DISTINCT turn.conversation_id) FROM runtime_toolstep AS step
           JOIN runtime_turn AS turn ON turn.tenant_id = step.tenant_id AND turn.id = step.turn_id
+          JOIN conversations_conversation AS thread ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
+           AND thread.channel <> 'playground'
          WHERE %(skill)s::bigint IS NOT NULL AND step.tenant_id = app_tenant() AND step.name = %(tool)s AND NOT step.is_error
            AND step.arguments ->> 'skill_id' = %(skill)s::text AND step.began_at > %(since)s)
 """
@@ -155,43 +142,6 @@ def _compared(agent: Agent, customer: str, would: Would, actor: Actor, now: date
     rows = rows_now(agent, customer, actor=actor, system=actor)
     before, after = (assemble(prompt_input(each, {}, {}, now)) for each in (rows, with_change(rows, would)))
     return difference(before, after)
-
-
-def with_change(rows: Rows, would: Would) -> Rows:
-    """The rows as they would be. What no prompt carries now, such as a block that is not pinned, comes into none by it."""
-    row = would.row
-    if isinstance(row, Agent | TenantSettings):
-        return replace(rows, rules=(*rows.rules, *_new_rules(row, would.values["rules"])))
-    place = PLACES[type(row)]
-    stand: tuple[Governed, ...] = getattr(rows, place)
-    if isinstance(row, Skill) and row.pk not in {each.pk for each in stand} and row.status == Skill.Status.DRAFT:
-        stand = (*stand, row)
-    others = [each for each in stand if each.pk != row.pk]
-    if would.goes or len(others) == len(stand):
-        return _with(rows, place, others)
-    return _with(rows, place, [_as_it_would_be(each, would) if each.pk == row.pk else each for each in stand])
-
-
-def _with(rows: Rows, place: str, stand: Sequence[Governed]) -> Rows:
-    changed: dict[str, Any] = {place: tuple(stand)}
-    return replace(rows, **changed)
-
-
-def _new_rules(holder: Agent | TenantSettings, lines: Sequence[str]) -> tuple[StandingRule, ...]:
-    of_agent = holder.pk if isinstance(holder, Agent) else None
-    return tuple(
-        StandingRule(pk=_NEW_RULE + number, tenant_id=holder.tenant_id, agent_id=of_agent, text=line)
-        for number, line in enumerate(lines)
-    )
-
-
-def _as_it_would_be(row: Governed, would: Would) -> Governed:
-    copied = copy.copy(row)
-    for name, value in would.values.items():
-        setattr(copied, name, value)
-    if would.is_signed:
-        copied.taint = Taint.OPERATOR
-    return copied
 
 
 def _price(agent: Agent, actor: Actor, now: datetime) -> Price | None:

@@ -1,12 +1,19 @@
 """Storing a prefix for as long as its session lasts, and after it for the record."""
 
 import json
+from typing import ClassVar
 
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.prompt.segments import Assembled, Part, encode_segments
 from apps.runtime.models import Session, SessionPart, SnapshotPart
+
+
+class NotFrozen(Exception):
+    """There is no prompt that a turn could go on with."""
+
+    code: ClassVar[str]
 
 
 def freeze(conversation: Conversation, assembled: Assembled, tools: Part, *, actor: Actor) -> Session:

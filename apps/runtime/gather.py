@@ -13,11 +13,13 @@ from apps.governance.actors import Actor
 from apps.governance.history import Field, Stamp, stamps
 from apps.governance.models import ChangeRecord, Governed
 from apps.governance.policy import Act
+from apps.governance.proposals import Would
 from apps.memory.models import AgentMemory, MemoryBlock, MemoryTier
 from apps.personas.models import CARD_TEXTS, SECTIONS, IdentityCard
 from apps.prompt import values
 from apps.prompt.line_dates import holding
 from apps.prompt.values import Disclosure, Flavour, Passage, SkillIndex, SlotOrder, Source
+from apps.runtime.as_proposed import with_change
 from apps.runtime.looking_up import omitted_if_unreadable
 from apps.runtime.reminding import Noted, noted_in
 from apps.runtime.rows import Rows, rows_now, rows_then, settings_now
@@ -32,13 +34,24 @@ Writers = Mapping[tuple[str, int], str]
 
 
 def gather(
-    agent: Agent, end_user_key: str, *, actor: Actor, system: Actor, now: datetime, off_the_record: bool = False
+    agent: Agent,
+    end_user_key: str,
+    *,
+    actor: Actor,
+    system: Actor,
+    now: datetime,
+    off_the_record: bool = False,
+    would: Would | None = None,
 ) -> values.PromptInput:
-    """The values a session that opens `now` is made from. Of the bare agent nothing learned is read (R001)."""
+    """The values a session that opens `now` is made from, or one that opened with a change that waits for a yes.
+
+    Of the bare agent nothing learned is read (R001).
+    """
     if not agent.learns:
         with acting(system):
             return bare(agent, settings_now(system))
-    told = _told(rows_now(agent, end_user_key, actor=actor, system=system), system, now)
+    rows = rows_now(agent, end_user_key, actor=actor, system=system)
+    told = _told(with_change(rows, would) if would else rows, system, now)
     # Off the record nothing can be written down, so nobody is told to (R178).
     return replace(told, skills_guidance=not off_the_record)
 

@@ -4,6 +4,7 @@ from functools import partial
 
 from django.conf import settings
 
+from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.runtime.accounts import Account
@@ -32,8 +33,8 @@ def opened(
     """
     conversation, agent = claimed.conversation, claimed.agent
     _refuse_to_begin(claimed)
-    # What others run acts with rights of its own, and a member's talk with theirs alone.
-    toolbox = NO_TOOLS if conversation.is_talk else _with_others(toolbox, claimed)
+    # What others run acts with rights of its own, and an assistant with its member's alone.
+    toolbox = NO_TOOLS if _assists(conversation) else _with_others(toolbox, claimed)
     if claimed.kind is TurnKind.SCHEDULED:
         refuse_lapsed(conversation, actor=system)
     identity = _identity(claimed)
@@ -55,12 +56,16 @@ def _identity(claimed: Claim) -> Actor:
     return identity.serving(conversation.end_user_key, is_proven=is_proven and claimed.customer_is_proven)
 
 
+def _assists(conversation: Conversation) -> bool:
+    return conversation.is_talk and not conversation.is_trial
+
+
 def _caller(claimed: Claim, frozen: Frozen, toolbox: Toolbox, context: Context, system: Actor) -> Caller:
     """What the session names, as far as it is there; a call that waits for a person is one of the house."""
     names = {tool.name: tool for tool in frozen.definitions}
     routed = routed_of(toolbox, names)
     routing = routing_tools(routed) if is_routed(names) else ()
-    guarded = {} if claimed.conversation.is_talk else guarded_tools(claimed.others, {*names, *routed.tools})
+    guarded = {} if _assists(claimed.conversation) else guarded_tools(claimed.others, {*names, *routed.tools})
     house = {tool.name: tool for tool in (*HOUSE_TOOLS, *routing) if tool.name in names}
     return Caller(
         house=house | asking_tools(guarded, system),
@@ -76,7 +81,9 @@ def _caller(claimed: Claim, frozen: Frozen, toolbox: Toolbox, context: Context, 
 
 def _with_others(toolbox: Toolbox, claimed: Claim) -> Toolbox:
     """The worker's own tools, and of others what the agent may call; off the record only what keeps nothing (R178)."""
-    others = [tool for tool in claimed.others if tool.is_offered(off_the_record=claimed.conversation.off_the_record)]
+    others = [
+        tool for tool in claimed.others if tool.is_offered(off_the_record=claimed.conversation.tells_off_the_record)
+    ]
     return Toolbox({**{tool.definition.name: tool for tool in others}, **toolbox.tools}) if others else toolbox
 
 

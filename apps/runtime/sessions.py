@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from django.conf import settings
 from django.utils import timezone
@@ -20,11 +20,12 @@ from apps.prompt.segments import Assembled, NotSegments, Part, Segment, SegmentT
 from apps.prompt.values import Slot
 from apps.runtime.assisting import rights_in
 from apps.runtime.brought import Running
-from apps.runtime.freezing import freeze
+from apps.runtime.freezing import NotFrozen, freeze
 from apps.runtime.gather import gather
 from apps.runtime.house_tools import house_tools
 from apps.runtime.kept_parts import FROZEN, KEPT, StoredPart
 from apps.runtime.models import Session, SnapshotPart
+from apps.runtime.playground import marked, tried_in
 from apps.runtime.routing import ROUTING_DEFINITIONS
 from apps.runtime.rules import is_stale, offered_tools
 from apps.runtime.tooling import Offer
@@ -38,7 +39,7 @@ TOOLS_POSITION = -1
 DEFINITIONS_KEPT = 256
 
 
-class PrefixChanged(Exception):
+class PrefixChanged(NotFrozen):
     """What would be sent is not what was frozen; nothing is sent instead."""
 
     code = "prefix_changed"
@@ -79,15 +80,19 @@ def open_session(
     conversation: Conversation, agent: Agent, *, system: Actor, agent_actor: Actor, outside: tuple[Tool, ...] = ()
 ) -> Frozen:
     """Freeze what the nouns say now."""
-    told = gather(
+    reads = partial(
+        gather,
         agent,
         conversation.end_user_key,
         actor=agent_actor,
         system=system,
         now=timezone.now(),
-        off_the_record=conversation.off_the_record,
+        off_the_record=conversation.tells_off_the_record,
     )
+    told = reads()
     assembled = assemble(told)
+    if tried := tried_in(conversation, system=system):
+        assembled = marked(assemble(reads(would=tried.would)), assembled, tried)
     for slot in sorted({note.slot for note in assembled.notes}):
         logger.info("prompt text neutralised", extra={"slot": slot.name.lower(), "agent_id": agent.pk})
     offer = Offer.of(agent, conversation, knows_agents=bool(told.invokable), member_rights=rights_in(conversation))

@@ -48,7 +48,7 @@ class Offer:
         may_ask = knows_agents and loop_of(conversation.hops + 1, 0, 0) is None
         shows = agent.shows_figures and conversation.channel not in WORDS_ALONE
         return cls(
-            off_the_record=conversation.off_the_record,
+            off_the_record=conversation.tells_off_the_record,
             plans_schedules=agent.plans_schedules,
             may_ask_agents=may_ask,
             is_asked=conversation.is_asked,

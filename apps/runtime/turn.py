@@ -21,6 +21,7 @@ from apps.runtime.calling import Caller
 from apps.runtime.claims import Claim, claim
 from apps.runtime.endings import Written, cancel, fail, leave, mode_at_first, settle_call, wait_for_money
 from apps.runtime.entries import call_row, tool_row
+from apps.runtime.freezing import NotFrozen
 from apps.runtime.journal import Asked, FenceLost, SaidMore, Standing, hold, keep, postpone
 from apps.runtime.ledger import notes_of
 from apps.runtime.loop import Loop, TurnFailed, refuse_unfit
@@ -31,7 +32,7 @@ from apps.runtime.outside import LOST, NO_TOOLS, Outcome, OutsideCall, Toolbox
 from apps.runtime.putting_off import hold_back, lay_down, put_off, shorten
 from apps.runtime.restarting import begun_anew
 from apps.runtime.resuming import KeptCall, resumed
-from apps.runtime.sessions import Frozen, PrefixChanged
+from apps.runtime.sessions import Frozen
 from apps.runtime.steps import Said
 from apps.runtime.stops import Stopped, is_taken_over
 from apps.tenants.identity import system_actor
@@ -88,7 +89,7 @@ class Turning:
         except HeldBack as held:
             hold_back(self.claimed, held, actor=self.system)
             self.move = Over()
-        except (TurnFailed, PrefixChanged) as error:
+        except (TurnFailed, NotFrozen) as error:
             self._give_up(error.code, str(error))
         except Stopped:
             self._lay_down()
@@ -147,11 +148,10 @@ class Turning:
         notes = notes_of(planned, reply, account)
         account.keep(planned, reply)
         note_answer(self.claimed, is_probe=self.is_probe, actor=self.system)
-        self.is_probe = False
         asked = self.asked.stored if self.asked and said.number == 1 else None
         self.new_calls = [call_row(said, reply, notes, asked, account.rates)]
         self.claimed.money.pay(account.cost(reply))
-        self.said, self.answers = said, {}
+        self.is_probe, self.said, self.answers = False, said, {}
         self._go_on()
 
     def took_result(self, call: OutsideCall, outcome: Outcome) -> None:

@@ -7,6 +7,12 @@ from apps.prompt.values import Flavour
 from apps.tenants.models import Agent
 
 
+def refuse_unknown(agent_id: int, *, actor: Actor) -> None:
+    """Refuse an agent that the actor does not see."""
+    if _agent(agent_id, actor) is None:
+        raise NotVisible("There is no such agent.")
+
+
 def refuse_assistant(agent_id: int, *, actor: Actor, field: str = "agent") -> None:
     """Refuse a customer, a schedule or another agent that would come to an assistant."""
     agent = _agent(agent_id, actor)

@@ -27,9 +27,28 @@ document.addEventListener(
   true,
 );
 
+// An answer is heard while it is said, where workers tell it; what counts is on the page that is asked again.
+let heard = null;
+const hear = () => {
+  const lines = document.querySelector("[data-polls][data-hears]");
+  const shown = document.getElementById("talk-heard");
+  if (!lines || !shown) return;
+  heard = new EventSource(lines.dataset.hears);
+  heard.addEventListener("text", (event) => {
+    shown.textContent = JSON.parse(event.data).text;
+    shown.hidden = shown.textContent === "";
+  });
+  heard.addEventListener("turn", lookNow);
+};
+const hearNoMore = () => {
+  if (heard) heard.close();
+  const shown = document.getElementById("talk-heard");
+  if (shown) shown.hidden = true;
+};
+
 // While an answer is awaited its page is asked again; without a script one follows the link that says so.
 const POLL_MILLISECONDS = 1500;
-const lookAgain = async () => {
+const lookNow = async () => {
   const lines = document.querySelector("[data-polls]");
   if (!lines) return;
   try {
@@ -37,10 +56,22 @@ const lookAgain = async () => {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = answer.ok && page.getElementById(lines.id);
     if (fresh && fresh.innerHTML !== lines.innerHTML) lines.innerHTML = fresh.innerHTML;
-    if (fresh && !fresh.hasAttribute("data-polls")) lines.removeAttribute("data-polls");
+    if (fresh && !fresh.hasAttribute("data-polls")) {
+      lines.removeAttribute("data-polls");
+      hearNoMore();
+    }
+    for (const beside of answer.ok ? document.querySelectorAll("[data-freshens]") : []) {
+      const newer = page.getElementById(beside.id);
+      if (newer && newer.innerHTML !== beside.innerHTML) beside.innerHTML = newer.innerHTML;
+    }
   } catch {
     // The next look may find the way again.
   }
+};
+const lookAgain = async () => {
+  if (!document.querySelector("[data-polls]")) return;
+  await lookNow();
   window.setTimeout(lookAgain, POLL_MILLISECONDS);
 };
+document.addEventListener("DOMContentLoaded", hear);
 window.setTimeout(lookAgain, POLL_MILLISECONDS);

@@ -21,8 +21,10 @@ from apps.launcher.postgres import Postgres
 from tests.databases import clone_database, close_connections, point_to
 from tests.factories import World, make_world
 from tests.settings import PREFIX
+from tests.standing_in import standin, standing_in
 from tests.surfaces.console.furnishing import furnished
 
+__all__ = ["standin", "standing_in"]
 ROOT = Path(__file__).resolve().parents[2]
 SCREENSHOTS = ROOT / "screenshots"
 DATABASE = f"{PREFIX}_browser"

@@ -39,6 +39,7 @@ NAMED_BY: dict[str, type[Model]] = {
     "endpoint_id": Endpoint,
     "server_id": ToolServer,
     "talk_id": Conversation,
+    "trial_id": Conversation,
     "turn_id": Turn,
     "session_id": Session,
 }
