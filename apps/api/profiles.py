@@ -17,6 +17,7 @@ from apps.api.views import LINES_WAIT
 from apps.governance.policy import Act
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.models import CustomerProfile
+from apps.runtime.clashing_notes import texts_of, with_advice_on_notes
 
 TEXTS = ("preferences", "notes")
 
@@ -89,7 +90,8 @@ class ProfileView(Versioned[CustomerProfile]):
         sent = NewProfile.read(request, self.actor)
         profile = create_profile(sent.values["end_user_key"], actor=self.actor, values=sent.only(*TEXTS))
         notice = _waits(profile, sent)
-        return self.answer(profile.pk, sent.ignored, 201, notice, self.waiting_about(profile, notice))
+        waits = self.waiting_about(profile, notice)
+        return self.answer(profile.pk, sent.ignored, 201, with_advice_on_notes(notice, profile, {}), waits)
 
     @extend_schema(request=ProfileChange, responses={200: ProfileRow, 202: OpenApiResponse(ProfileRow, LINES_WAIT)})
     def partial_update(self, request: Request, pk: str) -> Response:
@@ -97,9 +99,11 @@ class ProfileView(Versioned[CustomerProfile]):
         del pk
         profile = self.get_object()
         sent = ProfileChange.read(request, self.actor, profile)
+        before = texts_of(profile)
         amend_profile(profile, actor=self.actor, values=sent.only(*TEXTS), read_at=sent.read_at)
         notice = _waits(profile, sent)
-        return self.answer(profile.pk, sent.ignored, notice=notice, waits=self.waiting_about(profile, notice))
+        waits = self.waiting_about(profile, notice)
+        return self.answer(profile.pk, sent.ignored, notice=with_advice_on_notes(notice, profile, before), waits=waits)
 
     @extend_schema(responses=ProfileLineRow(many=True), filters=False)
     @action(detail=True, methods=["get"], pagination_class=None)

@@ -20,6 +20,7 @@ from apps.governance.policy import Act
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.models import CustomerProfile
 from apps.prompt.budgets import SECTION_CHARACTERS
+from apps.runtime.clashing_notes import clashes_within
 
 TEXTS = ("preferences", "notes")
 
@@ -34,6 +35,7 @@ def customer_panels(profile: Any, request: HttpRequest) -> dict[str, Any]:
         "author": profile.people[profile.updated_by],
         "flags": flags({name: getattr(profile, name) for name in TEXTS}),
         "proposals": open_about(profile, actor),
+        "clashes": clashes_within(profile),
     }
 
 

@@ -32,6 +32,7 @@ from apps.prompt.tool_names import (
 from apps.prompt.values import Rule
 from apps.runtime.assisting import ASSISTING
 from apps.runtime.clashing import with_advice
+from apps.runtime.clashing_notes import texts_of, with_advice_on_notes
 from apps.runtime.delegating import DELEGATING
 from apps.runtime.editing_memory import EDITING, MEMORY, SAVED, WAITS
 from apps.runtime.handing_over import HANDING_OVER
@@ -153,14 +154,15 @@ def _update_customer_profile(context: Context, arguments: JsonObject) -> str:
     with acting(context.actor):
         rows = CustomerProfile.objects.visible_to(context.actor)
         profile = rows.filter(end_user_key=context.actor.customer_key).first()
+        before = texts_of(profile)
         if profile is None:
-            create_profile(context.actor.customer_key, actor=context.actor, values=given, evidence=evidence)
+            profile = create_profile(context.actor.customer_key, actor=context.actor, values=given, evidence=evidence)
         else:
             joined = {name: joined_facts(getattr(profile, name), text) for name, text in given.items()}
             amend_profile(profile, actor=context.actor, values=joined, evidence=evidence)
         if review_of(context.actor) is MemoryReview.ALL:
             return WAITS
-    return SAVED
+    return with_advice_on_notes(SAVED, profile, before)
 
 
 def _propose_persona_patch(context: Context, arguments: JsonObject) -> str:
