@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from apps.console.site import PAGES
@@ -16,7 +18,7 @@ from apps.review.asking import ask
 from apps.runtime.driving import answer
 from apps.runtime.models import Session
 from tests.actions.conversing import reply
-from tests.factories import World, make_event, make_persona
+from tests.factories import World, make_event, make_persona, make_skill
 from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import form_values, list_of, page_of, save, words_of
 from tests.talking import make_assistant, make_trial, tell_assistant
@@ -151,3 +153,29 @@ def test_nothing_that_is_tried_stands_in_any_list(
 def test_without_an_agent_for_customers_the_page_says_so(operator: Client, world: World) -> None:
     make_event(world)
     assert "None. Nobody but you reads yours." in words_of(operator.get(reverse("admin:playground")))
+
+
+def test_the_pages_ask_as_often_with_much_as_with_little(
+    operator: Client, world: World, proposal: Proposal, standin: StandIn
+) -> None:
+    def asked_for() -> list[int]:
+        counts = []
+        for path in (reverse("admin:playground"), reverse("admin:trial", args=[trial.pk])):
+            with CaptureQueriesContext(connection) as queries:
+                assert operator.get(path).status_code == 200
+            counts.append(len(queries))
+        return counts
+
+    begin(operator, world, proposal=proposal.pk)
+    trial = answered(world, standin)
+    asked_for()
+    few = asked_for()
+    for text in ("And now?", "And then?"):
+        tell_assistant(trial, text, world.operator)
+        answered(world, standin)
+    for _ in range(3):
+        tell_assistant(make_trial(world), "Hello", world.operator)
+    make_skill(world)
+    with acting(world.operator):
+        trial = Conversation.objects.get(pk=trial.pk)
+    assert asked_for() == few
