@@ -25,6 +25,7 @@ from apps.runtime.budgets import DaySpent
 from apps.runtime.claims import claim
 from apps.runtime.driving import answer
 from apps.runtime.endings import wait_for_money
+from apps.runtime.following import place_of, since
 from apps.runtime.foreseeing import foreseen
 from apps.runtime.forgetting import forget_due
 from apps.runtime.models import ModelCall, Spend, Turn
@@ -249,6 +250,16 @@ def test_an_answer_is_heard_while_it_is_said_whatever_holds_those_to_customers(w
     claimed = claim(trial.pk, actor=world.system)
     assert claimed is not None
     assert may_be_aired(claimed)
+
+
+def test_who_tries_follows_the_talk_and_nobody_else_does(world: World, standin: StandIn) -> None:
+    trial = make_trial(world)
+    before = place_of(trial.pk, actor=world.operator)
+    tried(world, trial, standin)
+    assert [heard.event for heard in since(trial.pk, before, actor=world.operator)] == ["reply", "turn"]
+    for actor in (world.admin, world.bot):
+        with pytest.raises(NotVisible):
+            place_of(trial.pk, actor=actor)
 
 
 def test_what_was_said_goes_at_once_when_it_is_forgotten(world: World, standin: StandIn) -> None:
