@@ -50,7 +50,7 @@ def shop(console: Console, standing_in: StandIn) -> Explained:
     make_persona(world, identity="You are Ada of Lantern Books, a bookshop.", style="Warm and concise. No jargon.")
     make_profile(world)
     explained = explain(world, standing_in)
-    make_skill(world, **LATE)
+    make_skill(world, actor=world.bot, **LATE)
     with acting(world.operator):
         persona = Persona.objects.get(agent=world.agent)
     style = {"style": "Warm and concise. No jargon. Greet by name where one is known."}
