@@ -40,6 +40,7 @@ from apps.console.identity_cards import IdentityCardAdmin
 from apps.console.invokables import InvokableAdmin
 from apps.console.learning_versions import DigestRunAdmin, LearningVersionAdmin
 from apps.console.lessons import LessonAdmin
+from apps.console.live import live_urls
 from apps.console.login_links import invitation, login_link
 from apps.console.members import MemberAdmin
 from apps.console.memory import MemoryAdmin
@@ -161,7 +162,7 @@ WHOLE_PAGES = {"figures": figures_page, "restore": restore_page}
 def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:
     """Their paths."""
     pages = (path(f"{name}/", site.admin_view(partial(shown, site)), name=name) for name, shown in WHOLE_PAGES.items())
-    return [*trial_urls(site), *pages]
+    return [*trial_urls(site), *live_urls(site), *pages]
 
 
 class MemberLogin(AuthenticationForm):

@@ -75,3 +75,46 @@ const lookAgain = async () => {
 };
 document.addEventListener("DOMContentLoaded", hear);
 window.setTimeout(lookAgain, POLL_MILLISECONDS);
+
+// An open list or page says when there is more to decide, or when somebody else decided; it moves and replaces nothing.
+const LIVE_MILLISECONDS = 10000;
+const LIVE_LONGEST_MILLISECONDS = 160000;
+const LIVE_FAILURES = 3;
+let listed = null;
+let unheard = 0;
+const differs = (line, told) => {
+  if (line.dataset.version) {
+    if (String(told.version) === line.dataset.version) return "";
+    return "Somebody else changed or settled this. What you typed stays here.";
+  }
+  listed = listed || told;
+  if (told.newest > listed.newest || (listed.newest === null && told.newest !== null)) return "More waits than this list shows.";
+  return told.count < listed.count ? "Some of these are settled by now." : "";
+};
+const say = (line, words) => {
+  if (line.dataset.said === words) return;
+  line.dataset.said = words;
+  line.hidden = words === "";
+  line.textContent = `${words} `;
+  const again = document.createElement("a");
+  again.href = window.location.href;
+  again.textContent = line.dataset.version ? "See it as it is now, in another tab" : "Look again";
+  if (line.dataset.version) again.target = "_blank";
+  if (words) line.append(again);
+};
+const askNews = async () => {
+  const line = document.querySelector("[data-live]");
+  if (!line) return;
+  if (!document.hidden) {
+    try {
+      const answer = await fetch(line.dataset.live, { headers: { Accept: "application/json" } });
+      say(line, differs(line, await answer.json()));
+      unheard = 0;
+    } catch {
+      unheard += 1;
+      if (unheard >= LIVE_FAILURES) say(line, "The server does not answer, so this may be old.");
+    }
+  }
+  window.setTimeout(askNews, Math.min(LIVE_MILLISECONDS * 2 ** unheard, LIVE_LONGEST_MILLISECONDS));
+};
+document.addEventListener("DOMContentLoaded", askNews);

@@ -4,12 +4,14 @@ import re
 from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from apps.console.deeds import Shown
 from apps.console.history import url_of_subject
+from apps.console.live import NEWS, name_of
 from apps.console.navigation import LISTS
 from apps.console.people import People, label_of_agent
 from apps.console.titles import title_of
@@ -126,3 +128,15 @@ def beside(decisions: list[Shown] | None, is_beside: bool) -> list[Shown]:
 def about(sentence: str, agent: Any) -> str:
     """A button's consequence, with the agent it is about."""
     return sentence.replace("{agent}", str(agent))
+
+
+@register.filter
+def news_of_list(shown: Any) -> str:
+    """Where an open list asks what is new; empty where nothing tells."""
+    return reverse(f"admin:{name_of(shown.model)}") if shown.model in NEWS else ""
+
+
+@register.filter
+def news_of_row(row: Any) -> str:
+    """Where the open page of a row asks; empty where nothing tells."""
+    return f"{reverse(f'admin:{name_of(type(row))}')}?row={row.pk}" if type(row) in NEWS else ""
