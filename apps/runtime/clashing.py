@@ -65,7 +65,7 @@ def _tools(agent_id: int, actor: Actor) -> Tools | None:
     People are shown every tool that it may not call, the agent itself only what it says to use and may not: it learns of no tool
     by naming it.
     """
-    if actor.role is Role.SYSTEM:
+    if actor.role is not Role.AGENT and not actor.is_person:
         return None
     others = tools_of_others(agent_id, actor) if actor.is_person else own_tools()
     return Tools(others.allowed | ROUTING | frozenset(HOUSE), others.known)
