@@ -1,10 +1,18 @@
 """What the pages of drafts and escalations show of their conversation, and where one lands after a decision."""
 
+from collections.abc import Callable
 from typing import Any
 
+from django.contrib import admin
 from django.db.models import Model, OuterRef, QuerySet, Subquery
+from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
 
+from apps.console.governed_admin import GovernedAdmin
+from apps.console.lists import TabbedList
 from apps.console.transcripts import transcript
 from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft, Escalation
@@ -34,18 +42,66 @@ def with_last_words(rows: QuerySet[Any]) -> QuerySet[Any]:
     return told
 
 
+class DeskList(TabbedList):
+    """Each row with what the customer wrote last."""
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """One statement for all of them."""
+        return with_last_words(super().get_queryset(request, exclude_parameters))
+
+
+class DeskAdmin(GovernedAdmin):
+    """What the lists of the desk say of each row besides its own words."""
+
+    changelist = DeskList
+    list_select_related = ("agent", "conversation", "conversation__agent")
+
+    @admin.display(description="The customer wrote")
+    def asked(self, row: Any) -> str:
+        return excerpt(row.last_words or "nothing yet")
+
+    @admin.display(description="Channel", ordering="conversation__channel")
+    def channel(self, row: Any) -> str:
+        return str(row.conversation.channel)
+
+    @admin.display(description="Age", ordering="created_at")
+    def age(self, row: Any) -> str:
+        return timesince(row.created_at, depth=1)
+
+
 def next_draft(draft: Draft) -> str:
     """The draft that waits longest, or the list if none does."""
-    actor = acting_actor()
-    row = waiting_drafts(actor).exclude(pk=draft.pk).first() if actor else None
-    return _page("desk_draft", row)
+    return _page("desk_draft", _draft_after(draft))
 
 
 def next_escalation(escalation: Escalation) -> str:
     """The same of questions."""
+    return _page("desk_escalation", _escalation_after(escalation))
+
+
+def draft_settled(said: str) -> Callable[[Draft], SafeString]:
+    """What was done with a draft, the way back to it, and whether it was the last."""
+    return lambda draft: _said(said, _page("desk_draft", draft), _draft_after(draft))
+
+
+def escalation_settled(said: str) -> Callable[[Escalation], SafeString]:
+    """The same of questions."""
+    return lambda escalation: _said(said, _page("desk_escalation", escalation), _escalation_after(escalation))
+
+
+def _draft_after(draft: Draft) -> Draft | None:
     actor = acting_actor()
-    row = waiting_escalations(actor).exclude(pk=escalation.pk).first() if actor else None
-    return _page("desk_escalation", row)
+    return waiting_drafts(actor).exclude(pk=draft.pk).first() if actor else None
+
+
+def _escalation_after(escalation: Escalation) -> Escalation | None:
+    actor = acting_actor()
+    return waiting_escalations(actor).exclude(pk=escalation.pk).first() if actor else None
+
+
+def _said(said: str, page: str, following: Model | None) -> SafeString:
+    left = "The next one is open." if following else "Nothing else waits."
+    return format_html('{} <a href="{}">Look at it again</a>. {}', said, page, left)
 
 
 def _page(stem: str, row: Model | None) -> str:

@@ -4,16 +4,13 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from apps.console.deeds import Button, Tabs, Values
-from apps.console.desk_page import excerpt, lately, next_draft, with_last_words
+from apps.console.desk_page import DeskAdmin, draft_settled, excerpt, lately, next_draft
 from apps.console.forms import Decision, OptionalReason, Prose
-from apps.console.governed_admin import GovernedAdmin
-from apps.console.lists import TabbedList
 from apps.console.panels import Panels
 from apps.console.templatetags.console import badge, grounded
 from apps.desk.models import Draft
@@ -21,14 +18,6 @@ from apps.desk.rules import DRAFT_CHARACTERS, WHY_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.runtime.sending import send_out, turn_down
-
-
-class DraftList(TabbedList):
-    """Each draft with what the customer wrote last."""
-
-    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """One statement for all of them."""
-        return with_last_words(super().get_queryset(request, exclude_parameters))
 
 
 class Sending(Decision):
@@ -96,14 +85,12 @@ def _is_open(draft: Draft) -> bool:
     return bool(draft.status == Draft.Status.OPEN)
 
 
-class DraftAdmin(GovernedAdmin):
+class DraftAdmin(DeskAdmin):
     """What waits to be sent first; decided ones stay to be read."""
 
-    list_display = ("asked", "drafted", "stands_on", "agent", "updated", "state_shown")
+    list_display = ("asked", "drafted", "stands_on", "agent", "channel", "age", "state_shown")
     list_display_links = ("asked",)
     list_filter = ("agent", "grounding")
-    list_select_related = ("agent", "conversation", "conversation__agent")
-    changelist = DraftList
     tabs = Tabs("status", tuple(Draft.Status.choices), first=Draft.Status.OPEN)
     empty = (
         "No reply waits here. They come from agents whose send mode is suggest, on a channel or after a skill for which a send"
@@ -118,7 +105,7 @@ class DraftAdmin(GovernedAdmin):
             "Send",
             Act.DRAFT_SEND,
             _send,
-            done="Sent as the agent wrote it.",
+            done=draft_settled("Sent as the agent wrote it."),
             consequence="The customer reads exactly these words, now.",
             form=Sending,
             initial=_seen,
@@ -132,7 +119,7 @@ class DraftAdmin(GovernedAdmin):
             "Edit, then send",
             Act.DRAFT_SEND_EDITED,
             _send,
-            done="Sent in your words. The agent's are kept beside them.",
+            done=draft_settled("Sent in your words. The agent's are kept beside them."),
             consequence="The customer reads your words in the place of the agent's. Both are kept.",
             form=SendingEdited,
             initial=_to_edit,
@@ -144,7 +131,7 @@ class DraftAdmin(GovernedAdmin):
             "Discard",
             Act.DRAFT_DISCARD,
             _discard,
-            done="Discarded. Nothing was sent.",
+            done=draft_settled("Discarded. Nothing was sent."),
             consequence="Nothing is sent. The customer goes without this reply; your reason stays with the draft.",
             form=Discarding,
             when=_is_open,
@@ -152,10 +139,6 @@ class DraftAdmin(GovernedAdmin):
             leads_to=next_draft,
         ),
     )
-
-    @admin.display(description="The customer wrote")
-    def asked(self, draft: Any) -> str:
-        return excerpt(draft.last_words or "nothing yet")
 
     @admin.display(description="Draft")
     def drafted(self, draft: Draft) -> str:

@@ -9,9 +9,8 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from apps.console.deeds import Button, Tabs, Values
-from apps.console.desk_page import excerpt, lately, next_escalation
+from apps.console.desk_page import DeskAdmin, escalation_settled, excerpt, lately, next_escalation
 from apps.console.forms import Decision, Prose
-from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.templatetags.console import badge
 from apps.desk.actions import dismiss_escalation
@@ -71,13 +70,12 @@ def _is_open(escalation: Escalation) -> bool:
     return bool(escalation.status == Escalation.Status.OPEN)
 
 
-class EscalationAdmin(GovernedAdmin):
+class EscalationAdmin(DeskAdmin):
     """What waits for an answer first; settled ones stay to be read."""
 
-    list_display = ("asks", "why", "agent", "updated", "state_shown")
-    list_display_links = ("asks",)
+    list_display = ("asked", "asks", "why", "agent", "channel", "age", "state_shown")
+    list_display_links = ("asked",)
     list_filter = ("agent", "reason")
-    list_select_related = ("agent", "conversation", "conversation__agent")
     search_fields = ("question",)
     search_help_text = "Search questions"
     tabs = Tabs("status", tuple(Escalation.Status.choices), first=Escalation.Status.OPEN)
@@ -91,7 +89,7 @@ class EscalationAdmin(GovernedAdmin):
             "Answer",
             Act.ESCALATION_ANSWER,
             _answer,
-            done="Answered.",
+            done=escalation_settled("Answered."),
             consequence="The agent reads your answer and tells the customer, unless you send it word for word.",
             form=Answering,
             when=_is_open,
@@ -104,7 +102,7 @@ class EscalationAdmin(GovernedAdmin):
             "Dismiss",
             Act.ESCALATION_DISMISS,
             _dismiss,
-            done="Dismissed. Nobody is told.",
+            done=escalation_settled("Dismissed. Nobody is told."),
             consequence="It leaves the desk without an answer; neither the agent nor the customer is told.",
             form=Dismissing,
             when=_is_open,

@@ -8,7 +8,7 @@ from apps.conversations.actions import take_over_conversation
 from tests.actions.conversing import lines
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import UNFOLD, flaws, sign_in
-from tests.factories import make_conversation
+from tests.factories import make_conversation, make_world
 from tests.surfaces.console.browsing import page_of
 from tests.waiting import make_escalation, make_waiting_draft
 
@@ -29,6 +29,41 @@ def test_a_draft_is_edited_and_sent_without_javascript(chromium: Browser, consol
     expect(page.get_by_text("Sent in your words.")).to_be_visible()
     context.close()
     assert lines(console.full, draft.conversation_id)[-1] == ("agent", "It is on its way.")
+
+
+def test_the_next_draft_opens_and_one_settled_elsewhere_says_so(
+    chromium: Browser, page: Page, console: Console
+) -> None:
+    # R134, R136
+    world = make_world("two-at-one-desk")
+    first, second, third = (make_waiting_draft(world, text=f"Draft {at}.") for at in ("one", "two", "three"))
+    sign_in(page, world)
+    page.goto(page_of(first))
+    _type(page, "It leaves today.")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Sent in your words.")).to_be_visible()
+    page.wait_for_url(f"**{page_of(second)}")
+    expect(page.get_by_role("link", name="Look at it again")).to_have_attribute("href", page_of(first))
+    _type(page, "It leaves tomorrow.")
+    elsewhere = chromium.new_context(base_url=console.url)
+    other = elsewhere.new_page()
+    sign_in(other, world, admin=True)
+    other.goto(page_of(second))
+    other.get_by_role("button", name="Send", exact=True).click()
+    other.wait_for_url(f"**{page_of(third)}")
+    elsewhere.close()
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Not done.")).to_be_visible()
+    expect(page.get_by_label("What the customer reads")).to_have_value("It leaves tomorrow.")
+    page.screenshot(path=SCREENSHOTS / "desk" / "settled-elsewhere.png", full_page=True)
+    assert lines(world, first.conversation_id)[-1] == ("agent", "It leaves today.")
+    assert lines(world, second.conversation_id)[-1] == ("agent", "Draft two.")
+
+
+def _type(page: Page, words: str) -> None:
+    editing = page.locator("details", has=page.locator("summary", has_text="Edit, then send"))
+    editing.locator("summary").click()
+    editing.get_by_label("What the customer reads").fill(words)
 
 
 def test_a_person_takes_over_and_writes(page: Page, console: Console) -> None:

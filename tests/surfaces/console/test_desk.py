@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from apps.conversations.models import Conversation
@@ -48,8 +50,12 @@ def test_a_draft_is_sent_and_the_next_one_opens(world: World, operator: Client) 
     sent = decide(operator, first, "send")
     assert (sent.status_code, sent["Location"]) == (303, page_of(second))
     assert lines(world, first.conversation_id)[-1] == ("agent", first.text)
+    opened = operator.get(page_of(second))
+    assert "Sent as the agent wrote it. Look at it again . The next one is open." in words_of(opened)
+    assert f'<a href="{page_of(first)}">Look at it again</a>' in text_of(opened)
     edited = decide(operator, second, "edit", sent_text="Tomorrow.\r\nAt noon.")
     assert (edited.status_code, edited["Location"]) == (303, list_of(Draft))
+    assert "Look at it again . Nothing else waits." in words_of(operator.get(list_of(Draft)))
     assert stored(world, second).sent_text == "Tomorrow.\nAt noon."
     page = words_of(operator.get(page_of(second)))
     assert "What was sent instead" in page
@@ -65,6 +71,43 @@ def test_an_overtaken_draft_is_not_sent_and_says_what_stands_there(world: World,
     assert f"Draft {second.pk} stands in its place" in words_of(refused)
     assert lines(world, conversation.pk) == before
     assert "a later draft stands in its place" in words_of(operator.get(page_of(first)))
+
+
+def test_what_was_typed_is_kept_when_somebody_else_was_faster(world: World, operator: Client, admin: Client) -> None:
+    draft, question = make_waiting_draft(world), make_escalation(world)
+    decide(admin, draft, "send")
+    typed = {"seen_sha256": draft.text_sha256, "sent_text": "My own careful words."}
+    late = press(operator, draft, "edit", **typed)
+    assert late.status_code == 409
+    assert "My own careful words." in words_of(late)
+    assert lines(world, draft.conversation_id)[-1] == ("agent", draft.text)
+    decide(admin, question, "dismiss", dismissal="They called.")
+    late = press(operator, question, "answer", answer="Within a month.")
+    assert late.status_code == 409
+    assert "Within a month." in words_of(late)
+    assert stored(world, question).answer == ""
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [(make_waiting_draft, "It is on its way."), (make_escalation, "May a broken parcel be sent back?")],
+)
+def test_a_row_says_who_waits_where_and_how_long_in_as_many_statements_for_many(
+    world: World, operator: Client, make: Any, words: str
+) -> None:
+    conversation = make_conversation(world)
+    listing = list_of(type(make(world, conversation)))
+    operator.get(listing)
+    with CaptureQueriesContext(connection) as few:
+        page = words_of(operator.get(listing))
+    for said in ("Thank you, that solved it.", words, f"{conversation.channel} 0 minutes"):
+        assert said in page
+    for _ in range(9):
+        make(world)
+    with CaptureQueriesContext(connection) as many:
+        page = words_of(operator.get(listing))
+    assert page.count("Thank you, that solved it.") == 10
+    assert len(many) == len(few)
 
 
 def test_a_draft_is_discarded_with_a_reason(world: World, operator: Client) -> None:
@@ -86,8 +129,10 @@ def test_a_question_is_answered_or_dismissed_and_the_next_one_opens(world: World
     answered = decide(operator, first, "answer", answer="Yes.", word_for_word="on")
     assert (answered.status_code, answered["Location"]) == (303, page_of(second))
     assert lines(world, first.conversation_id)[-1] == ("operator", "Yes.")
+    assert f'<a href="{page_of(first)}">Look at it again</a>' in text_of(operator.get(page_of(second)))
     assert decide(operator, second, "dismiss", dismissal="They called.")["Location"] == page_of(third)
     decide(operator, third, "answer", answer="Yes, within a month.")
+    assert "Answered. Look at it again . Nothing else waits." in words_of(operator.get(list_of(Escalation)))
     with acting(world.operator):
         assert third.conversation.events.latest("id").text.endswith("Yes, within a month.")
     assert "They called." in words_of(operator.get(page_of(second)))
