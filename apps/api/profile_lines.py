@@ -23,7 +23,7 @@ class ProfileLineRow(Shown[ProfileLine]):
         model = ProfileLine
         fields = (
             *("id", "part", "text", "sha256", "author", "taint", "conversation_id", "first_version", "last_version"),
-            *("status", "superseded_by_id", "began_at", "ended_at"),
+            *("status", "valid_until", "review_after", "superseded_by_id", "began_at", "ended_at"),
         )
         read_only_fields = fields
 

@@ -10,12 +10,14 @@ from rest_framework.response import Response
 
 from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import CharFilter, FilterSet
+from apps.api.memory_lines import DatedLine, dated
 from apps.api.profile_lines import ProfileLineRow, latest_lines
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
 from apps.api.views import LINES_WAIT
 from apps.governance.policy import Act
 from apps.memory.actions import amend_profile, create_profile
+from apps.memory.dating import date_profile
 from apps.memory.models import CustomerProfile
 from apps.runtime.clashing_notes import texts_of, with_advice_on_notes
 
@@ -75,6 +77,7 @@ class ProfileView(Versioned[CustomerProfile]):
     acts: ClassVar = {
         "create": (Act.PROFILE_AMEND,),
         "partial_update": (Act.PROFILE_AMEND,),
+        "date-line": (Act.PROFILE_DATE,),
     }
     queryset = CustomerProfile.objects.none()
     serializer_class = ProfileRow
@@ -111,6 +114,16 @@ class ProfileView(Versioned[CustomerProfile]):
         """Whose words each line is, and what became of it: the latest 200, the newest first. People only."""
         del request, pk
         return Response(ProfileLineRow(latest_lines(self.get_object(), self.actor), many=True).data)
+
+    @extend_schema(request=DatedLine, responses=ProfileRow)
+    @action(detail=True, methods=["post"], url_path="date-line")
+    def date_line(self, request: Request, pk: str) -> Response:
+        """Say until when a line holds, and when to look at it again."""
+        del pk
+        profile = self.get_object()
+        sent = DatedLine.read(request, self.actor)
+        date_profile(profile, actor=self.actor, **dated(sent))
+        return self.answer(profile.pk, sent.ignored)
 
     @extend_schema(request=ProfileChange, responses=ProfileRow)
     def update(self, request: Request, pk: str) -> Response:

@@ -1,14 +1,14 @@
-"""Until when a line of memory holds, and when to look at it again: one form on the pages of memory and blocks."""
+"""Until when a line of memory holds, and when to look at it again: one form on the pages of memory, blocks and customers."""
 
 # ruff: noqa: ARG002  # Django calls filters by its own signatures.
 
 from collections.abc import Callable
 from datetime import datetime, time
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 from django.contrib.admin import SimpleListFilter
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextInputWidget
@@ -18,17 +18,21 @@ from apps.console.forms import Decision, Prose
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.memory.ledger import Remembered
-from apps.memory.models import MemoryLine
+from apps.memory.models import CustomerProfile, MemoryLine, ProfileLine
 from apps.prompt.line_dates import LineDates, last_moment
 from apps.tenants.moments import zone_of
 
 _STANDING = MemoryLine.Status.STANDING
+Dated = Remembered | CustomerProfile
 
 
 def _day(label: str, help_text: str) -> forms.DateField:
     return forms.DateField(
         required=False, label=label, help_text=help_text, widget=UnfoldAdminTextInputWidget(attrs={"type": "date"})
     )
+
+
+_DUE: Final = {"look": "review_after__lte", "over": "valid_until__lte"}
 
 
 class DatedLine(Decision):
@@ -41,10 +45,16 @@ class DatedLine(Decision):
     review_day = _day("Look at it again on", "From that day on it is listed under Lines of memory, To look at.")
 
 
-def dating_button(act: Act, call: Callable[..., Remembered]) -> Button:
-    """The button that gives a line of a memory or a block its dates."""
+class DatedNote(DatedLine):
+    """The same of a customer."""
 
-    def date(row: Any, actor: Actor, said: Values) -> Remembered:
+    review_day = _day("Look at it again on", "From that day on the customer is listed under Customers, To look at.")
+
+
+def dating_button(act: Act, call: Callable[..., Dated], form: type[DatedLine] = DatedLine) -> Button:
+    """The button that gives a line its dates."""
+
+    def date(row: Any, actor: Actor, said: Values) -> Dated:
         zone, last, review = zone_of(actor), said["last_day"], said["review_day"]
         dates = LineDates(
             last_moment(last.isoformat(), zone) if last else None,
@@ -58,7 +68,7 @@ def dating_button(act: Act, call: Callable[..., Remembered]) -> Button:
         act,
         date,
         done="Saved. Sessions already open keep what they started with.",
-        form=DatedLine,
+        form=form,
     )
 
 
@@ -74,6 +84,21 @@ class DueFilter(SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The standing lines whose date has come."""
-        dates = {"look": "review_after__lte", "over": "valid_until__lte"}
-        name = dates.get(self.value() or "")
+        name = _DUE.get(self.value() or "")
         return queryset.filter(status=_STANDING, **{name: timezone.now()}) if name else queryset
+
+
+class DueNotesFilter(DueFilter):
+    """The customers of whom such a line is noted."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Those with a standing line whose date has come."""
+        name = _DUE.get(self.value() or "")
+        due = (
+            ProfileLine.objects.filter(
+                tenant_id=OuterRef("tenant_id"), profile_id=OuterRef("pk"), status=_STANDING, **{name: timezone.now()}
+            )
+            if name
+            else None
+        )
+        return queryset if due is None else queryset.filter(Exists(due))

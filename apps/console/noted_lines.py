@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from apps.console.history import url_of_subject
 from apps.conversations.models import Conversation
@@ -43,6 +44,7 @@ def _shown(line: ProfileLine, profile: Any, sources: dict[int, Conversation]) ->
     source = sources.get(line.source_conversation or 0)
     return {
         "line": line,
+        "is_over": line.valid_until is not None and line.valid_until <= timezone.now(),
         "by": profile.people[line.author],
         "source": source,
         "url": url_of_subject("conversations.conversation", source.pk) if source else "",

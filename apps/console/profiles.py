@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.around_customers import around
+from apps.console.dated_lines import DatedNote, DueNotesFilter, dating_button
 from apps.console.deeds import Amendment, Creation, Values
 from apps.console.flags import flags
 from apps.console.governed_admin import GovernedAdmin
@@ -18,6 +19,7 @@ from apps.console.whose import words_panel
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.memory.actions import amend_profile, create_profile
+from apps.memory.dating import date_profile
 from apps.memory.models import CustomerProfile
 from apps.prompt.budgets import SECTION_CHARACTERS
 from apps.runtime.clashing_notes import clashes_within
@@ -61,6 +63,8 @@ class ProfileAdmin(GovernedAdmin):
     change_form_template = "console/customer.html"
     creates = Creation(Act.PROFILE_AMEND, _create, add_fields)
     amends = (Amendment(Act.PROFILE_AMEND, _amend),)
+    buttons = (dating_button(Act.PROFILE_DATE, date_profile, DatedNote),)
+    list_filter = (DueNotesFilter,)
     panels = Panels(customer_panels)
 
     @admin.display(description="Preferences")

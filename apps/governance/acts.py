@@ -49,6 +49,7 @@ class Act(StrEnum):
     TIER_CLEAR = "tier.clear"
     TIER_RUN = "tier.run"
     PROFILE_AMEND = "profile.amend"
+    PROFILE_DATE = "profile.date"
     PROFILE_PROPOSE = "profile.propose"
     CONVERSATION_OPEN = "conversation.open"
     CONVERSATION_TALK = "conversation.talk"

@@ -11,7 +11,7 @@ from apps.governance.door import governed, refuse_foreign, take_values
 from apps.governance.errors import Conflicting, NotPermitted
 from apps.governance.models import Taint
 from apps.governance.policy import Act
-from apps.memory.dating import keep_dates
+from apps.memory.dating import keep_dates, keep_profile_dates
 from apps.memory.holding import Share, hold_back, propose_profile, review_of, share_of
 from apps.memory.ledger import keep_lines
 from apps.memory.models import AGENT, AgentMemory, CustomerProfile, MemoryBlock
@@ -138,11 +138,16 @@ def amend_block(
 
 
 def create_profile(
-    end_user_key: str, *, actor: Actor, values: Mapping[str, str], evidence: Mapping[str, Any] | None = None
+    end_user_key: str,
+    *,
+    actor: Actor,
+    values: Mapping[str, str],
+    evidence: Mapping[str, Any] | None = None,
+    dates: Mapping[str, LineDates] | None = None,
 ) -> CustomerProfile:
     """Start what is known of a customer. Every agent of the tenant sees it from its next session (R085)."""
     profile = CustomerProfile(tenant_id=actor.tenant_id, end_user_key=end_user_key)
-    return amend_profile(profile, actor=actor, values=values, evidence=evidence)
+    return amend_profile(profile, actor=actor, values=values, evidence=evidence, dates=dates)
 
 
 def amend_profile(
@@ -153,25 +158,27 @@ def amend_profile(
     read_at: int | None = None,
     evidence: Mapping[str, Any] | None = None,
     words_of: Taint | None = None,
+    dates: Mapping[str, LineDates] | None = None,
 ) -> CustomerProfile:
     """Write preferences or notes. Seeing the customer is part of it: `last_seen_at` moves too (R086).
 
     It reaches this one customer alone, so of an agent's words it waits for a person only where all memory does (Z-19).
-    `words_of` says whose texts they are where somebody else's are brought back.
+    `words_of` says whose texts they are where somebody else's are brought back, `dates` until when lines of theirs hold.
     """
     with acting(actor):
         waits = actor.role is Role.AGENT and review_of(actor) is MemoryReview.ALL
         with governed(Act.PROFILE_AMEND, profile, actor=actor, read_at=read_at, evidence=evidence) as row:
-            before = {"preferences": row.preferences, "notes": row.notes}
+            before, noted = {"preferences": row.preferences, "notes": row.notes}, row.noted
             if waits:
                 refuse_foreign(Act.PROFILE_AMEND, values)
             else:
                 take_values(row, Act.PROFILE_AMEND, values)
             row.last_seen_at = timezone.now()
             _sign(row, actor, before, Taint.CUSTOMER_DERIVED, words_of)
+            keep_profile_dates(row, noted, dates, by_person=actor.is_person)
         keep_profile_lines(profile, before, actor=actor, words_of=words_of, evidence=evidence)
         if waits and any(getattr(profile, name) != text for name, text in values.items()):
-            propose_profile(profile, values, actor=actor, evidence=evidence)
+            propose_profile(profile, values, actor=actor, evidence=evidence, dates=dates)
     return profile
 
 

@@ -9,7 +9,8 @@ from apps.governance.door import governed
 from apps.governance.errors import Invalid
 from apps.governance.policy import Act
 from apps.memory.ledger import Remembered, keep_lines
-from apps.memory.models import AgentMemory, MemoryBlock
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.memory.profile_ledger import date_profile_lines
 from apps.prompt.line_dates import REVIEW, UNTIL, LineDates, kept, meant_dates
 from apps.prompt.lines import bare, known
 from apps.tenants.moments import zone_of
@@ -37,13 +38,32 @@ def date_block(
     return block
 
 
+def date_profile(
+    profile: CustomerProfile, *, actor: Actor, line: str, dates: LineDates, read_at: int | None = None
+) -> CustomerProfile:
+    """The same for a line noted of a customer, in whichever of the two texts it stands."""
+    with acting(actor):
+        with governed(Act.PROFILE_DATE, profile, actor=actor, read_at=read_at) as row:
+            _refuse_unknown(line, row.noted)
+            row.line_dates = kept(row.noted, row.line_dates, {bare(line): dates})
+        date_profile_lines(profile)
+    return profile
+
+
+def keep_profile_dates(
+    row: CustomerProfile, before: str, dates: Mapping[str, LineDates] | None = None, *, by_person: bool = False
+) -> None:
+    """Let the dates follow the two texts that were just written; an agent dates lines that it brought itself."""
+    own = known(row.noted) if by_person else known(row.noted) - known(before)
+    row.line_dates = kept(row.noted, row.line_dates, _among(own, dates))
+
+
 def keep_dates(
     row: Remembered, before: str, dates: Mapping[str, LineDates] | None = None, *, by_person: bool = False
 ) -> None:
     """Let the dates follow the text that was just written; an agent dates lines that it brought itself, and no person's."""
     own = known(row.body) if by_person else known(row.body) - known(before) - known(row.approved_body)
-    new = {bare(line): found for line, found in (dates or {}).items() if bare(line) in own}
-    row.line_dates = kept(row.body, row.line_dates, new)
+    row.line_dates = kept(row.body, row.line_dates, _among(own, dates))
 
 
 def proposed_dates(words: Mapping[str, Any], actor: Actor) -> dict[str, LineDates]:
@@ -52,6 +72,14 @@ def proposed_dates(words: Mapping[str, Any], actor: Actor) -> dict[str, LineDate
 
 
 def _date(row: Remembered, line: str, dates: LineDates) -> None:
-    if bare(line) not in known(row.body):
-        raise Invalid("No line there reads so. Give the line exactly as it stands.", {"line": ["No line reads so."]})
+    _refuse_unknown(line, row.body)
     row.line_dates = kept(row.body, row.line_dates, {bare(line): dates})
+
+
+def _refuse_unknown(line: str, text: str) -> None:
+    if bare(line) not in known(text):
+        raise Invalid("No line there reads so. Give the line exactly as it stands.", {"line": ["No line reads so."]})
+
+
+def _among(own: frozenset[str], dates: Mapping[str, LineDates] | None) -> dict[str, LineDates]:
+    return {bare(line): found for line, found in (dates or {}).items() if bare(line) in own}

@@ -133,15 +133,20 @@ def with_refused(row: Remembered | CustomerProfile, heard: Heard, actor: Actor, 
 
 
 def propose_profile(
-    profile: CustomerProfile, values: Mapping[str, str], *, actor: Actor, evidence: Mapping[str, Any] | None
+    profile: CustomerProfile,
+    values: Mapping[str, str],
+    *,
+    actor: Actor,
+    evidence: Mapping[str, Any] | None,
+    dates: Mapping[str, LineDates] | None = None,
 ) -> Proposal:
-    """Put what an agent wants to note of a customer before a person."""
+    """Put what an agent wants to note of a customer before a person, with the dates of its lines."""
     live = {name: getattr(profile, name) for name in values}
     change = ProposedChange(
         Kind.PROFILE_CHANGE,
         actor.agent_id,
         profile_sha256(profile),
-        dict(values),
+        {**values, **_dated({}, [line for text in values.values() for line in known(text)], dates, actor)},
         evidence=evidence or {},
         base_version=profile.version,
         base_content=live,

@@ -9,7 +9,7 @@ from apps.governance.actors import Actor
 from apps.governance.door import governed
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
-from apps.memory.dating import keep_dates, proposed_dates
+from apps.memory.dating import keep_dates, keep_profile_dates, proposed_dates
 from apps.memory.holding import propose_lines, propose_profile
 from apps.memory.ledger import keep_lines
 from apps.memory.models import STANDING, AgentMemory, CustomerProfile, MemoryBlock
@@ -93,10 +93,12 @@ def withhold_profile(
     with acting(actor):
         whole = {name: getattr(profile, name) for name in ("preferences", "notes")}
         with governed(Act.PROFILE_AMEND, profile, actor=actor, evidence=evidence, reason=reason) as row:
+            dates = dates_of(lines, row.line_dates)
             for name, text in whole.items():
                 setattr(row, name, joined_lines(text, (), lines))
+            keep_profile_dates(row, row.noted)
         keep_profile_lines(profile, whole, actor=actor, words_of=Taint(profile.taint))
-        proposal = propose_profile(profile, whole, actor=actor, evidence=evidence)
+        proposal = propose_profile(profile, whole, actor=actor, evidence=evidence, dates=dates)
         return quarantine_proposal(proposal, actor=actor, reason=reason)
 
 

@@ -24,6 +24,7 @@ Status = MemoryLine.Status
 Remembered = AgentMemory | MemoryBlock
 Told = TypeVar("Told", MemoryLine, ProfileLine)
 ENDS: Final = ("status", "ended_at", "last_version", "superseded_by")
+DATED: Final = ("valid_until", "review_after", "last_version")
 FOREIGN: Final = (Taint.TOOL_DERIVED, Taint.CUSTOMER_DERIVED, Taint.IMPORTED)
 
 
@@ -47,7 +48,7 @@ def keep_lines(
         followed_by = {line_sha256(old): made.get(line_sha256(new)) for old, new in told.replaced}
         MemoryLine.objects.bulk_update(end_lines(gone, followed_by, row.version), ENDS)
         _answer_for(row, standing.values(), actor, words_of)
-        _date(row, [*standing.values(), *made.values()])
+        MemoryLine.objects.bulk_update(dated([*standing.values(), *made.values()], row.line_dates, row.version), DATED)
 
 
 def foreign_lines(row: Remembered, wanted: str, actor: Actor) -> list[str]:
@@ -128,15 +129,15 @@ def _answer_for(row: Remembered, stays: Iterable[MemoryLine], actor: Actor, word
     MemoryLine.objects.bulk_update(changed, ["taint", "author", "last_version"])
 
 
-def _date(row: Remembered, stays: Iterable[MemoryLine]) -> None:
+def dated(stays: Iterable[Told], told: Mapping[str, Any], version: int) -> list[Told]:
+    """Of the lines that stand those whose dates are others now; `DATED` is what of them to save."""
     changed = []
     for line in stays:
-        dates = LineDates.of(row.line_dates.get(line.sha256, {}))
+        dates = LineDates.of(told.get(line.sha256, {}))
         if (line.valid_until, line.review_after) != (dates.valid_until, dates.review_after):
-            line.valid_until, line.review_after = dates.valid_until, dates.review_after
-            line.last_version = row.version
+            line.valid_until, line.review_after, line.last_version = dates.valid_until, dates.review_after, version
             changed.append(line)
-    MemoryLine.objects.bulk_update(changed, ["valid_until", "review_after", "last_version"])
+    return changed
 
 
 def _whose_now(line: MemoryLine, row: Remembered) -> str:

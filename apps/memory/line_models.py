@@ -27,6 +27,8 @@ class Line(models.Model):
     first_version = models.PositiveIntegerField(help_text="The version of the text with which the line came.")
     last_version = models.PositiveIntegerField(help_text="The version that changed anything of it last.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.STANDING)
+    valid_until = models.DateTimeField(null=True, help_text="No session that opens then or later carries it.")
+    review_after = models.DateTimeField(null=True, help_text="People look at it from then on.")
     superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
     began_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
@@ -45,8 +47,6 @@ class MemoryLine(Line):
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     memory = models.ForeignKey("memory.AgentMemory", null=True, on_delete=models.PROTECT, related_name="ledger")
     block = models.ForeignKey("memory.MemoryBlock", null=True, on_delete=models.PROTECT, related_name="ledger")
-    valid_until = models.DateTimeField(null=True, help_text="No session that opens then or later carries it.")
-    review_after = models.DateTimeField(null=True, help_text="People look at it from then on.")
 
     class Meta(Line.Meta):
         constraints: ClassVar = [

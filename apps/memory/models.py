@@ -135,6 +135,9 @@ class CustomerProfile(Governed):
     )
     preferences = _prose(PROFILE_CHARACTERS, "JSON or markdown.")
     notes = _prose(PROFILE_CHARACTERS, "Prose.")
+    line_dates = models.JSONField(
+        blank=True, default=dict, db_default=models.Value({}, models.JSONField()), editable=False
+    )
     last_seen_at = models.DateTimeField()
     updated_by = models.CharField(max_length=200, default=AGENT, editable=False)
 
@@ -155,3 +158,8 @@ class CustomerProfile(Governed):
 
     def __str__(self) -> str:
         return self.end_user_key
+
+    @property
+    def noted(self) -> str:
+        """All that stands there, line by line: preferences, then notes."""
+        return f"{self.preferences}\n{self.notes}"

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.models import Taint
-from apps.memory.ledger import ENDS, end_lines
+from apps.memory.ledger import DATED, ENDS, dated, end_lines
 from apps.memory.models import AGENT, CustomerProfile, ProfileLine
 from apps.prompt.line_ledger import line_sha256, moved
 from apps.prompt.lines import known
@@ -30,6 +30,14 @@ def keep_profile_lines(
         for part, text in before.items():
             if known(text) != known(getattr(profile, part)):
                 _keep(profile, part, text, actor, words_of, evidence)
+        if profile.line_dates or actor.is_person:
+            date_profile_lines(profile)
+
+
+def date_profile_lines(profile: CustomerProfile) -> None:
+    """Say in the ledger what was said of lines that stood already."""
+    stands = lines_of_profile(profile).filter(status=ProfileLine.Status.STANDING)
+    ProfileLine.objects.bulk_update(dated(stands, profile.line_dates, profile.version), DATED)
 
 
 def lines_of_profile(profile: CustomerProfile) -> QuerySet[ProfileLine]:

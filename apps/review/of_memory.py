@@ -19,7 +19,7 @@ from apps.memory.holding import profile_sha256
 from apps.memory.joining import join_block, join_memory, put_back_block, put_back_memory
 from apps.memory.models import STANDING, AgentMemory, CustomerProfile, MemoryBlock
 from apps.prompt.holding import joined_lines
-from apps.prompt.line_dates import REVIEW, UNTIL, meant_dates
+from apps.prompt.line_dates import REVIEW, UNTIL, LineDates, dates_of, meant_dates
 from apps.prompt.lines import bare, known
 from apps.review.applier import Applier, Values, over
 
@@ -149,23 +149,31 @@ def _profile_texts(profile: CustomerProfile) -> Values:
 
 
 def _checked_profile(words: Values) -> Values:
-    refuse_foreign(Act.PROFILE_AMEND, words)
+    plain = _texts_in(words)
+    refuse_foreign(Act.PROFILE_AMEND, plain)
     if "end_user_key" in words:
         raise Invalid("A profile stays with its customer.", {"end_user_key": ["This does not change."]})
-    refuse_flaws(CustomerProfile, words)
-    return words
+    refuse_flaws(CustomerProfile, plain)
+    return _checked_dates(words, known("\n".join(plain.values())))
+
+
+def _texts_in(words: Values) -> Values:
+    return {name: text for name, text in words.items() if name not in DATED}
 
 
 def _amend_profile(profile: CustomerProfile, actor: Actor, proposal: Proposal) -> Values:
-    before: dict[str, Any] = {"values": _profile_texts(profile), "taint": profile.taint}
-    evidence = proposal.authorship
-    amend_profile(profile, actor=actor, values=proposal.words, evidence=evidence)
+    before: dict[str, Any] = {"values": _profile_texts(profile), "taint": profile.taint, "dates": profile.line_dates}
+    evidence, dates = proposal.authorship, proposed_dates(proposal.words, actor)
+    amend_profile(profile, actor=actor, values=_texts_in(proposal.words), evidence=evidence, dates=dates)
     return before | {"version": profile.version}
 
 
 def _profile_back(profile: CustomerProfile, actor: Actor, proposal: Proposal) -> CustomerProfile:
     words_of = Taint(proposal.replaced.get("taint", Taint.CUSTOMER_DERIVED))
-    return amend_profile(profile, actor=actor, values=proposal.replaced["values"], words_of=words_of)
+    values = proposal.replaced["values"]
+    lines = known("\n".join(values.values()))
+    dates = dict.fromkeys(lines, LineDates()) | dates_of(lines, proposal.replaced.get("dates", {}))
+    return amend_profile(profile, actor=actor, values=values, words_of=words_of, dates=dates)
 
 
 _MEMORY, _BLOCK = AgentMemory._meta.label_lower, MemoryBlock._meta.label_lower

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
+from django.utils import timezone
+
 from apps.memory.models import CustomerProfile
+from apps.prompt.line_dates import holding
 from apps.prompt.lines import bare, known, lines_of
 from apps.runtime.clashing import QUOTED, SHOWN, Clash
 from apps.runtime.tooling import clean
@@ -19,8 +22,11 @@ TEXTS: Final = ("preferences", "notes")
 
 
 def texts_of(profile: CustomerProfile | None) -> dict[str, str]:
-    """What is noted, by field."""
-    return {name: getattr(profile, name) if profile else "" for name in TEXTS}
+    """What is noted and holds, by field."""
+    if profile is None:
+        return dict.fromkeys(TEXTS, "")
+    now = timezone.now()
+    return {name: holding(getattr(profile, name), profile.line_dates, now) for name in TEXTS}
 
 
 def clashes_within(profile: CustomerProfile) -> tuple[Clash, ...]:

@@ -80,17 +80,19 @@ def _section(title: str, row: Remembered | None, cap: int, now: datetime) -> str
     """
     if row is None or not row.body.strip():
         return f"## {title}\n\n(empty)"
-    passed, text = (
-        known(row.body if row.is_approved else row.approved_body),
-        lines_of(holding(row.body, row.line_dates, now)),
-    )
+    passed = known(row.body if row.is_approved else row.approved_body)
+    text = lines_of(holding(row.body, row.line_dates, now))
     prose = [line for line in text if not bare(line) or bare(line) in passed]
     data = [clean(line) for line in text if bare(line) and bare(line) not in passed]
     said = [clean("\n".join(prose), cap).strip("\n")]
     said += [f"{_UNAPPROVED}\n{fence_lines(data)}"] if data else []
-    ends = [[clean(line), until.isoformat()] for line, until in told_dates(text, row.line_dates)]
-    said += [f"{_ENDS}\n{fence_lines(ends)}"] if ends else []
-    return "\n\n".join([f"## {title}", *filter(None, said)])
+    return "\n\n".join([f"## {title}", *filter(None, said), *_ends(text, row)])
+
+
+def _ends(lines: Iterable[str], row: Remembered | CustomerProfile) -> list[str]:
+    """Until when those hold that hold for a while."""
+    ends = [[clean(line), until.isoformat()] for line, until in told_dates(lines, row.line_dates)]
+    return [f"{_ENDS}\n{fence_lines(ends)}"] if ends else []
 
 
 def _update_my_memory(context: Context, arguments: JsonObject) -> str:
@@ -109,8 +111,7 @@ def _update_my_memory(context: Context, arguments: JsonObject) -> str:
 
 def _edits(arguments: JsonObject, place: str) -> dict[str, list[Edit]]:
     """The changes by the text that they are of, in the order in which they were asked for."""
-    told = arguments["operations"]
-    by_place: dict[str, list[Edit]] = {}
+    told, by_place = arguments["operations"], dict[str, list[Edit]]()
     for each in told if isinstance(told, list) else []:
         if isinstance(each, Mapping):
             edit = Edit.of(each, place)
@@ -179,24 +180,31 @@ def _read_contact_memory(context: Context, arguments: JsonObject) -> str:
     del arguments
     customer = _proven(context.actor)
     with acting(context.actor):
-        profile = _profile(context.actor, customer)
-    told_of = {name: clean(getattr(profile, name), PROFILE_CHARACTERS) if profile else "" for name in FIELDS}
-    return f"What is noted of this customer, as data:\n{fence({name: lines_of(told_of[name]) for name in FIELDS})}"
+        profile, now = _profile(context.actor, customer) or CustomerProfile(), timezone.now()
+    holds = {name: holding(getattr(profile, name), profile.line_dates, now) for name in FIELDS}
+    told_of = {name: lines_of(clean(text, PROFILE_CHARACTERS)) for name, text in holds.items()}
+    return "\n\n".join(
+        [
+            f"What is noted of this customer, as data:\n{fence(told_of)}",
+            *_ends(lines_of("\n".join(holds.values())), profile),
+        ]
+    )
 
 
 def _update_contact_memory(context: Context, arguments: JsonObject) -> str:
     customer = _proven(context.actor)
     edits, actor, evidence = _edits(arguments, "field"), context.actor, _evidence(context)
+    dates = _dates([edit for each in edits.values() for edit in each], actor)
     with acting(actor):
         profile = _profile(actor, customer)
         _refuse_to_unsay(profile, edits)
         stands = {name: getattr(profile, name) if profile else "" for name in edits}
         values = {name: _wanted(name, stands[name], edits[name], PROFILE_CHARACTERS) for name in edits}
         if profile is None:
-            create_profile(customer, actor=actor, values=values, evidence=evidence)
+            create_profile(customer, actor=actor, values=values, evidence=evidence, dates=dates)
         else:
-            read_at = profile.version
-            amend_profile(profile, actor=actor, values=values, read_at=read_at, evidence=evidence)
+            at = profile.version
+            amend_profile(profile, actor=actor, values=values, read_at=at, evidence=evidence, dates=dates)
         return WAITS if review_of(actor) is MemoryReview.ALL else SAVED
 
 
@@ -234,9 +242,8 @@ def _operations(place: str, of: JsonObject) -> JsonObject:
         place: of,
         "line": {"type": "string", "description": line},
         "text": {"type": "string", "description": text},
+        **{name: {"type": "string", "description": told} for name, told in _DATES.items()},
     }
-    if place == "block":
-        properties |= {name: {"type": "string", "description": told} for name, told in _DATES.items()}
     required: list[Json] = ["op"] if place == "block" else ["op", place]
     item: JsonObject = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     said = "The changes, each of one line. All of them are made or none."

@@ -14,7 +14,7 @@ from apps.governance.history import Field, Stamp, stamps
 from apps.governance.models import ChangeRecord, Governed
 from apps.governance.policy import Act
 from apps.governance.proposals import Would
-from apps.memory.models import AgentMemory, MemoryBlock, MemoryTier
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryTier
 from apps.personas.models import CARD_TEXTS, SECTIONS, IdentityCard
 from apps.prompt import values
 from apps.prompt.line_dates import holding
@@ -113,7 +113,7 @@ def prompt_input(rows: Rows, known: Stamps, wrote: Writers, now: datetime) -> va
         skills=_skills(rows, wrote),
         invokable=_invokable(rows, known),
         memory=_memory(rows, known, wrote, noted, now),
-        profile=_profile(rows, known, noted),
+        profile=_profile(rows, known, noted, now),
         skills_guidance=True,
     )
 
@@ -212,9 +212,16 @@ def _distilled(row: MemoryTier) -> Passage:
     return Passage(row.told, source)
 
 
-def _profile(rows: Rows, known: Stamps, noted: Noted) -> values.Profile | None:
+def _profile(rows: Rows, known: Stamps, noted: Noted, now: datetime) -> values.Profile | None:
     row = next(iter(rows.profiles), None)
     if row is None:
         return values.Profile(reminders=noted.of_customer) if noted.of_customer else None
-    preferences, notes = _passage(row, "preferences", known), _passage(row, "notes", known)
+    preferences, notes = (_noted(row, name, known, now) for name in ("preferences", "notes"))
     return values.Profile(preferences, notes, noted.of_customer)
+
+
+def _noted(row: CustomerProfile, name: str, known: Stamps, now: datetime) -> Passage | None:
+    """One of the two texts noted of a customer, without what holds no more."""
+    passage = _passage(row, name, known)
+    told = holding(passage.text, row.line_dates, now) if passage else ""
+    return replace(passage, text=told) if passage and told.strip() else None

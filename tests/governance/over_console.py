@@ -148,6 +148,7 @@ class Console:
         Act.BLOCK_DATE: decision("date", line="We ship to the EU only.", last_day="2030-01-01"),
         Act.BLOCK_APPROVE: decision("approve"),
         Act.BLOCK_WRITE: edit("label", "body", body="New."),
+        Act.PROFILE_DATE: decision("date", line="Prefers email.", last_day="2030-01-01"),
         Act.PROFILE_AMEND: edit("preferences", "notes", notes="New."),
         Act.CONVERSATION_RESOLVE: decision("resolve", outcome="solved"),
         Act.CONVERSATION_ABANDON: decision("abandon"),

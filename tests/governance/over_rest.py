@@ -164,6 +164,11 @@ class Rest:
             f"memory-blocks/{row.pk}/date-line",
             {"line": row.body, "valid_until": DAY},
         ),
+        Act.PROFILE_DATE: lambda _, row: (
+            "POST",
+            f"profiles/{row.pk}/date-line",
+            {"line": row.preferences, "valid_until": DAY},
+        ),
         Act.MEMORY_AMEND: lambda _, row: ("PATCH", f"memories/{row.pk}", {"body": "New."}),
         Act.BLOCK_WRITE: lambda _, row: ("PATCH", f"memory-blocks/{row.pk}", {"label": "Facts"}),
         Act.BLOCK_AMEND: lambda _, row: ("PATCH", f"memory-blocks/{row.pk}", {"body": "New."}),

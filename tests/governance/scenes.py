@@ -204,7 +204,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
         1
     ],
     Act.BLOCK_APPROVE: _block_of_agent,
-    Act.PROFILE_AMEND: make_profile,
+    **dict.fromkeys((Act.PROFILE_AMEND, Act.PROFILE_DATE), make_profile),
     Act.PROFILE_PROPOSE: make_profile,
     Act.SKILL_KEEP: lambda world: make_skill(world, "approved"),
     Act.SKILL_QUARANTINE: make_skill,

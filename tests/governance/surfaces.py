@@ -38,7 +38,7 @@ from apps.governance.policy import Act
 from apps.governance.proposals import Base, Verdict
 from apps.governance.tiers import Tier
 from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
-from apps.memory.dating import date_block, date_memory
+from apps.memory.dating import date_block, date_memory, date_profile
 from apps.memory.holding import Share, hold_back, propose_profile
 from apps.personas.actions import (
     activate_persona,
@@ -189,6 +189,7 @@ class Actions:
         Act.MEMORY_APPROVE: lambda _, row, actor: approve_memory(row, actor=actor, read_at=row.version),
         Act.MEMORY_DATE: lambda _, row, actor: date_memory(row, actor=actor, line=row.body, dates=DATES),
         Act.BLOCK_DATE: lambda _, row, actor: date_block(row, actor=actor, line=row.body, dates=DATES),
+        Act.PROFILE_DATE: lambda _, row, actor: date_profile(row, actor=actor, line=row.preferences, dates=DATES),
         Act.MEMORY_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
         Act.BLOCK_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
         Act.PROFILE_PROPOSE: lambda _, row, actor: propose_profile(row, {"notes": "New."}, actor=actor, evidence=None),

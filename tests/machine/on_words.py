@@ -21,7 +21,7 @@ from apps.governance.actors import Actor, Role
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
-from apps.memory.dating import date_block, date_memory
+from apps.memory.dating import date_block, date_memory, date_profile
 from apps.memory.holding import Share, hold_back, propose_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.actions import (
@@ -112,6 +112,12 @@ def _dated(model: Any, act: Callable[..., object]) -> Deed:
         return act(row, actor=chosen.actor, line=line, dates=dates, read_at=chosen.read_at(row))
 
     return deed
+
+
+def _dated_note(chosen: Chosen) -> object:
+    profile = chosen.row(CustomerProfile)
+    line, dates = profile.noted.strip().partition("\n")[0], LineDates(timezone.now() + timedelta(days=chosen.pick))
+    return date_profile(profile, actor=chosen.actor, line=line, dates=dates, read_at=chosen.read_at(profile))
 
 
 def _block_write(chosen: Chosen) -> object:
@@ -256,6 +262,7 @@ WORDS: Mapping[Act, Deed] = {
     Act.MEMORY_APPROVE: _approved(AgentMemory, approve_memory),
     Act.MEMORY_DATE: _dated(AgentMemory, date_memory),
     Act.BLOCK_DATE: _dated(MemoryBlock, date_block),
+    Act.PROFILE_DATE: _dated_note,
     Act.BLOCK_WRITE: _block_write,
     Act.BLOCK_AMEND: _remember(MemoryBlock, amend_block),
     Act.BLOCK_PROPOSE: lambda chosen: hold_back(

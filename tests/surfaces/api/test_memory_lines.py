@@ -81,3 +81,16 @@ def test_person_reads_whose_words_each_line_of_a_profile_is(world: World, operat
     assert bot.get(path).code == "not_permitted"
     stranger = person_of(make_world().operator_user)
     assert stranger.get(path).status == 404
+
+
+def test_a_line_of_a_profile_is_dated_by_people_alone(world: World, operator: Asker, bot: Asker) -> None:
+    # R160, R161
+    profile = create_profile("http:ada", actor=world.bot, values={"notes": "Wears a cast.", "preferences": ""})
+    path = f"profiles/{profile.pk}/"
+    said = {"line": "Wears a cast.", "valid_until": "2030-01-01T00:00:00Z", "version": 1}
+    assert operator.post(f"{path}date-line/", said).body["version"] == 2
+    [line] = operator.get(f"{path}lines/").body
+    assert (line["valid_until"], line["review_after"]) == ("2030-01-01T00:00:00Z", None)
+    assert operator.post(f"{path}date-line/", said).code == "stale"
+    assert operator.post(f"{path}date-line/", {"line": "Other."}).status == 400
+    assert bot.post(f"{path}date-line/", {"line": "Wears a cast."}).code == "not_permitted"

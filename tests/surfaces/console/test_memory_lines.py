@@ -11,7 +11,7 @@ from django.urls import reverse
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_profile
-from apps.memory.dating import date_block, date_memory
+from apps.memory.dating import date_block, date_memory, date_profile
 from apps.memory.models import AgentMemory, MemoryLine
 from apps.prompt.derived import NOTHING_HEARD
 from apps.prompt.holding import MemoryReview
@@ -132,3 +132,28 @@ def test_the_lines_of_a_customer_are_as_many_statements_however_many_there_are(w
     notes = "\n".join(f"Note {number}." for number in range(30))
     amend_profile(profile, actor=world.bot, values={"notes": notes}, evidence=evidence)
     assert statements() == few
+
+
+def test_a_line_of_a_customer_is_dated_on_their_page_and_the_list_finds_what_is_due(
+    world: World, operator: Client
+) -> None:
+    # R160, R161
+    profile = create_profile("http:ada", actor=world.bot, values={"notes": "Wears a cast.", "preferences": "E-mail."})
+    other = create_profile("http:eve", actor=world.bot, values={"notes": "Has a dog.", "preferences": ""})
+    refused = decide(operator, profile, "date", line="Has a dog.", last_day="2030-01-01")
+    assert (refused.status_code, "No line reads so." in text_of(refused)) == (422, True)
+    said = {"line": "Wears a cast.", "last_day": "2030-01-01", "review_day": "2020-01-01"}
+    assert decide(operator, profile, "date", **said).status_code == 303
+    page = words_of(operator.get(page_of(profile)))
+    assert "Holds until 2 Jan 2030 00:00. Look at it again from 1 Jan 2020 00:00 on." in page
+    listed = reverse("admin:memory_customerprofile_changelist")
+
+    def found(due: str) -> tuple[bool, bool]:
+        text = text_of(operator.get(listed, {"due": due}))
+        return ("http:ada" in text, "http:eve" in text)
+
+    assert (found("look"), found("over")) == ((True, False), (False, False))
+    past = LineDates(datetime(2020, 1, 1, tzinfo=UTC))
+    date_profile(other, actor=world.operator, line="Has a dog.", dates=past)
+    assert (found("look"), found("over")) == ((True, False), (False, True))
+    assert "Holds no more: prompts carried it until 1 Jan 2020 00:00." in words_of(operator.get(page_of(other)))
