@@ -19,7 +19,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.markup import plain_words, rendered
 from apps.console.panels import Panels
 from apps.console.people import People
-from apps.console.requests import actor_of, settings_of
+from apps.console.requests import actor_of
 from apps.console.templatetags.console import badge
 from apps.console.titles import moment, title_of
 from apps.governance.acting import acting_actor
@@ -68,11 +68,8 @@ def said_about(proposal_ids: list[int], actor: Actor, people: People) -> list[Sa
 
 
 def comments_panel(proposal: Any, request: HttpRequest) -> dict[str, Any]:
-    """What was said, by the clock of the tenant."""
-    return {
-        "comments": said_of(proposal, actor_of(request), proposal.people),
-        "zone": settings_of(request).timezone,
-    }
+    """What was said."""
+    return {"comments": said_of(proposal, actor_of(request), proposal.people)}
 
 
 def comment_on(proposal: Proposal, actor: Actor, said: Values) -> Comment:
@@ -86,7 +83,6 @@ def where_it_is_read(proposal: Proposal) -> str:
 def comment_panels(comment: Any, request: HttpRequest) -> dict[str, Any]:
     """Its words, and whether the reader may take them back."""
     return {
-        "zone": settings_of(request).timezone,
         "html": rendered(comment.text),
         "author": comment.people[comment.author],
         "only_its_author": "" if _is_by(comment, actor_of(request)) else ONLY_ITS_AUTHOR,

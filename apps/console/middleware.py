@@ -1,5 +1,7 @@
 """From a login to an actor: console pages run as the member who opened them, database role and all.
 
+Moments on its pages, and those typed into them, are by the tenant's clock.
+
 One transaction spans view and rendering, since lazy templates still read rows. It is rolled back where the answer is an
 error, so that a refused page leaves nothing behind.
 """
@@ -13,9 +15,10 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import Resolver404, resolve, reverse
+from django.utils import timezone
 
 from apps.console.refusals import note_refused, status_of
-from apps.console.requests import TENANT_KEY, VISIT_KEY, ConsoleRequest
+from apps.console.requests import TENANT_KEY, VISIT_KEY, ConsoleRequest, settings_of
 from apps.console.site import site
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -79,7 +82,7 @@ class OperatorMiddleware:
     def _answered(self, request: ConsoleRequest, actor: Actor | None) -> HttpResponse:
         if actor is None or _stands_outside(request):
             return self.get_response(request)
-        with acting(actor):
+        with acting(actor), timezone.override(settings_of(request).timezone):
             response = self.get_response(request)
             if response.status_code >= 400:
                 transaction.set_rollback(True)

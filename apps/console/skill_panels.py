@@ -15,7 +15,7 @@ from apps.console.flags import Flag, flags
 from apps.console.markup import rendered
 from apps.console.private_flags import private_flags
 from apps.console.proposal_queues import open_about
-from apps.console.requests import actor_of, people_of, settings_of
+from apps.console.requests import actor_of, people_of
 from apps.console.transcripts import Spoken, transcript
 from apps.console.whose import words_panel
 from apps.conversations.models import Conversation
@@ -53,7 +53,6 @@ def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
         "approver": people_of(request)[skill.approved_by] if skill.approved_by else "",
         "use": getattr(skill, "use", None),
         "proposals": proposals,
-        "zone": settings_of(request).timezone,
         "comments": said_about([each.pk for each in proposals], actor_of(request), people_of(request)),
         "contradictions": contradictions_about(skill, request),
         **curation_panel(skill, request),
