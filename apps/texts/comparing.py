@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Final
 
 from apps.texts.amounts import Amount, clash, overlap
-from apps.texts.statements import Force, Statement
+from apps.texts.statements import WHEN_TO_USE, Force, Statement
 from apps.texts.vocabulary import BESIDE_AMOUNTS, key
 
 # So many of the words of both make two triggers one.
@@ -88,7 +88,7 @@ def leads_elsewhere(one: Statement, two: Statement) -> bool:
 
 
 def _is_step(statement: Statement) -> bool:
-    is_told = statement.force is Force.DOES and bool(statement.about)
+    is_told = statement.force is Force.DOES and bool(statement.about) and statement.section != WHEN_TO_USE
     return is_told and bool(statement.condition) and not (statement.exception or statement.is_led)
 
 

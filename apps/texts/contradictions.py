@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final, Self
 
 from apps.texts.comparing import alike, clashing_amounts, covers, leads_elsewhere, shared
-from apps.texts.statements import Force, Statement, sections, statements
+from apps.texts.statements import WHEN_TO_USE, Force, Statement, sections, statements
 from apps.texts.tool_mentions import Tools, forbidden_tools
 from apps.texts.vocabulary import keys
 
@@ -161,7 +161,8 @@ def _compare(first: _Said, second: _Said) -> Finding | None:
     if one.text == two.text:
         return None
     is_scoped = _have_scopes(first, second)
-    against = None if is_scoped else _against(first, second)
+    # What two runbooks are for tells situations, and these do not exclude each other.
+    against = None if is_scoped or one.section == two.section == WHEN_TO_USE else _against(first, second)
     if against is Kind.AVOIDED:
         return _in_words(against, first, second)
     if (found := clashing_amounts(one, two)) and not (is_scoped and found[0].dimension.startswith(("count", "bare"))):
@@ -198,9 +199,6 @@ def _is_against(forbidding: _Said, doing: _Said) -> bool:
     if yes.force is not Force.DOES or no.force is Force.DOES or (no.force is Force.LEAVES and not yes.is_strict):
         return False
     return covers(no, yes, is_avoided=forbidding.written.part is Part.AVOID)
-
-
-WHEN_TO_USE: Final = "when to use"
 
 
 def _tools(said: _Said, tools: Tools | None) -> Iterator[Finding]:

@@ -13,6 +13,8 @@ from apps.texts.vocabulary import WORD, key, keys, turns
 
 LINE_CHARACTERS: Final = 1_000
 LINES: Final = 1_000
+# The section of a runbook that says what it is for.
+WHEN_TO_USE: Final = "when to use"
 STATEMENTS: Final = 2_000
 
 

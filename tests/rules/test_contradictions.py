@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apps.learning.guidelines import Guideline, guidelines_in
 from apps.texts.contradictions import Checked, Finding, Kind, Limits, Part, Standing, Written, contradictions
 from apps.texts.statements import STATEMENTS, statements
 from apps.texts.tool_mentions import Tools
@@ -101,6 +102,15 @@ def test_runbooks_for_other_situations_do_not_contradict_each_other() -> None:
     assert contradictions([lost], [late]).findings == ()
     assert [each.kind for each in contradictions([lost], [same]).findings] == [Kind.OPPOSITE]
     assert contradictions([Written("a", Part.SKILL, "Update the order.")], [lost]).findings == ()
+
+
+def test_what_two_runbooks_are_for_is_neither_a_step_nor_a_claim() -> None:
+    about = "Storewide Query: {} FAQ (questions about pricing, timing, membership or features)."
+    titled = [runbook(name, about.format(name.title()), "Ask what it is about.") for name in ("pricing", "timing")]
+    assert contradictions(titled).findings == ()
+    there, gone = "The parcel has arrived.", "The parcel has not arrived."
+    assert contradictions([runbook("a", there, "Ask.")], [runbook("b", gone, "Ask.")]).findings == ()
+    assert len(contradictions([runbook("a", "It.", there)], [Written("m", Part.MEMORY, gone)]).findings) == 1
 
 
 def test_amounts_contradict_each_other_in_runbooks_for_other_situations_but_not_counts() -> None:
@@ -253,21 +263,16 @@ PLANTED = (
 
 
 def guidelines() -> list[Written]:
-    """The runbooks of a retailer's desk, one record each."""
-    found = []
-    for flow, about in json.loads(GUIDELINES.read_text(encoding="utf-8")).items():
-        for name, each in about["subflows"].items():
-            lines = ["## When to Use", *each["instructions"], "## Procedure"]
-            for number, action in enumerate(each["actions"], start=1):
-                lines += [f"{number}. {action['text']}", *(f"   - {more}" for more in action["subtext"])]
-            found.append(Written(f"{flow} / {name}", Part.SKILL, "\n".join(lines)))
-    return found
+    """The runbooks of a retailer's desk as they are imported, one record each."""
+    found = guidelines_in(json.loads(GUIDELINES.read_text(encoding="utf-8")))
+    return [Written(each.name, Part.SKILL, each.body) for each in found if isinstance(each, Guideline)]
 
 
 @pytest.mark.unmeasured
 @pytest.mark.skipif(not GUIDELINES.exists(), reason="the runbooks lie beside the repository")
 def test_real_runbooks_give_no_false_alarm_and_show_what_contradicts_them(capsys: pytest.CaptureFixture[str]) -> None:
     runbooks = guidelines()
+    assert len(runbooks) == 55
     began = process_time()
     checked = contradictions(runbooks)
     seconds = process_time() - began

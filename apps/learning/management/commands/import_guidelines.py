@@ -84,9 +84,12 @@ class Command(BaseCommand):
     def _check(self, found: list[Guideline], agent_id: int, actor: Actor) -> None:
         with acting(actor):
             rows = Skill.objects.visible_to(actor).for_agent(agent_id).exclude(status=Skill.Status.DEPRECATED)
-            standing = dict(rows.order_by("name").values_list("name", "body"))
-        new = [Written(each.name, Part.SKILL, each.body) for each in found if standing.get(each.name) != each.body]
-        checked = contradictions(new, [Written(name, Part.SKILL, body) for name, body in standing.items()])
+            standing = [
+                Written(name, Part.SKILL, body) for name, body in rows.order_by("name").values_list("name", "body")
+            ]
+        new = [Written(each.name, Part.SKILL, each.body) for each in found]
+        # A guideline that the agent has taken over as it stands would only be compared with itself.
+        checked = contradictions(new, [each for each in standing if each not in new])
         for finding in checked.findings:
             self.stdout.write(finding.sentence)
             for place in filter(None, (finding.place, finding.other)):
