@@ -20,7 +20,7 @@ from apps.learning.journal import Finding, conclude, verdict_on, write_verdict
 from apps.learning.likening import called_in, closest, compare_one_at_a_time
 from apps.learning.models import Extraction
 from apps.learning.protecting import known_about, only_day, own_templates
-from apps.learning.rules import MOST_FAILURES, Refused, Vetted, by_date, counted_in, gate, vet
+from apps.learning.rules import MOST_FAILURES, Refused, Vetted, by_date, counted_in, gate, vet, without_recalled
 from apps.learning.spending import Counted
 from apps.llm.anthropic.client import backend_at
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
@@ -240,9 +240,9 @@ def _request(conversation: Conversation, lines: Sequence[Line]) -> Request:
 
 
 def shown(lines: Sequence[Line]) -> list[TranscriptLine]:
-    """What was said and done in the form in which a model is shown it."""
+    """What was said and done in the form in which a model is shown it, without what the agent recalled."""
     told = []
-    for line in lines:
+    for line in without_recalled(lines):
         if line.text:
             told.append(TranscriptLine(role=line.sender, text=line.text))
         for call in line.tool_calls:

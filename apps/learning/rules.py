@@ -10,7 +10,8 @@ from operator import or_
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from apps.conversations.rules import Line
+from apps.conversations.rules import Line, ToolCall
+from apps.prompt.tool_names import KEEPING, RECALLING
 from apps.texts.days import all_dated
 from apps.texts.known import Known, codes_in
 from apps.texts.private import Firewall
@@ -60,11 +61,27 @@ def gate(lines: Sequence[Line], outcome: str, *, off_the_record: bool) -> Accept
         return Refused("off-record", "The conversation is off the record; nothing is learned from it.")
     if len(lines) < MIN_MESSAGES:
         return Refused("too-short", f"{len(lines)} messages; at least {MIN_MESSAGES} are needed.")
-    if not any(line.tool_calls for line in lines):
-        return Refused("trivial", "The agent answered without a tool; there is no procedure to keep.")
+    if not any(line.tool_calls for line in without_recalled(lines)):
+        said = "The agent answered without a tool but those that read its own memory; there is no procedure to keep."
+        return Refused("trivial", said)
     if outcome == "unsolved":
         return Refused("negative", "The conversation did not end well for the customer.")
     return Accepted()
+
+
+def without_recalled(lines: Iterable[Line]) -> list[Line]:
+    """What was said and done, without what the agent read of its skills, memory and notes; of what it wrote there, that it did.
+
+    Learned from, it would come back as new: an agent would confirm itself (R110).
+    """
+
+    def told(call: ToolCall) -> ToolCall:
+        return replace(call, arguments=dict.fromkeys(call.arguments, ""), result="") if call.name in KEEPING else call
+
+    return [
+        replace(line, tool_calls=tuple(told(call) for call in line.tool_calls if call.name not in RECALLING))
+        for line in lines
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,23 @@ def test_the_extractor_has_no_tools_and_no_persona_and_strict_output(world: Worl
     assert len(body["messages"]) == 1
 
 
+def test_what_the_agent_recalled_is_not_learned_a_second_time(world: World, standin: StandIn) -> None:
+    # R110
+    recalled = ToolCall("m", "get_skill", {"skill_id": 7}, result="Old runbook: send the parcel back.")
+    looked = ToolCall("l", "look", {"order": 1}, result="It is paid.")
+    kept = ToolCall("k", "update_memory", {"body": "Old line: be brief."}, result="Longest line: be brief.")
+    calls = [Line("agent", "", (call,)) for call in (recalled, looked, kept)]
+    talk = [Line("customer", "Hi"), *calls, Line("customer", "Ok")]
+    look(world, imported(world, talk), standin)
+    [body] = standin.requests()
+    read = json.dumps(body["messages"])
+    assert "It is paid." in read
+    assert "get_skill" not in read
+    assert "Old runbook" not in read
+    assert "update_memory" in read
+    assert "be brief" not in read
+
+
 @pytest.mark.parametrize(
     ("lines", "outcome", "verdict"),
     [

@@ -17,6 +17,7 @@ from apps.learning.rules import (
     known_of,
     next_look_seconds,
     vet,
+    without_recalled,
 )
 from apps.texts.known import Known
 from apps.texts.private import Firewall
@@ -24,6 +25,7 @@ from apps.texts.templates import read_templates
 
 TALK = [Line("customer", "Hi"), Line("agent", "Hi"), Line("customer", "Thanks")]
 WORK = Line("agent", "", (ToolCall("c", "look", {}),))
+RECALLED = Line("agent", "One moment.", (ToolCall("m", "read_my_memory", {}, result="Always send it back."),))
 BODY = "\n".join(f"## {section}\nx" for section in SECTIONS)
 
 
@@ -39,6 +41,7 @@ def test_work_that_did_not_end_badly_goes_to_the_model(outcome: str) -> None:
         ([], "solved", "too-short", "0 messages"),
         (TALK, "solved", "too-short", "3 messages"),
         ([*TALK, Line("agent", "Bye")], "solved", "trivial", "without a tool"),
+        ([*TALK, RECALLED], "solved", "trivial", "those that read its own memory"),
         ([*TALK, WORK], "unsolved", "negative", "did not end well"),
     ],
 )
@@ -58,6 +61,20 @@ def test_off_the_record_teaches_nothing_however_it_went(outcome: str) -> None:
     refused = gate([*TALK, WORK], outcome, off_the_record=True)
     assert isinstance(refused, Refused)
     assert refused.verdict == "off-record"
+
+
+def test_what_an_agent_recalled_did_not_happen_in_the_conversation() -> None:
+    # R110
+    both = Line("agent", "Done.", (*RECALLED.tool_calls, *WORK.tool_calls))
+    kept = ToolCall(
+        "k", "update_memory", {"body": "Always send it back."}, "Longest: Always send it back.", is_error=True
+    )
+    assert without_recalled([*TALK, RECALLED, both, Line("agent", "", (kept,))]) == [
+        *TALK,
+        Line("agent", "One moment."),
+        Line("agent", "Done.", WORK.tool_calls),
+        Line("agent", "", (ToolCall("k", "update_memory", {"body": ""}, is_error=True),)),
+    ]
 
 
 def test_a_runbook_has_four_sections() -> None:
