@@ -5,7 +5,7 @@ None takes a customer argument: whom the agent serves stands in its actor, and P
 
 from apps.governance.acting import acting
 from apps.governance.door import authorize
-from apps.governance.errors import NotVisible, Stale
+from apps.governance.errors import Conflicting, NotVisible, Stale
 from apps.governance.policy import Act
 from apps.governance.proposals import rejected_before, why
 from apps.llm.backend import Json, JsonObject
@@ -13,11 +13,12 @@ from apps.memory.actions import amend_memory, amend_profile, create_memory, crea
 from apps.memory.holding import review_of, told
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.memory.rules import BODY_CHARACTERS as MEMORY_CHARACTERS
-from apps.memory.rules import joined_facts
+from apps.memory.rules import PROFILE_CHARACTERS, joined_facts
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.prompt.framing import canonical_json, fence
 from apps.prompt.holding import MemoryReview
+from apps.prompt.line_edits import too_long
 from apps.prompt.sanitizer import sanitize
 from apps.prompt.tool_names import (
     DRAFT_SKILL,
@@ -120,6 +121,7 @@ def _update_memory(context: Context, arguments: JsonObject) -> str:
         heard = heard_in(context.conversation, actor=context.actor)
         memory = AgentMemory.objects.visible_to(context.actor).filter(agent_id=context.agent_id).first()
         before = memory.body if memory else ""
+        _refuse_beyond("your memory", body, MEMORY_CHARACTERS)
         if memory is None:
             memory = create_memory(context.agent_id, actor=context.actor, body=body, heard=heard, evidence=evidence)
         else:
@@ -129,6 +131,12 @@ def _update_memory(context: Context, arguments: JsonObject) -> str:
         waits = with_advice(told(memory, body, context.actor), memory, before, context.actor)
     context.shown.add(MEMORY)
     return f"{SAVED}\n{waits}".strip()
+
+
+def _refuse_beyond(place: str, text: str, most: int) -> None:
+    """Where there is no room, the agent hears what to merge or shorten, not a number alone."""
+    if advice := too_long(text, most):
+        raise Conflicting(clean(f"There is no room in {place}. {advice}"))
 
 
 def _refuse_old_memory(memory: AgentMemory, context: Context) -> None:
@@ -159,6 +167,8 @@ def _update_customer_profile(context: Context, arguments: JsonObject) -> str:
             profile = create_profile(context.actor.customer_key, actor=context.actor, values=given, evidence=evidence)
         else:
             joined = {name: joined_facts(getattr(profile, name), text) for name, text in given.items()}
+            for name, text in joined.items():
+                _refuse_beyond(f"the customer's {name}", text, PROFILE_CHARACTERS)
             amend_profile(profile, actor=context.actor, values=joined, evidence=evidence)
         if review_of(context.actor) is MemoryReview.ALL:
             return WAITS

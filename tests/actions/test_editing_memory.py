@@ -10,7 +10,7 @@ from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.memory.actions import approve_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
-from apps.memory.rules import BLOCK_CHARACTERS
+from apps.memory.rules import BLOCK_CHARACTERS, BODY_CHARACTERS, PROFILE_CHARACTERS
 from apps.prompt.framing import unfence, unfence_lines
 from apps.prompt.holding import MemoryReview
 from apps.tenants.actions import amend_agent, amend_settings, create_agent
@@ -147,6 +147,20 @@ def test_a_block_that_is_full_says_what_to_merge(world: World, standin: StandIn)
     assert "There is no room in the block Hours. It would have 8,0" in made["result"]
     assert "The oldest are “Open from nine.” (15); “open FROM nine!” (15);" in made["result"]
     assert "These say the same: “Open from nine.” (15); “open FROM nine!” (15)." in made["result"]
+
+
+def test_a_whole_text_that_does_not_fit_says_what_to_merge_too(world: World, standin: StandIn) -> None:
+    # R079, R088
+    make_profile(world, notes="Open from nine.\nopen FROM nine!\n" + "x" * (PROFILE_CHARACTERS - 60))
+    noted = call(world, standin, "update_customer_profile", notes="y" * 60)
+    body = "Open from nine.\nopen FROM nine!\n" + "x" * BODY_CHARACTERS
+    kept = call(world, standin, "update_memory", body=body)
+    for made, place in ((noted, "the customer's notes"), (kept, "your memory")):
+        assert made["is_error"] is True
+        assert f"There is no room in {place}. It would have " in made["result"]
+        assert "These say the same: “Open from nine.” (15); “open FROM nine!” (15)." in made["result"]
+    with acting(world.operator):
+        assert not AgentMemory.objects.exists()
 
 
 def test_a_line_in_the_customers_words_waits_wherever_it_is_put(standin: StandIn) -> None:
