@@ -15,6 +15,7 @@ SECONDS: Final[Mapping[str, float]] = {
     "apps.learning.tasks.sweep_distillation": MINUTE,
     "apps.learning.tasks.sweep_lessons": MINUTE,
     "apps.notebook.tasks.sweep": HOUR,
+    "apps.notices.tasks.sweep": MINUTE,
     "apps.review.tasks.sweep": HOUR,
     "apps.runtime.tasks.sweep_contradictions": MINUTE,
     "apps.runtime.tasks.sweep_listings": MINUTE,

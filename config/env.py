@@ -25,6 +25,8 @@ class Environment(BaseSettings):
     debug: bool = False
     allowed_hosts: Annotated[list[str], NoDecode] | str = "localhost,127.0.0.1,[::1]"
     console_url: str = "http://127.0.0.1:8000"
+    email_url: str = ""
+    email_from: str = ""
     anthropic_api_key: str = ""
     anthropic_base_url: str = ""
     default_model: str = "claude-sonnet-5-5"

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from apps.llm.reaching import networks
+from apps.notices.mail import mail_server
 from config.beat import sweeps
 from config.env import ROOT, Environment
 from config.unfold import UNFOLD  # noqa: F401  # unfold reads it from the settings
@@ -107,7 +108,7 @@ INSTALLED_APPS = [
     *("apps.desk", "apps.lessons"),
     *("apps.switches", "apps.schedules", "apps.notebook", "apps.contradictions", "apps.tools", "apps.comments"),
     *("apps.runtime", "apps.learning", "apps.restoration"),
-    "apps.review",
+    *("apps.review", "apps.notices"),
     "apps.api",
     "apps.console",
     "apps.demo",
@@ -262,6 +263,8 @@ CELERY_BEAT_SCHEDULE = sweeps(ENV.sweep_interval_seconds)
 ANTHROPIC_API_KEY = ENV.anthropic_api_key
 ANTHROPIC_BASE_URL = ENV.anthropic_base_url
 DEFAULT_MODEL = ENV.default_model
+MAIL_SERVER = mail_server(ENV.email_url, ENV.email_from)
+CONSOLE_URL = ENV.console_url
 SEALING_KEYS = [key.strip() for key in ENV.sealing_keys.split(",") if key.strip()]
 try:
     REACHABLE_NETWORKS = networks(ENV.reachable_networks)

@@ -21,7 +21,7 @@ LIVE_MODEL = {
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "DEFAULT_MODEL")
     if (value := os.environ.pop(name, ""))
 }
-for name in ("DATABASE_POOL_SIZE", "REDIS_URL", "AGENT_KEY", "CONSOLE_URL", "DEBUG"):
+for name in ("DATABASE_POOL_SIZE", "REDIS_URL", "AGENT_KEY", "CONSOLE_URL", "EMAIL_URL", "DEBUG"):
     os.environ.pop(name, None)
 
 from config.settings import *  # noqa: E402, F403  # the environment has to stand before the settings read it

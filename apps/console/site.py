@@ -68,6 +68,7 @@ from apps.console.standing_rules import RuleAdmin
 from apps.console.switches import SwitchAdmin, switches_on
 from apps.console.tenants import VisitAdmin, leave_tenant, switch_tenant
 from apps.console.tiers import TierAdmin, TierRunAdmin
+from apps.console.told import told_page
 from apps.console.tool_calls import ToolApprovalAdmin
 from apps.console.tool_servers import ToolServerAdmin, refresh_page
 from apps.console.tools import AgentToolAdmin
@@ -156,7 +157,7 @@ PAGES = {
 }
 
 # Pages about no one noun, by their address.
-WHOLE_PAGES = {"figures": figures_page, "restore": restore_page}
+WHOLE_PAGES = {"figures": figures_page, "restore": restore_page, "told": told_page}
 
 
 def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:

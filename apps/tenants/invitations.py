@@ -1,6 +1,6 @@
 """Invitations: a membership opens nothing until the person it names used its link, or is known to own the address.
 
-The product sends no mail, so a link passes through the hands of whoever invites. Its use therefore says who somebody is to that one
+No link is sent by mail, so it passes through the hands of whoever invites. Its use therefore says who somebody is to that one
 tenant. To every tenant say it only what no admin of one can forge: the link of the installation's owner, and an identity provider.
 """
 

@@ -141,6 +141,7 @@ class Delivery(models.Model):
                 name="delivery_waiting",
             ),
             models.Index(fields=["tenant", "webhook", "id"], name="delivery_of_webhook"),
+            models.Index(fields=["tenant", "id"], condition=models.Q(status="dead"), name="delivery_given_up"),
             models.Index(
                 fields=["tenant", "webhook", "delivered_at"],
                 condition=models.Q(status="delivered"),

@@ -43,6 +43,7 @@ def paths(world: World) -> dict[str, str]:
     found = {
         "home": reverse("admin:index"),
         "figures": reverse("admin:figures"),
+        "told": reverse("admin:told"),
         "password": reverse("admin:password_change"),
     }
     with acting(world.admin):

@@ -51,6 +51,7 @@ from tests.factories import (
     make_world,
 )
 from tests.hooking import make_told
+from tests.mailing import make_notice
 from tests.noting import make_note, make_note_of_customer
 from tests.reflecting import make_reflection
 from tests.scheduling import make_schedule
@@ -126,6 +127,7 @@ def fill(backend: Backend) -> Filled:
     make_told(world)
     make_waiting_call(world, thread)
     make_comment(world)
+    make_notice(world)
     make_note(world)
     make_note_of_customer(world, actor=world.bot)
     make_schedule(world)

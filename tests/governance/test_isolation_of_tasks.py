@@ -15,6 +15,8 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.governance.acting import acting
 from apps.notebook.models import Note
+from apps.notices.mail import mail_server
+from apps.notices.models import NoticeTerms
 from apps.runtime.models import Session
 from apps.tools.models import ToolServer
 from config.celery import app
@@ -35,6 +37,7 @@ IDS: Mapping[str, Callable[[Filled], int]] = {
     "agent_id": lambda filled: filled.world.agent.pk,
     "note_id": lambda filled: row_of(Note, filled.world).pk,
     "server_id": lambda filled: server_of(filled.world).pk,
+    "terms_id": lambda filled: row_of(NoticeTerms, filled.world).pk,
 }
 # Whose rows they are, and when to look.
 NO_IDS = {"tenant_id", "in_seconds"}
@@ -66,6 +69,7 @@ def test_a_task_with_another_tenants_id_does_as_little_as_with_none(
 ) -> None:
     # R006, R012
     settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "test", standin.url
+    settings.MAIL_SERVER = mail_server("smtp://127.0.0.1:9", "preceptor@example.com")
     task = by_ids()[name]
     ids = [parameter for parameter in inspect.signature(task.run).parameters if parameter not in NO_IDS]
     assert "tenant_id" in inspect.signature(task.run).parameters, "a task says whose rows it is about"

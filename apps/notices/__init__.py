@@ -1,0 +1,1 @@
+"""What people are told by e-mail of what waits for them; not what webhooks are told, nor who decides what."""

@@ -1,0 +1,77 @@
+"""Where e-mail goes out, and how one message is handed over."""
+
+import smtplib
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from django.core.mail import EmailMessage
+from django.core.mail.backends.smtp import EmailBackend
+
+# Each step of the talk with a mail server, in seconds.
+STEP_SECONDS: Final = 15
+SCHEMES: Final = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """The installation's mail server, and whom its messages are from."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    scheme: str
+    sender: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A message that the server did not take. What it said may quote an address, so only its kind is kept."""
+
+    said: str
+    is_final: bool = False
+
+
+def mail_server(url: str, sender: str) -> MailServer | None:
+    """Read `EMAIL_URL`; None where it is empty. Raises ValueError with what is wrong, without the password."""
+    if not url:
+        return None
+    parts = urlsplit(url)
+    if parts.scheme not in SCHEMES or not parts.hostname:
+        raise ValueError("EMAIL_URL is smtp://host, smtp+tls://user:password@host:587 or smtps://user:password@host.")
+    if "@" not in sender:
+        raise ValueError("EMAIL_FROM is an address such as preceptor@example.com. EMAIL_URL needs it.")
+    port = parts.port or SCHEMES[parts.scheme]
+    return MailServer(
+        parts.hostname, port, unquote(parts.username or ""), unquote(parts.password or ""), parts.scheme, sender
+    )
+
+
+def send(server: MailServer, to: str, subject: str, text: str, *, message_id: str, own_page: str) -> Failed | None:
+    """Hand one message over. None: the server took it."""
+    headers = {"Message-ID": message_id, "Auto-Submitted": "auto-generated", "List-Unsubscribe": f"<{own_page}>"}
+    message = EmailMessage(subject, text, server.sender, [to], headers=headers, connection=_connection(server))
+    try:
+        message.send()
+    except smtplib.SMTPRecipientsRefused as refusal:
+        return Failed("address refused", is_final=all(code >= 500 for code, _ in refusal.recipients.values()))
+    except smtplib.SMTPAuthenticationError:
+        return Failed("password of the mail server refused")
+    except smtplib.SMTPResponseException as refusal:
+        return Failed(f"answered {refusal.smtp_code}", is_final=refusal.smtp_code >= 500)
+    except (smtplib.SMTPException, OSError):
+        return Failed("mail server not reached")
+    return None
+
+
+def _connection(server: MailServer) -> EmailBackend:
+    return EmailBackend(
+        host=server.host,
+        port=server.port,
+        username=server.user,
+        password=server.password,
+        use_tls=server.scheme == "smtp+tls",
+        use_ssl=server.scheme == "smtps",
+        timeout=STEP_SECONDS,
+    )

@@ -1,0 +1,104 @@
+"""What I am told: everybody's own page, by a plain form."""
+
+import pytest
+from django.db.models.functions import Now
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from apps.governance.acting import acting
+from apps.notices.mail import mail_server
+from apps.notices.models import NoticeTerms
+from apps.tenants.models import User
+from tests.factories import World
+from tests.mailing import make_notice
+from tests.surfaces.console.browsing import signed_in, words_of
+
+pytestmark = pytest.mark.django_db
+
+
+def terms_of(world: World) -> list[NoticeTerms]:
+    with acting(world.admin):
+        return list(NoticeTerms.objects.filter(tenant_id=world.tenant.pk).order_by("user_id"))
+
+
+def told() -> str:
+    return reverse("admin:told")
+
+
+def test_each_person_chooses_for_themselves(world: World, operator: Client, admin: Client) -> None:
+    assert "You are told nothing yet" in words_of(operator.get(told()))
+    assert terms_of(world) == []
+    chosen = {"escalations": "at-once", "reviews": "digest", "digest_hour": 7, "quiet_from": 20, "quiet_until": 6}
+    for _ in range(2):
+        saved = operator.post(told(), form(**chosen, timezone="Europe/Madrid"))
+        assert (saved.status_code, saved["Location"]) == (303, told())
+    [row] = terms_of(world)
+    assert (row.user_id, row.escalations, row.reviews, row.drafts) == (
+        world.operator.user_id,
+        "at-once",
+        "digest",
+        "never",
+    )
+    assert (row.digest_hour, row.quiet_from, row.quiet_until, row.timezone) == (7, 20, 6, "Europe/Madrid")
+    shown = words_of(operator.get(told()))
+    assert "Hours are of Europe/Madrid" in shown or "no mail server" in shown
+    assert "You are told nothing yet" in words_of(admin.get(told()))
+    operator.post(told(), form())
+    assert "You get no e-mail about what waits." in words_of(operator.get(told()))
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"timezone": "Mars/Olympus"}, "There is no time zone Mars/Olympus. Write it as region and city"),
+        ({"quiet_from": 22}, "Choose when the quiet hours begin and when they end, or neither."),
+        ({"quiet_from": 9, "quiet_until": 9}, "Quiet hours cannot begin and end at 09:00."),
+        (
+            {"quiet_from": 22, "quiet_until": 9},
+            "The digest of 08:00 would fall into the quiet hours from 22:00 to 09:00.",
+        ),
+        ({"escalations": "loudly"}, "Select a valid choice. loudly is not one of the available choices."),
+        ({"digest_hour": 24}, "Select a valid choice. 24 is not one of the available choices."),
+    ],
+)
+def test_what_does_not_fit_is_named_and_nothing_typed_is_lost(
+    typed: dict[str, object], said: str, world: World, operator: Client
+) -> None:
+    refused = operator.post(told(), form(**{"drafts": "at-once", **typed}))
+    assert refused.status_code == 422
+    assert "Not saved." in words_of(refused)
+    assert said in words_of(refused)
+    assert '<option value="at-once" selected>' in refused.content.decode()
+    assert terms_of(world) == []
+
+
+def test_the_page_says_why_nothing_is_sent_and_where_messages_go(
+    world: World, operator: Client, settings: Settings
+) -> None:
+    settings.MAIL_SERVER = None
+    assert "No e-mail is sent: this installation has no mail server." in words_of(operator.get(told()))
+    settings.MAIL_SERVER = mail_server("smtp://127.0.0.1:9", "preceptor@example.com")
+    make_notice(world)
+    shown = words_of(operator.get(told()))
+    assert f"Messages go to {world.operator_user.email}. Hours are of UTC." in shown
+    assert "At once On its way" in shown
+
+
+def test_whoever_has_no_address_is_told_so(world: World, settings: Settings) -> None:
+    settings.MAIL_SERVER = mail_server("smtp://127.0.0.1:9", "preceptor@example.com")
+    User.objects.filter(pk=world.operator_user.pk).update(email="")
+    # Another address proves nobody by itself.
+    User.objects.filter(pk=world.operator_user.pk).update(address_proven_at=Now())
+    assert "Your account has no e-mail address" in words_of(signed_in(world.operator_user).get(told()))
+
+
+def test_the_page_is_found_from_home_and_from_every_page(operator: Client) -> None:
+    assert operator.get(reverse("admin:index")).content.decode().count(f'href="{told()}"') == 2
+    assert f'href="{told()}"' in operator.get(reverse("admin:figures")).content.decode()
+
+
+def form(**typed: object) -> dict[str, str]:
+    kinds = ("escalations", "calls", "drafts", "reviews", "turns", "deliveries")
+    plain = {**dict.fromkeys(kinds, "never"), "digest_hour": 8, "quiet_from": "", "quiet_until": "", "timezone": ""}
+    return {name: str(value) for name, value in {**plain, **typed}.items()}
