@@ -16,6 +16,7 @@ SECONDS: Final[Mapping[str, float]] = {
     "apps.learning.tasks.sweep_lessons": MINUTE,
     "apps.notebook.tasks.sweep": HOUR,
     "apps.notices.tasks.sweep": MINUTE,
+    "apps.notices.tasks.sweep_reviews": MINUTE,
     "apps.review.tasks.sweep": HOUR,
     "apps.runtime.tasks.sweep_contradictions": MINUTE,
     "apps.runtime.tasks.sweep_listings": MINUTE,

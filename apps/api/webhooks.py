@@ -65,6 +65,7 @@ class NewWebhook(Body):
     on_resolved = YesNo(required=False)
     on_version = YesNo(required=False)
     on_distilled = YesNo(required=False)
+    on_review = YesNo(required=False)
     secret = Text(required=False, help_text=SECRET)
 
 
@@ -84,6 +85,7 @@ class WebhookChange(Body):
     on_resolved = YesNo(required=False)
     on_version = YesNo(required=False)
     on_distilled = YesNo(required=False)
+    on_review = YesNo(required=False)
     version = Number(required=False, help_text=READ)
 
 

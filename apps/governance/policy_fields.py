@@ -18,5 +18,5 @@ PLAN: Final = ("title", "cron", "timezone", "skill", "instruction", "preamble", 
 CARD_TEXT: Final = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
 TOLD: Final = (
     *("title", "url", "is_active"),
-    *("on_reply", "on_draft", "on_escalation", "on_resolved", "on_version", "on_distilled"),
+    *("on_reply", "on_draft", "on_escalation", "on_resolved", "on_version", "on_distilled", "on_review"),
 )

@@ -7,3 +7,11 @@ class NoticesConfig(AppConfig):
     """The app configuration of notices."""
 
     name = "apps.notices"
+
+    def ready(self) -> None:
+        """Say what webhooks are told of reviews."""
+        from apps.notices.reviews import said_of_review  # models are there only now
+        from apps.webhooks.rules import Event
+        from apps.webhooks.telling import OF_ROWS
+
+        OF_ROWS[Event.REVIEW] = said_of_review

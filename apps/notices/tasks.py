@@ -3,6 +3,7 @@
 from celery import shared_task
 from django.utils import timezone
 
+from apps.notices.reviews import tell_of_reviews
 from apps.notices.sending import tell_person
 from apps.tenants.due import due_work
 
@@ -18,3 +19,16 @@ def sweep() -> None:
     """Look at everybody whose next look is due."""
     for tenant_id, terms_id in due_work("notice"):
         send_notice.delay(tenant_id, terms_id)
+
+
+@shared_task
+def note_reviews(tenant_id: int, webhook_id: int) -> None:
+    """Note for one webhook the reviews that wait."""
+    tell_of_reviews(tenant_id, webhook_id)
+
+
+@shared_task
+def sweep_reviews() -> None:
+    """Look at every webhook that was not told of a review."""
+    for tenant_id, webhook_id in due_work("review"):
+        note_reviews.delay(tenant_id, webhook_id)

@@ -12,7 +12,8 @@ def due_work(kind: str) -> list[tuple[int, int]]:
     - agents: `lesson` with something settled that no lesson was made of, `digest` with lessons that no digest has read,
       `reflection` whose day is over, `contradiction` whose lines no look went through tonight, `distillation` with a tier due
     - others: `expiry` proposals, `schedule` schedules, `listing` tool servers, `delivery` what webhooks are to be told,
-      `scratch` notes nobody touched for long, `notice` what people want to be told of
+      `scratch` notes nobody touched for long, `notice` what people want to be told of,
+      `review` webhooks that were not told of one
     """
     return due_works(kind)[kind]
 

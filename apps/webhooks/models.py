@@ -41,6 +41,9 @@ class Webhook(Governed):
     on_distilled = models.BooleanField(
         "distilled memory", default=False, help_text="A run of an agent's mid or long tier, whatever came of it."
     )
+    on_review = models.BooleanField(
+        "reviews", default=False, help_text="A proposal that waits for a person's yes or no."
+    )
     # The database holds both references within the tenant, and a secret goes once nothing names it.
     secret = models.ForeignKey(SealedSecret, null=True, editable=False, on_delete=models.DO_NOTHING, related_name="+")
     former_secret = models.ForeignKey(
@@ -104,7 +107,7 @@ class Delivery(models.Model):
     )
     event = models.CharField(max_length=12, choices=[(event.value, event.value) for event in Event])
     subject_id = models.BigIntegerField(
-        help_text="Which message, draft, escalation, conversation, version or run it is about."
+        help_text="Which message, draft, escalation, conversation, version, run or proposal it is about."
     )
     created_at = models.DateTimeField(db_default=Now())
     status = models.CharField(max_length=10, choices=Status.choices, db_default=Status.WAITING)
@@ -132,6 +135,12 @@ class Delivery(models.Model):
                 condition=models.Q(event__in=OF_NO_CONVERSATION, conversation__isnull=True)
                 | (~models.Q(event__in=OF_NO_CONVERSATION) & models.Q(conversation__isnull=False)),
                 name="delivery_names_its_conversation",
+            ),
+            # Reviews are found by a look, and two may look at once.
+            models.UniqueConstraint(
+                fields=["tenant", "webhook", "subject_id"],
+                condition=models.Q(event="review"),
+                name="review_is_told_once",
             ),
         ]
         indexes: ClassVar = [

@@ -16,10 +16,11 @@ class Event(StrEnum):
     RESOLVED = "resolved"
     VERSION = "version"
     DISTILLED = "distilled"
+    REVIEW = "review"
 
 
 # What happens in no conversation.
-OF_LEARNING: Final = frozenset({Event.VERSION, Event.DISTILLED})
+OF_LEARNING: Final = frozenset({Event.VERSION, Event.DISTILLED, Event.REVIEW})
 
 
 # Behind each try, in seconds; behind the last of them nobody tries any more. Together a day and a half.

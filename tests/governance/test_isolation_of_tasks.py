@@ -19,6 +19,7 @@ from apps.notices.mail import mail_server
 from apps.notices.models import NoticeTerms
 from apps.runtime.models import Session
 from apps.tools.models import ToolServer
+from apps.webhooks.models import Webhook
 from config.celery import app
 from tests.factories import World, make_world
 from tests.governance.filled import Filled, fill
@@ -37,6 +38,7 @@ IDS: Mapping[str, Callable[[Filled], int]] = {
     "agent_id": lambda filled: filled.world.agent.pk,
     "note_id": lambda filled: row_of(Note, filled.world).pk,
     "server_id": lambda filled: server_of(filled.world).pk,
+    "webhook_id": lambda filled: row_of(Webhook, filled.world).pk,
     "terms_id": lambda filled: row_of(NoticeTerms, filled.world).pk,
 }
 # Whose rows they are, and when to look.

@@ -90,7 +90,7 @@ def test_every_task_and_every_tool_that_keeps_something_is_in_the_matrix() -> No
         "distil_memory": Act.TIER_DISTIL,
     }
     assert {name.rpartition(".")[2] for name in by_ids()} == {
-        *("take_turn", "refresh_listing", "reflect_on_day", "tell_who_asked", "send_notice"),
+        *("take_turn", "refresh_listing", "reflect_on_day", "tell_who_asked", "send_notice", "note_reviews"),
         *acts_by_task,
     }
     # What a look finds, it also clears.

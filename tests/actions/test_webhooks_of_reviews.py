@@ -1,0 +1,103 @@
+"""What a tenant's server is told of reviews that wait: once each, signed, and none of the words."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import IntegrityError
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.actions import snooze_proposal
+from apps.governance.models import Proposal
+from apps.notices.reviews import tell_of_reviews
+from apps.notices.tasks import note_reviews
+from apps.personas.actions import propose_patch
+from apps.runtime.deliveries import Answer, note_answer
+from apps.tenants.due import due_work
+from apps.webhooks.models import Delivery, Webhook
+from tests.factories import World, make_persona, make_world
+from tests.hooking import ALL, deliveries, due, make_webhook, taken
+
+pytestmark = pytest.mark.django_db
+
+REVIEWS: dict[str, Any] = dict.fromkeys(ALL, False) | {"on_review": True}
+WORDS = "Say hello to Mrs Keller first."
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def told(world: World) -> list[Any]:
+    """The bodies of all that is due, each of them taken."""
+    said = []
+    while due(world):
+        parcel = taken(world)
+        said.append(json.loads(parcel.body))
+        note_answer(parcel, Answer(200))
+    return said
+
+
+def propose(world: World) -> Proposal:
+    return propose_patch(make_persona(world), actor=world.bot, text=WORDS)
+
+
+def is_due(webhook: Webhook) -> bool:
+    return (webhook.tenant_id, webhook.pk) in due_work("review")
+
+
+def test_a_review_that_waits_is_told_once_and_without_its_words(world: World) -> None:
+    webhook = make_webhook(world, **REVIEWS)
+    assert not is_due(webhook)
+    proposal = propose(world)
+    assert is_due(webhook)
+    note_reviews(world.tenant.pk, webhook.pk)
+    assert not is_due(webhook)
+    [said] = told(world)
+    assert (said["event"], said["agent"]) == ("review", world.agent.key)
+    assert said["review"] == {"id": proposal.pk, "kind": "persona.patch", "tier": proposal.tier, "state": "open"}
+    assert "Keller" not in json.dumps(said)
+    tell_of_reviews(world.tenant.pk, webhook.pk)
+    assert [(row.event, row.status) for row in deliveries(world)] == [("review", "delivered")]
+
+
+def test_each_webhook_that_asked_is_told_and_no_other(world: World) -> None:
+    propose(world)
+    asked = make_webhook(world, **REVIEWS)
+    others = [
+        make_webhook(world, **(REVIEWS | {"on_review": False})),
+        make_webhook(world, **(REVIEWS | {"is_active": False})),
+        make_webhook(world, **(REVIEWS | {"secret": ""})),
+    ]
+    for webhook in (asked, *others):
+        tell_of_reviews(world.tenant.pk, webhook.pk)
+    assert [row.webhook_id for row in deliveries(world)] == [asked.pk]
+    assert not any(is_due(webhook) for webhook in others)
+
+
+def test_what_was_put_off_is_not_told(world: World) -> None:
+    webhook = make_webhook(world, **REVIEWS)
+    proposal = propose(world)
+    snooze_proposal(proposal, actor=world.operator, until=timezone.now() + timedelta(hours=1))
+    assert not is_due(webhook)
+    tell_of_reviews(world.tenant.pk, webhook.pk)
+    assert deliveries(world) == []
+
+
+def test_the_database_holds_that_a_review_is_told_once(world: World) -> None:
+    webhook = make_webhook(world, **REVIEWS)
+    proposal = propose(world)
+    tell_of_reviews(world.tenant.pk, webhook.pk)
+    with acting(world.system), pytest.raises(IntegrityError, match="review_is_told_once"):
+        Delivery.objects.create(tenant=world.tenant, webhook=webhook, event="review", subject_id=proposal.pk)
+
+
+def test_another_tenants_review_is_told_to_nobody_here(world: World) -> None:
+    webhook = make_webhook(world, **REVIEWS)
+    propose(make_world())
+    tell_of_reviews(world.tenant.pk, webhook.pk)
+    assert deliveries(world) == []
+    assert not is_due(webhook)
