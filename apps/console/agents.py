@@ -104,7 +104,8 @@ class AgentAdmin(GovernedAdmin):
     list_display = ("key", "title", "model_used", "learns", "max_steps", "updated")
     search_fields = ("key", "title")
     search_help_text = "Search key or title"
-    empty = "No agent yet. Add one, give it a persona, and issue the token it comes in with."
+    empty = "No agent yet. Make one from a template, or add one and give it a persona and a token."
+    list_before_template = "console/agents_before.html"
     add_fields = ("key", "title", "learns")
     fields = (
         "title",

@@ -31,6 +31,9 @@ def offers() -> dict[Act, list[str]]:
     # A member's own page, of no row of the books.
     found[Act.CONVERSATION_TALK].append("assistant: Begin")
     found[Act.MEMBER_OVERLAY_WRITE].append("assistant: How it works for you")
+    # One page for both.
+    found[Act.AGENT_CREATE].append("new agent: Make it")
+    found[Act.PERSONA_CREATE].append("new agent: Make it")
     # These wait for somebody else, so they are no buttons of the request's transaction.
     found[Act.ENDPOINT_TEST].append("endpoints: Test connection")
     found[Act.TOOL_SERVER_REFRESH].append("tool servers: Ask what it offers")

@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 
 from django import forms
 from django.db.models import Model
+from django.http import HttpRequest
 
 from apps.console.forms import Decision
 from apps.governance.actors import Actor
@@ -24,6 +25,12 @@ class Made(Protocol):
     @property
     def pk(self) -> Any:
         """The number of the row's page."""
+
+
+def empty(request: HttpRequest) -> dict[str, Any]:
+    """What stands in a form that begins with nothing."""
+    del request
+    return {}
 
 
 def always(row: Any) -> bool:
@@ -46,9 +53,15 @@ class Creation:
     call: Callable[[Values, Actor], Made]
     takes: tuple[str, ...]
     answer_template: str = ""
+    begins: Callable[[HttpRequest], dict[str, Any]] = empty
 
     def is_open_to(self, actor: Actor) -> bool:
         return may(actor, self.act)
+
+
+def begun_with(creation: Creation | None, given: Mapping[str, Any], request: HttpRequest) -> dict[str, Any]:
+    """What stands in the empty form: what the address gives, and what the creation begins with."""
+    return {**given, **(creation.begins(request) if creation else {})}
 
 
 @dataclass(frozen=True, slots=True)

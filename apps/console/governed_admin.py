@@ -14,7 +14,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from unfold.admin import ModelAdmin
 
-from apps.console.deeds import Amendment, Button, Creation, Shown, Tabs
+from apps.console.deeds import Amendment, Button, Creation, Shown, Tabs, begun_with
 from apps.console.forms import READ_AT, Decision, GovernedForm, Prose
 from apps.console.lists import TabbedList
 from apps.console.panels import NO_PANELS, Panels
@@ -112,6 +112,9 @@ class GovernedAdmin(ModelAdmin):
             listed.filters_shown = list(listed.filters())
             listed.has_filters = False
         return response
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return begun_with(self.creates, super().get_changeform_initial_data(request), request)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return self.add_fields if obj is None else self.fields or ()

@@ -11,11 +11,12 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.previews import slot_text
 from apps.console.proposal_queues import open_about
-from apps.console.requests import actor_of
+from apps.console.requests import actor_of, settings_of
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.personas.actions import activate_persona, amend_persona, archive_persona, create_persona
 from apps.personas.models import SECTIONS, Persona
+from apps.personas.templates import persona_templates
 from apps.prompt.budgets import SECTION_CHARACTERS
 from apps.prompt.values import Slot
 
@@ -27,6 +28,17 @@ def persona_panels(persona: Any, request: HttpRequest) -> dict[str, Any]:
         "preview": slot_text(persona.agent, Slot.PERSONA, actor),
         "proposals": open_about(persona, actor),
     }
+
+
+def begun_with(request: HttpRequest) -> dict[str, Any]:
+    """What a new one begins with: a template in the tenant's name (`template`), or another agent's words (`clone`); Z-18."""
+    asked = request.GET
+    for template in persona_templates():
+        if template.key == asked.get("template"):
+            return template.sections(settings_of(request).tenant.name)
+    if (cloned := asked.get("clone", "")).isdecimal():
+        return Persona.objects.visible_to(actor_of(request)).filter(pk=cloned).values(*SECTIONS).first() or {}
+    return {}
 
 
 def _create(values: Values, actor: Actor) -> Persona:
@@ -66,8 +78,9 @@ class PersonaAdmin(GovernedAdmin):
     fields = SECTIONS
     counts = dict.fromkeys(SECTIONS, SECTION_CHARACTERS)
     change_form_template = "console/persona.html"
+    list_before_template = "console/personas_before.html"
     saved = "Saved. The agent's next session speaks by it; sessions already open keep what they started with."
-    creates = Creation(Act.PERSONA_CREATE, _create, add_fields)
+    creates = Creation(Act.PERSONA_CREATE, _create, add_fields, begins=begun_with)
     amends = (Amendment(Act.PERSONA_AMEND, _amend),)
     panels = Panels(persona_panels)
     buttons = (

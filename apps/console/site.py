@@ -45,6 +45,7 @@ from apps.console.login_links import invitation, login_link
 from apps.console.members import MemberAdmin
 from apps.console.memory import MemoryAdmin
 from apps.console.memory_lines import MemoryLineAdmin
+from apps.console.new_agent import new_agent_urls
 from apps.console.notes import NoteAdmin
 from apps.console.overlays import OverlayAdmin
 from apps.console.passwords import PasswordPage
@@ -163,7 +164,7 @@ WHOLE_PAGES = {"figures": figures_page, "restore": restore_page, "told": told_pa
 def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:
     """Their paths."""
     pages = (path(f"{name}/", site.admin_view(partial(shown, site)), name=name) for name, shown in WHOLE_PAGES.items())
-    return [*trial_urls(site), *live_urls(site), *pages]
+    return [*trial_urls(site), *live_urls(site), *new_agent_urls(site), *pages]
 
 
 class MemberLogin(AuthenticationForm):

@@ -55,7 +55,7 @@ def shown_in(talk: Conversation) -> Shown:
     return Shown(transcript(talk), list(asked), turn)
 
 
-def sent(form: Saying, send: Callable[[dict[str, Any]], HttpResponse]) -> tuple[HttpResponse | None, str, int]:
+def sent(form: forms.Form, send: Callable[[dict[str, Any]], HttpResponse]) -> tuple[HttpResponse | None, str, int]:
     """Where to go once what the form holds is said; otherwise why it is not, and the status of the page that tells so."""
     if not form.is_bound:
         return None, "", 200
