@@ -35,6 +35,18 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         ONE_TURN,
     ),
     CodeMutant(
+        *("sweeper", "nobody looks for what is due, only for what is told", "apps/runtime/engine.py"),
+        "for tenant_id, conversation_id in due.turns:",
+        "for tenant_id, conversation_id in due.turns[:0]:",
+        ("tests/flows/test_engine.py::test_without_a_model_turns_wait_and_say_why",),
+    ),
+    CodeMutant(
+        *("on commit", "a worker is woken before what it shall find stands", "apps/runtime/kick.py"),
+        "transaction.on_commit(partial(_send, tenant_id, conversation_id, in_seconds))",
+        "partial(_send, tenant_id, conversation_id, in_seconds)()",
+        (f"{A}test_kick.py",),
+    ),
+    CodeMutant(
         *("intent row", "an outside call is made before it is written", "apps/runtime/turn.py"),
         "            self._keep(said.number)\n            self.move = outside\n",
         "            self.move = outside\n",
