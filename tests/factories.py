@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import cast
+from typing import Any, cast
 
 from django.utils import timezone
 
@@ -241,7 +241,11 @@ def make_event(
     world: World, text: str = "Hello, can I get a refund?", off_the_record: bool | None = None, **given: str
 ) -> InboundEvent:
     """A message that waits for a turn."""
-    values = {"channel": "http", "conversation_key": f"thread-{next(_numbers)}", "end_user_key": "http:abc123"} | given
+    values: dict[str, Any] = {
+        "channel": "http",
+        "conversation_key": f"thread-{next(_numbers)}",
+        "end_user_key": "http:abc123",
+    } | given
     key = values.pop("idempotency_key", f"key-{next(_numbers)}")
     return receive_message(
         world.agent.pk, actor=world.bot, text=text, idempotency_key=key, off_the_record=off_the_record, **values

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.agents import agent_id_named
-from apps.api.bodies import Body, Sent, Text, YesNo
+from apps.api.bodies import Body, Number, Sent, Text, YesNo
 from apps.api.filters import FilterSet, IdFilter
 from apps.api.pages import InOrder
 from apps.api.refusals import TurnFailed
@@ -22,7 +22,7 @@ from apps.api.rows import Shown
 from apps.api.views import ActorView, Rows
 from apps.conversations.actions import receive_message
 from apps.conversations.models import InboundEvent, Message
-from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
+from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS, MOST_STEPS
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
@@ -86,6 +86,11 @@ class NewMessage(Body):
     stream = YesNo(
         required=False,
         help_text="True where somebody is about to open the conversation's stream and wants to hear the answer.",
+    )
+    max_steps = Number(
+        required=False,
+        max_value=MOST_STEPS,
+        help_text="How often the turn that answers it may ask the model, instead of what the agent and the channel say.",
     )
     text = Text(help_text=f"At most {EVENT_CHARACTERS} characters.")
     idempotency_key = Text(required=False, max_length=200, help_text=f"Where the header {KEY_HEADER} cannot be sent.")

@@ -72,15 +72,18 @@ def receive_message(
     line_key: str = "",
     off_the_record: bool | None = None,
     user_hash: str = "",
+    max_steps: int | None = None,
 ) -> InboundEvent:
     """Take what a customer wrote. The same key again is the same event; other words under it are refused (R126).
 
     Only the message that opens a conversation says whether it is off the record; a later one may leave it out or agree.
     What a person sends is stored with who sent it. A `user_hash` proves that the customer is who `end_user_key` names.
+    `max_steps` stands above the numbers of channel and agent for the turn that answers it (R124).
     """
     authorize(actor, Act.MESSAGE_RECEIVE, actor.tenant_id, agent_id=agent_id)
     thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
     sent: Sent = {"text": text, "idempotency_key": idempotency_key, "sender_name": sender_name, "line_key": line_key}
+    sent["max_steps"] = max_steps
     refuse_flaws(text, end_user_key, channel, is_of_customer=not actor.is_person)
     refuse_unstorable(sent, thread, end_user_key)
     proof = Proof(proving_key(end_user_key, user_hash, actor=actor)) if user_hash else None

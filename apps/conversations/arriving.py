@@ -1,14 +1,14 @@
 """What comes in or goes out as a message: which thread, which words, and why some are not taken."""
 
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
 from apps.conversations.admission import Proof
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, SENDER_NAME_CHARACTERS, message_flaws
+from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, MOST_STEPS, SENDER_NAME_CHARACTERS, message_flaws
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Invalid
 from apps.governance.text import content_sha256, plain_text
@@ -38,12 +38,17 @@ class Sent(TypedDict):
     idempotency_key: str
     sender_name: str
     line_key: str
+    max_steps: NotRequired[int | None]
 
 
 def refuse_unstorable(sent: Sent, thread: Thread, end_user_key: str) -> None:
     keys = {"end_user_key": end_user_key, "conversation_key": thread["conversation_key"]}
     keys |= {"sender_name": sent["sender_name"], "idempotency_key": sent["idempotency_key"]}
     limited = [(name, value, KEY_CHARACTERS) for name, value in keys.items()]
+    steps = sent.get("max_steps")
+    if steps is not None and not 1 <= steps <= MOST_STEPS:
+        flaw = f"This is {steps}; a turn takes 1 to {MOST_STEPS} steps."
+        raise Invalid(f"The field max_steps cannot be taken. {flaw}", {"max_steps": [flaw]})
     for name, value, characters in (*limited, ("line_key", sent["line_key"], LINE_CHARACTERS)):
         try:
             plain_text(value)
@@ -78,6 +83,7 @@ def event_of(sent: Sent, actor: Actor) -> InboundEvent:
         idempotency_key=sent["idempotency_key"],
         sender_name=sent["sender_name"][:SENDER_NAME_CHARACTERS],
         line_key=sent["line_key"],
+        max_steps=sent.get("max_steps"),
         text=sent["text"],
         text_sha256=content_sha256(sent["text"]),
     )

@@ -22,6 +22,8 @@ RESERVED = {
 }
 # How often a question may be passed on: the agent that a customer writes to is the first of three at most.
 DEEPEST = 2
+# How many steps a message may ask for at most.
+MOST_STEPS = 40
 EVENT_CHARACTERS = 20_000
 KEY_CHARACTERS = 200
 LINE_CHARACTERS = 80

@@ -5,7 +5,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models.functions import Now
 
-from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS, SENDER_NAME_CHARACTERS
+from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS, MOST_STEPS, SENDER_NAME_CHARACTERS
 
 
 class InboundEvent(models.Model):
@@ -44,6 +44,10 @@ class InboundEvent(models.Model):
     due_at = models.DateTimeField(
         db_default=Now(), editable=False, help_text="When a turn may take it: a burst of messages is answered at once."
     )
+    max_steps = models.PositiveSmallIntegerField(
+        null=True,
+        help_text="How often the turn that answers it may ask the model; empty: as the agent and the channel say.",
+    )
     turn_id = models.BigIntegerField(null=True, db_index=True)
 
     class Meta:
@@ -51,6 +55,10 @@ class InboundEvent(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["tenant", "conversation", "idempotency_key"], name="event_arrives_once_per_key"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(max_steps__isnull=True) | models.Q(max_steps__range=(1, MOST_STEPS)),
+                name="event_asks_for_steps_within_reason",
             ),
             models.CheckConstraint(
                 condition=~models.Q(kind="message") | models.Q(sent_by=""),

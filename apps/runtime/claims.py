@@ -87,6 +87,11 @@ class Claim:
         return TurnKind.DELEGATED if self.conversation.is_asked else TurnKind.MESSAGE
 
     @property
+    def steps_wanted(self) -> int | None:
+        """How many steps what it answers asks for itself; of several the latest that says so (R124)."""
+        return next((event.max_steps for event in reversed(self.events) if event.max_steps is not None), None)
+
+    @property
     def may_be_silent(self) -> bool:
         """A schedule may come to nothing (R121), and word of what becomes of a question needs no reply."""
         noted_only = all(event.kind == InboundEvent.Kind.NOTE for event in self.events)

@@ -90,7 +90,7 @@ def _with_others(toolbox: Toolbox, claimed: Claim) -> Toolbox:
 def _loop(claimed: Claim, asked: Asked, frozen: Frozen, system: Actor) -> Loop:
     conversation, rates = claimed.conversation, claimed.terms.rates
     account = Account(frozen, claimed.model, conversation.pk, system, claimed.brought.earlier, rates=rates)
-    steps = steps_allowed(claimed.kind, conversation.channel, claimed.agent.max_steps, None)
+    steps = steps_allowed(claimed.kind, conversation.channel, claimed.agent.max_steps, claimed.steps_wanted)
     loop = Loop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
     loop.open(claimed.brought.history, asked.wire, claimed.turn.shortened)
     return loop

@@ -4,11 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from django.db import IntegrityError
 
 from apps.conversations.actions import take_over_conversation
+from apps.conversations.models import InboundEvent
 from apps.desk.actions import write_send_rule
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.acting import acting
+from apps.governance.errors import Invalid
 from apps.llm.backend import Reply, Request
 from apps.runtime.driving import answer
 from apps.runtime.models import ModelCall, Turn
@@ -251,3 +254,39 @@ def test_a_spent_account_pauses_the_agent_and_asks_an_operator_once(world: World
         [switch] = Switch.objects.visible_to(world.operator).on()
     lift_switch(switch, actor=world.operator)
     assert take(world, event, standin.backend).status == Turn.Status.DONE
+
+
+def test_a_message_says_how_many_steps_its_turn_may_take_and_the_latest_of_a_burst_counts(
+    world: World, standin: StandIn
+) -> None:
+    # R124: the run's own number stands above those of channel and agent.
+    amend_agent(world.agent, actor=world.admin, max_steps=6)
+    standin.play(tool("list_skills"), tool("list_skills"))
+    turn = take(world, tell(world, "Hello", max_steps=2), standin.backend)
+    assert (turn.failure_code, len(standin.requests())) == ("steps_spent", 2)
+    tell(world, "One", thread="burst", max_steps=1)
+    tell(world, "Two", thread="burst", max_steps=3)
+    standin.play(tool("list_skills"), tool("get_skill", skill_id=1), reply("Done."))
+    assert take(world, tell(world, "Three", thread="burst"), standin.backend).outcome == Outcome.REPLIED
+    standin.play(tool("list_skills"), tool("get_skill", skill_id=1), reply("Done."))
+    assert take(world, tell(world, "As ever", thread="other"), standin.backend).outcome == Outcome.REPLIED
+
+
+@pytest.mark.parametrize("steps", [0, -1, 41])
+def test_steps_beyond_reason_are_refused_by_the_action_and_by_the_database(world: World, steps: int) -> None:
+    with pytest.raises(Invalid, match="1 to 40 steps"):
+        tell(world, "Hello", max_steps=steps)
+    event = tell(world, "Hello")
+    with pytest.raises(IntegrityError), acting(world.bot):
+        InboundEvent.objects.bulk_create(
+            [
+                InboundEvent(
+                    tenant_id=event.tenant_id,
+                    conversation_id=event.conversation_id,
+                    idempotency_key=f"steps {steps}",
+                    text="x",
+                    text_sha256="x",
+                    max_steps=steps,
+                )
+            ]
+        )

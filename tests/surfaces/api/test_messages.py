@@ -249,3 +249,12 @@ def test_a_draft_is_the_reply_once_a_person_sends_it(bot: Asker, world: World) -
     send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text="It left on Monday.")
     sent = send(bot, query="?wait=1")
     assert (sent.status, sent.body["reply"]["text"]) == (200, "It left on Monday.")
+
+
+def test_a_message_says_how_many_steps_its_turn_may_take(world: World, bot: Asker) -> None:
+    # R124
+    assert event_of(world, send(bot, max_steps=3)).max_steps == 3
+    assert event_of(world, send(bot, key="k2")).max_steps is None
+    for wrong in (0, 41, "3", 2.5, True):
+        refused = send(bot, key="k3", max_steps=wrong)
+        assert (refused.status, "max_steps" in str(refused.body)) == (400, True)
