@@ -4,11 +4,11 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.admin import SimpleListFilter
 from django.core.paginator import Paginator
-from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils import timezone
@@ -20,6 +20,7 @@ from apps.console.requests import actor_of
 from apps.governance.actions import UNDO_WITHIN
 from apps.governance.actors import Actor
 from apps.governance.models import Approval, Governed, Proposal, ProposalQuerySet
+from apps.learning.models import Extraction
 from apps.review.queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
 
 Kind = Proposal.Kind
@@ -51,7 +52,7 @@ class Inbox(TabbedList):
         # Every queue with its length, in one statement.
         self.counts = every.order_by().aggregate(**counted, **{ALL: Count("pk")})
         within = every if self.tab == ALL else every.filter(self.queues[self.tab])
-        rows: QuerySet[Any] = within.annotate(comment_count=Coalesce(Subquery(_comments()), 0))
+        rows: QuerySet[Any] = within.annotate(comment_count=Coalesce(Subquery(_comments()), 0), seconded=SECONDED)
         rows.known_count = self.counts[self.tab]  # type: ignore[attr-defined]  # read by Counted
         return rows
 
@@ -74,6 +75,18 @@ class Inbox(TabbedList):
     def undoable(self) -> list[Proposal]:
         """What the reader may still take back."""
         return just_applied(self.actor)
+
+
+def _seconding() -> QuerySet[Any]:
+    """How many later conversations an extraction laid to a draft that waits."""
+    found = Extraction.objects.filter(verdict=Extraction.Verdict.SUPPORTS, skill=OuterRef("target_id")).order_by()
+    return found.values("skill").annotate(count=Count("pk")).values("count")
+
+
+# They stand in the journal of extractions and not in the proposal: nothing changes under the hands of whoever reads it.
+SECONDED: Final = Case(When(kind=Kind.SKILL_NEW, then=Coalesce(Subquery(_seconding()), 0)), default=0)
+# What speaks for a proposal, to be sorted by.
+EVIDENCE: Final = F("support_count") + SECONDED
 
 
 def _comments() -> QuerySet[Any]:

@@ -67,9 +67,9 @@ def as_text(value: Any) -> str:
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def evidence(proposal: Proposal) -> str:
-    """How many conversations speak for it, and how often it was asked for where that is more."""
-    named = len(proposal.evidence.get(CONVERSATIONS, ()))
+def evidence(proposal: Proposal, seconded: int) -> str:
+    """How many conversations speak for it, `seconded` later ones among them, and how often it was asked for where that is more."""
+    named = len(proposal.evidence.get(CONVERSATIONS, ())) + seconded
     said = f"{named} conversation{'' if named == 1 else 's'}" if named else "none"
     asked = proposal.support_count
     return f"{said}, asked for {asked} times" if asked > max(named, 1) else said

@@ -13,7 +13,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.proposal_buttons import BUTTONS
 from apps.console.proposal_page import proposal_panels
-from apps.console.proposal_queues import AgeFilter, ClaimFilter, Counted, Inbox, KindFilter
+from apps.console.proposal_queues import EVIDENCE, AgeFilter, ClaimFilter, Counted, Inbox, KindFilter
 from apps.console.templatetags.console import badge
 from apps.console.titles import title_of
 from apps.governance.models import Proposal
@@ -63,9 +63,9 @@ class ProposalAdmin(GovernedAdmin):
         said = badge(proposal.state), words.waits(proposal), claim
         return format_html('<div>{} {}<span class="pc-below-it">{}</span></div>', *said)
 
-    @admin.display(description="Evidence", ordering="support_count")
+    @admin.display(description="Evidence", ordering=EVIDENCE)
     def evidence_shown(self, proposal: Any) -> SafeString:
-        said = words.evidence(proposal), words.commented(proposal.comment_count)
+        said = words.evidence(proposal, proposal.seconded), words.commented(proposal.comment_count)
         return format_html('<div>{}<span class="pc-below-it">{}</span></div>', *said)
 
     @admin.display(description="Agent", ordering="agent__key")

@@ -1,13 +1,17 @@
 """What an extraction does with a conversation that says what a draft or a skill of the agent says already (R117)."""
 
 import pytest
+from django.urls import reverse
 
 from apps.conversations.actions import import_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line, ToolCall
+from apps.governance.acting import acting
+from apps.governance.models import Proposal
 from tests.actions.test_extraction import BODY, SOLVED, Verdict, drafts, look, runbook
 from tests.factories import World, make_skill, make_world
 from tests.standing_in import StandIn
+from tests.surfaces.console.browsing import signed_in, words_of
 
 
 @pytest.fixture
@@ -81,3 +85,25 @@ def test_what_an_approved_skill_says_already_is_known_and_names_it(world: World,
     assert (found.verdict, found.skill_id) == (Verdict.KNOWN, skill.pk)
     assert found.reason.startswith("The agent has the skill cancel-order.")
     assert drafts(world) == []
+
+
+def test_what_was_laid_to_a_draft_counts_in_the_inbox_and_changes_nothing_under_a_reviewer(
+    world: World, standin: StandIn
+) -> None:
+    # R117
+    operator = signed_in(world.operator_user)
+    inbox = reverse("admin:governance_proposal_changelist")
+    other = make_skill(world, name="other-way", actor=world.bot)
+    for number, (name, title) in enumerate([("cancel-order", "Cancel an order"), ("undo", "Undo what was bought")]):
+        standin.play(told(name, title, "get_order", "cancel_order"))
+        look(world, worked(world, name, "get_order", "cancel_order"), standin)
+        page = words_of(operator.get(inbox))
+        said = f"{number + 1} conversation{'s' if number else ''}"
+        assert said in page
+    with acting(world.operator):
+        proposals = {each.target_label: each.version for each in Proposal.objects.open()}
+    assert set(proposals.values()) == {1}
+    most_first = words_of(operator.get(inbox, {"o": "-4"}))
+    least_first = words_of(operator.get(inbox, {"o": "4"}))
+    assert most_first.index("2 conversations") < most_first.index(other.name)
+    assert least_first.index("2 conversations") > least_first.index(other.name)
