@@ -12,7 +12,7 @@ from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
 from tests.actions.conversing import CUSTOMER, reply, take, tell, tool
 from tests.actions.test_extraction import BODY, runbook
-from tests.factories import World, make_profile, make_skill, make_world
+from tests.factories import World, make_profile, make_world
 from tests.standing_in import StandIn
 from tests.surfaces.api.asking import person_of
 
@@ -26,8 +26,7 @@ def settings_of(world: World) -> TenantSettings:
 
 def talked(world: World, standin: StandIn) -> Conversation:
     """A conversation of two turns with a tool call, whose sender gave a name."""
-    skill = make_skill(world, "approved")
-    standin.play(tool("get_skill", skill_id=skill.pk), reply("Done."), reply("Welcome."))
+    standin.play(tool("update_customer_profile", preferences="By letter."), reply("Done."), reply("Welcome."))
     for text in ("Please help me", "Thank you"):
         event = tell(world, text, sender_name="Odalys Quimby")
         take(world, event, standin.backend)
