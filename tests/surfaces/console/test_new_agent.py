@@ -86,7 +86,9 @@ def test_the_first_steps_of_another_tenants_agent_are_nobodys(world: World, admi
     other = make_world()
     issue_token(other.agent, actor=other.admin, name="second")
     assert admin.get(reverse("admin:first_steps", args=[other.agent.pk])).status_code == 404
-    assert admin.get(reverse("admin:first_steps", args=[world.agent.pk])).status_code == 200
+    own = reverse("admin:first_steps", args=[world.agent.pk])
+    assert admin.get(own).status_code == 200
+    assert own in text_of(admin.get(page_of(world.agent)))
 
 
 def test_a_tenant_without_an_agent_is_led_to_the_page(world: World, admin: Client) -> None:
