@@ -94,11 +94,7 @@ class DueNotesFilter(DueFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Those with a standing line whose date has come."""
         name = _DUE.get(self.value() or "")
-        due = (
-            ProfileLine.objects.filter(
-                tenant_id=OuterRef("tenant_id"), profile_id=OuterRef("pk"), status=_STANDING, **{name: timezone.now()}
-            )
-            if name
-            else None
-        )
-        return queryset if due is None else queryset.filter(Exists(due))
+        if not name:
+            return queryset
+        lines = ProfileLine.objects.filter(tenant_id=OuterRef("tenant_id"), profile_id=OuterRef("pk"))
+        return queryset.filter(Exists(lines.filter(status=_STANDING, **{name: timezone.now()})))

@@ -18,6 +18,7 @@ from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft, Escalation
 from apps.desk.waiting import waiting_drafts, waiting_escalations
 from apps.governance.acting import acting_actor
+from apps.governance.actors import Actor
 
 LINES_SHOWN = 8
 EXCERPT_CHARACTERS = 120
@@ -71,32 +72,28 @@ class DeskAdmin(GovernedAdmin):
 
 def next_draft(draft: Draft) -> str:
     """The draft that waits longest, or the list if none does."""
-    return _page("desk_draft", _draft_after(draft))
+    return _page("desk_draft", _after(draft, waiting_drafts))
 
 
 def next_escalation(escalation: Escalation) -> str:
     """The same of questions."""
-    return _page("desk_escalation", _escalation_after(escalation))
+    return _page("desk_escalation", _after(escalation, waiting_escalations))
 
 
 def draft_settled(said: str) -> Callable[[Draft], SafeString]:
     """What was done with a draft, the way back to it, and whether it was the last."""
-    return lambda draft: _said(said, _page("desk_draft", draft), _draft_after(draft))
+    return lambda draft: _said(said, _page("desk_draft", draft), _after(draft, waiting_drafts))
 
 
 def escalation_settled(said: str) -> Callable[[Escalation], SafeString]:
     """The same of questions."""
-    return lambda escalation: _said(said, _page("desk_escalation", escalation), _escalation_after(escalation))
+    return lambda escalation: _said(said, _page("desk_escalation", escalation), _after(escalation, waiting_escalations))
 
 
-def _draft_after(draft: Draft) -> Draft | None:
+def _after(row: Draft | Escalation, waiting: Callable[[Actor], QuerySet[Any]]) -> Model | None:
+    """What else waits, the longest first."""
     actor = acting_actor()
-    return waiting_drafts(actor).exclude(pk=draft.pk).first() if actor else None
-
-
-def _escalation_after(escalation: Escalation) -> Escalation | None:
-    actor = acting_actor()
-    return waiting_escalations(actor).exclude(pk=escalation.pk).first() if actor else None
+    return waiting(actor).exclude(pk=row.pk).first() if actor else None
 
 
 def _said(said: str, page: str, following: Model | None) -> SafeString:

@@ -23,10 +23,8 @@ TEXTS: Final = ("preferences", "notes")
 
 def texts_of(profile: CustomerProfile | None) -> dict[str, str]:
     """What is noted and holds, by field."""
-    if profile is None:
-        return dict.fromkeys(TEXTS, "")
-    now = timezone.now()
-    return {name: holding(getattr(profile, name), profile.line_dates, now) for name in TEXTS}
+    noted, now = profile or CustomerProfile(), timezone.now()
+    return {name: holding(getattr(noted, name), noted.line_dates, now) for name in TEXTS}
 
 
 def clashes_within(profile: CustomerProfile) -> tuple[Clash, ...]:
