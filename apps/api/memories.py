@@ -4,14 +4,13 @@ from typing import ClassVar
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters
-from apps.api.memory_lines import DatedLine, dated
+from apps.api.memory_lines import dating
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.api.views import LINES_WAIT
@@ -98,15 +97,7 @@ class MemoryView(Versioned[AgentMemory]):
         waits = self.waiting_about(memory, notice)
         return self.answer(memory.pk, sent.ignored, notice=with_advice(notice, memory, before, self.actor), waits=waits)
 
-    @extend_schema(request=DatedLine, responses=MemoryRow)
-    @action(detail=True, methods=["post"], url_path="date-line")
-    def date_line(self, request: Request, pk: str) -> Response:
-        """Say until when a line holds, and when to look at it again."""
-        del pk
-        memory = self.get_object()
-        sent = DatedLine.read(request, self.actor)
-        date_memory(memory, actor=self.actor, **dated(sent))
-        return self.answer(memory.pk, sent.ignored)
+    date_line = dating(date_memory, MemoryRow)
 
     @extend_schema(request=MemoryChange, responses=MemoryRow)
     def update(self, request: Request, pk: str) -> Response:

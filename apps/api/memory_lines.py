@@ -1,13 +1,19 @@
 """Lines of memory and blocks: whose words each is, and what became of it (R080, R087). For people."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
 
-from apps.api.bodies import Body, Number, Sent, Text
+from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters, ChoiceFilter, DateFilter, IdFilter
 from apps.api.rows import Shown, agent_key
+from apps.api.versions import Versioned
 from apps.api.views import Rows
 from apps.governance.models import Taint
 from apps.memory.models import MemoryLine
@@ -58,10 +64,21 @@ class DatedLine(Body):
     version = Number(required=False, help_text="The version of the text that was read.")
 
 
-def dated(sent: Sent) -> dict[str, Any]:
-    """What an act on a line's dates takes of a body."""
-    dates = LineDates(sent.values.get("valid_until"), sent.values.get("review_after"))
-    return {"line": sent.values["line"], "dates": dates, "read_at": sent.read_at}
+def dating(date: Callable[..., object], shown: type[Shown[Any]]) -> Callable[..., Response]:
+    """The action of a view that gives one of its texts' lines its dates."""
+
+    @extend_schema(request=DatedLine, responses=shown)
+    @action(detail=True, methods=["post"], url_path="date-line")
+    def date_line(self: Versioned[Any], request: Request, pk: str) -> Response:
+        """Say until when a line holds, and when to look at it again."""
+        del pk
+        row = self.get_object()
+        sent = DatedLine.read(request, self.actor)
+        dates = LineDates(sent.values.get("valid_until"), sent.values.get("review_after"))
+        date(row, actor=self.actor, line=sent.values["line"], dates=dates, read_at=sent.read_at)
+        return self.answer(row.pk, sent.ignored)
+
+    return date_line
 
 
 class MemoryLineFilters(AgentFilters):

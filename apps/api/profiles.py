@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import CharFilter, FilterSet
-from apps.api.memory_lines import DatedLine, dated
+from apps.api.memory_lines import dating
 from apps.api.profile_lines import ProfileLineRow, latest_lines
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
@@ -115,15 +115,7 @@ class ProfileView(Versioned[CustomerProfile]):
         del request, pk
         return Response(ProfileLineRow(latest_lines(self.get_object(), self.actor), many=True).data)
 
-    @extend_schema(request=DatedLine, responses=ProfileRow)
-    @action(detail=True, methods=["post"], url_path="date-line")
-    def date_line(self, request: Request, pk: str) -> Response:
-        """Say until when a line holds, and when to look at it again."""
-        del pk
-        profile = self.get_object()
-        sent = DatedLine.read(request, self.actor)
-        date_profile(profile, actor=self.actor, **dated(sent))
-        return self.answer(profile.pk, sent.ignored)
+    date_line = dating(date_profile, ProfileRow)
 
     @extend_schema(request=ProfileChange, responses=ProfileRow)
     def update(self, request: Request, pk: str) -> Response:
