@@ -14,6 +14,7 @@ class ReflectionRow(Shown[Reflection]):
 
     agent_key = agent_key()
     conversation_ids = serializers.ListField(source="conversations", child=serializers.IntegerField(), read_only=True)
+    proposal_ids = serializers.ListField(source="proposals", child=serializers.IntegerField(), read_only=True)
     skill_ids = serializers.ListField(source="skills", child=serializers.IntegerField(), read_only=True)
 
     class Meta:
@@ -26,6 +27,7 @@ class ReflectionRow(Shown[Reflection]):
             "reason",
             "conversation_ids",
             "skill_ids",
+            "proposal_ids",
             "failures",
             "model",
             "stand_in",

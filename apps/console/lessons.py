@@ -28,6 +28,7 @@ _PAGES: Final = {
     LessonSource.DISCARDED_DRAFT: "desk.draft",
     LessonSource.ANSWERED_ESCALATION: "desk.escalation",
     LessonSource.REJECTED_PROPOSAL: "governance.proposal",
+    LessonSource.REJECTED_VERSION: "lessons.learningversion",
 }
 
 

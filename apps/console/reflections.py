@@ -9,17 +9,19 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.requests import actor_of
 from apps.conversations.models import Conversation
+from apps.governance.models import Proposal
 from apps.learning.models import Reflection
 from apps.skills.models import Skill
 
 
 def reflection_panels(reflection: Any, request: HttpRequest) -> dict[str, Any]:
-    """The conversations that were read, and the drafts that are there still."""
+    """The conversations that were read, the drafts that are there still, and what it would remember."""
     actor = actor_of(request)
     read = Conversation.objects.visible_to(actor).filter(pk__in=reflection.conversations)
     return {
         "read": read.select_related("agent").order_by("id"),
         "drafts": Skill.objects.visible_to(actor).filter(pk__in=reflection.skills).order_by("id"),
+        "proposals": Proposal.objects.visible_to(actor).filter(pk__in=reflection.proposals).order_by("id"),
     }
 
 

@@ -15,7 +15,7 @@ from apps.governance.actors import PEOPLE, Role
 from apps.governance.acts import Act
 from apps.governance.policy_fields import AGENT_RUNS, CARD_TEXT, PLAN, PRICES, TOLD
 from apps.governance.policy_of_learning import OF_LEARNING
-from apps.governance.policy_rule import Does, Risk, Rule
+from apps.governance.policy_rule import PROPOSAL, Does, Risk, Rule
 
 __all__ = [
     "POLICY",
@@ -29,9 +29,6 @@ __all__ = [
     "default_grants",
     "permissions",
 ]
-
-# The noun that carries what somebody may only propose.
-PROPOSAL = "proposal"
 
 _ALL = frozenset(Role) - {Role.STAFF}
 _ADMIN = frozenset({Role.ADMIN})
@@ -119,7 +116,9 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.MEMORY_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED, signs=_LINES),
         Act.MEMORY_DATE: Rule(PEOPLE, stamps=("line_dates",)),
         Act.BLOCK_DATE: Rule(PEOPLE, stamps=("line_dates",)),
-        Act.MEMORY_PROPOSE: Rule(PEOPLE, (), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1),
+        Act.MEMORY_PROPOSE: Rule(
+            PEOPLE, (), _AGENT | _SYSTEM, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1
+        ),
         Act.BLOCK_WRITE: Rule(PEOPLE, _BLOCK, settled=_OWNER, does=Does.WRITES, stamps=_WRITTEN, signs=_LINES),
         Act.BLOCK_AMEND: Rule(PEOPLE | _AGENT, ("body",), stamps=_WRITTEN, signs=_LINES),
         Act.BLOCK_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED, signs=_LINES),

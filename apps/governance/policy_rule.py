@@ -5,6 +5,9 @@ from enum import StrEnum
 
 from apps.governance.actors import Role
 
+# The noun that carries what somebody may only propose.
+PROPOSAL = "proposal"
+
 
 class Risk(StrEnum):
     """What a mistaken yes would cost."""

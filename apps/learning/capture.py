@@ -19,7 +19,8 @@ from apps.conversations.rules import Line
 from apps.desk.models import Draft, Escalation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.models import Proposal
+from apps.governance.models import ChangeText, Proposal
+from apps.governance.policy import Act
 from apps.learning.extraction import transcript
 from apps.learning.habits import find_habits
 from apps.learning.protecting import own_templates
@@ -27,7 +28,7 @@ from apps.learning.rules import known_of
 from apps.lessons import cases
 from apps.lessons.cases import Case
 from apps.lessons.journal import Found, note_case
-from apps.lessons.models import LessonCase
+from apps.lessons.models import LearningVersion, LessonCase
 from apps.lessons.rules import LessonSource
 from apps.tenants.identity import system_actor
 from apps.texts.known import Known
@@ -69,6 +70,7 @@ def capture(agent_id: int, *, actor: Actor) -> int:
             *_escalations(agent_id, actor),
             *_dead_turns(agent_id),
             *_rejections(agent_id, actor),
+            *_rejected_versions(agent_id, actor),
         ]
     return sum(_look(each, actor) for each in settled)
 
@@ -170,3 +172,27 @@ def _rejections(agent_id: int, actor: Actor) -> Iterator[Settled]:
 def _of_rejection(row: Proposal, asked: str) -> Case:
     del asked
     return cases.of_rejection(row.get_kind_display(), row.rationale, row.get_reason_code_display(), row.decision_reason)
+
+
+def _rejected_versions(agent_id: int, actor: Actor) -> Iterator[Settled]:
+    source, status = LessonSource.REJECTED_VERSION, LearningVersion.Status
+    rows = LearningVersion.objects.visible_to(actor).filter(_unlooked(source), agent_id=agent_id)
+    for row in rows.filter(status__in=[status.REJECTED, status.WITHDRAWN]).order_by("pk")[:AT_ONCE]:
+        why = _why(row)
+        found = Found(source, row.pk, agent_id, None, row.updated_at)
+        yield Settled(found, None, row.created_at, (row.change_summary, why), partial(_of_version, row, why=why))
+
+
+def _of_version(row: LearningVersion, asked: str, why: str) -> Case:
+    del asked
+    return cases.of_rejected_version("" if row.status == LearningVersion.Status.WITHDRAWN else row.change_summary, why)
+
+
+def _why(row: LearningVersion) -> str:
+    """What the person said who turned it down; only the log keeps it."""
+    said = ChangeText.objects.filter(
+        record__subject_type=LearningVersion._meta.label_lower,
+        record__subject_id=row.pk,
+        record__act__in=[Act.LEARNING_VERSION_REJECT, Act.LEARNING_VERSION_WITHDRAW],
+    )
+    return said.order_by("-pk").values_list("reason", flat=True).first() or ""

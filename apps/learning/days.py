@@ -51,6 +51,7 @@ class Outcome:
     conversations: tuple[int, ...] = ()
     reply: Reply | None = None
     skills: tuple[int, ...] = ()
+    proposals: tuple[int, ...] = ()
 
 
 class TakenOver(Exception):
@@ -81,6 +82,7 @@ def settle(held: Held, outcome: Outcome, *, actor: Actor) -> Reflection:
             reason=outcome.reason,
             conversations=list(outcome.conversations),
             skills=list(outcome.skills),
+            proposals=list(outcome.proposals),
             **used(outcome.reply, actor=actor),
         )
         if not settled:

@@ -15,6 +15,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Frozen
 from apps.learning.digest_claims import claim_digest, end_digest, let_go_digest, put_off_digest
 from apps.learning.extraction import CALL_SECONDS, learning_backend
+from apps.learning.in_bounds import held_by
 from apps.learning.journal import write_run
 from apps.learning.models import DigestClaim, DigestRun
 from apps.learning.rules import MOST_FAILURES
@@ -35,10 +36,8 @@ from apps.lessons.rules import (
 )
 from apps.lessons.weakening import Held
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
-from apps.personas.models import Persona, StandingRule
 from apps.prompt.digesting import CorrectionLine, LessonLine, digest_message
 from apps.prompt.framing import canonical_json
-from apps.prompt.values import Disclosure
 from apps.prompt.wording import DIGEST_LESSONS
 from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
@@ -135,7 +134,7 @@ def _taken(agent_id: int, actor: Actor) -> Material | None:
         if failures is None:
             return None
         active = LearningVersion.objects.visible_to(actor).of_agent(agent_id).active().first()
-        return Material(agent, lessons, _corrections(agent_id), active, _held(agent_id, actor), failures)
+        return Material(agent, lessons, _corrections(agent_id), active, held_by(agent_id, actor), failures)
 
 
 def _is_held(agent_id: int, actor: Actor) -> bool:
@@ -152,14 +151,6 @@ def _corrections(agent_id: int) -> tuple[Correction, ...]:
     return corrections_to_digest(
         Correction(row.pk, row.went_wrong, row.instead, row.last_seen_at) for row in rows.order_by("-last_seen_at")[:50]
     )
-
-
-def _held(agent_id: int, actor: Actor) -> Held:
-    personas = Persona.objects.visible_to(actor).active().filter(agent_id=agent_id).values_list("avoid", flat=True)
-    rules = StandingRule.objects.visible_to(actor).active().for_agent(agent_id).values_list("text", flat=True)
-    disclosure = TenantSettings.objects.visible_to(actor).get().ai_disclosure
-    avoid = tuple(line.strip() for text in personas for line in text.splitlines() if line.strip())
-    return Held(avoid, tuple(rules), Disclosure(disclosure))
 
 
 def _request(material: Material) -> Request:

@@ -87,10 +87,10 @@ class Reflection(models.Model):
         """Nothing to learn is a normal, counted outcome."""
 
         WAITING = "waiting", "Not settled yet"
-        DRAFTED = "drafted", "Drafted skills"
+        DRAFTED = "drafted", "Drafted something for a person"
         QUIET = "quiet", "No conversation to learn from"
         NOTHING = "nothing", "The model found nothing to learn"
-        KNOWN = "known", "The agent has such skills"
+        KNOWN = "known", "The agent has it already"
         MALFORMED = "malformed", "The model's answer was unusable"
         REFUSED = "refused", "The drafts broke a rule"
         FAILED = "failed", "The model failed over it"
@@ -102,6 +102,12 @@ class Reflection(models.Model):
     reason = models.TextField(blank=True)
     conversations = models.JSONField(default=list, blank=True, help_text="The ids of those that were read.")
     skills = models.JSONField(default=list, blank=True, help_text="The ids of the drafts it made.")
+    proposals = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),
+        blank=True,
+        help_text="The ids of the proposals that bring what it would remember before a person.",
+    )
     model = models.CharField(max_length=80, blank=True)
     stand_in = models.BooleanField(default=False)
     input_tokens = models.PositiveIntegerField(default=0)

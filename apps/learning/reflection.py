@@ -1,4 +1,4 @@
-"""The daily reflection: gate, masking, one model call without tools, vetting, a few drafts at most; one row per day (R119).
+"""The daily reflection: gate, masking, one call without tools, vetting, a few drafts and lines at most; one row per day (R119).
 
 What one conversation teaches, extraction has looked at. A reflection looks for what only several of them show.
 """
@@ -6,7 +6,7 @@ What one conversation teaches, extraction has looked at. A reflection looks for 
 import json
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from functools import reduce
 from operator import or_
@@ -27,6 +27,7 @@ from apps.learning.days import Held, Outcome, TakenOver, claim_day, put_off, set
 from apps.learning.extraction import learning_backend, shown, transcript
 from apps.learning.likening import called_in, closest, compare_one_at_a_time
 from apps.learning.models import Reflection
+from apps.learning.observing import observe
 from apps.learning.protecting import known_about, own_templates
 from apps.learning.rules import (
     CONVERSATIONS_READ,
@@ -44,9 +45,10 @@ from apps.learning.rules import (
 )
 from apps.learning.spending import Counted, LearningWaits
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
+from apps.memory.bringing import Brought
 from apps.prompt.extraction import Malformed
 from apps.prompt.framing import canonical_json
-from apps.prompt.reflection import SkillOfDay, day_message, parse_reflection, reflection_schema
+from apps.prompt.reflection import OfDay, SkillOfDay, day_message, parse_reflection, reflection_schema
 from apps.prompt.wording import REFLECT_ON_DAY
 from apps.skills.actions import draft_skill
 from apps.switches.models import Switch
@@ -180,7 +182,7 @@ def _settled(held: Held, day: Day, actor: Actor, backend: Backend) -> Reflection
         return settle(held, Outcome(Verdict.REFUSED, str(refusal), day.ids, reply), actor=actor)
 
 
-def _decide(day: Day, backend: Backend) -> Outcome | tuple[tuple[SkillOfDay, ...], Reply]:
+def _decide(day: Day, backend: Backend) -> Outcome | tuple[OfDay, Reply]:
     if len(day.read) < SHOWN_BY:
         said = f"{day.resolved} conversations ended, {len(day.read)} of them may teach something; two are needed."
         return Outcome(Verdict.QUIET, said, day.ids)
@@ -188,7 +190,7 @@ def _decide(day: Day, backend: Backend) -> Outcome | tuple[tuple[SkillOfDay, ...
     found = parse_reflection(reply.text)
     if isinstance(found, Malformed):
         return Outcome(Verdict.MALFORMED, found.reason, day.ids, reply)
-    if not found:
+    if found.is_empty:
         return Outcome(Verdict.NOTHING, f"The model saw no pattern in {len(day.read)} conversations.", day.ids, reply)
     return found, reply
 
@@ -208,26 +210,43 @@ def _request(day: Day) -> Request:
     )
 
 
-def _draft(held: Held, day: Day, found: tuple[SkillOfDay, ...], reply: Reply, *, actor: Actor) -> Reflection:
-    """Drafts and verdict stand or fall together; a draft that is refused takes none of the others with it."""
-    made: list[int] = []
-    reasons: list[str] = []
-    is_known = False
+def _draft(held: Held, day: Day, found: OfDay, reply: Reply, *, actor: Actor) -> Reflection:
+    """Drafts, lines and verdict stand or fall together; what is refused of them takes none of the others with it."""
     with transaction.atomic(), acting(actor):
         compare_one_at_a_time(day.agent.pk)
-        for each in found:
-            vetted, said = _vetted(each, day)
-            if vetted is not None:
-                # The conversations of a day may have begun on another: no date is sure.
-                _, of_days = by_date(vetted, None)
-                placed = _placed(vetted, each, day, actor)
-                made += [placed.skill_id] if placed.skill_id else []
-                is_known = is_known or placed.is_known
-                said = f"{placed.said} {of_days}".strip()
-            reasons.append(said)
-        verdict = Verdict.DRAFTED if made else Verdict.KNOWN if is_known else Verdict.REFUSED
-        outcome = Outcome(verdict, " ".join(reasons), day.ids, reply, tuple(made))
-        return settle(held, outcome, actor=actor)
+        placed = [_vetted_and_placed(each, day, actor) for each in found.skills]
+        brought = _remembered(found, day, actor)
+        made = tuple(each.skill_id for each in placed if each.skill_id)
+        is_known = brought.is_known or any(each.is_known for each in placed)
+        proposals = (brought.proposal_id,) if brought.proposal_id else ()
+        verdict = Verdict.DRAFTED if made or proposals else Verdict.KNOWN if is_known else Verdict.REFUSED
+        reasons = " ".join([*(each.said for each in placed), *brought.said])
+        return settle(held, Outcome(verdict, reasons, day.ids, reply, made, proposals), actor=actor)
+
+
+def _vetted_and_placed(found: SkillOfDay, day: Day, actor: Actor) -> Placed:
+    vetted, said = _vetted(found, day)
+    if vetted is None:
+        return Placed(said)
+    # The conversations of a day may have begun on another: no date is sure.
+    _, of_days = by_date(vetted, None)
+    placed = _placed(vetted, found, day, actor)
+    return replace(placed, said=f"{placed.said} {of_days}".strip())
+
+
+def _remembered(found: OfDay, day: Day, actor: Actor) -> Brought:
+    """What of the business becomes lines that wait for a person."""
+    if not found.memories:
+        return Brought(None, ())
+    firewall = Firewall.against(day.known, templates=day.templates)
+    try:
+        with transaction.atomic():
+            return observe(found.memories, day.agent.pk, day.ids, firewall, actor=actor)
+    except Frozen:
+        raise
+    except GovernanceError as refusal:
+        # Most often somebody said yes to the lines that wait, and no more may join them.
+        return Brought(None, (f"What it would remember was refused: {refusal}",))
 
 
 def _vetted(found: SkillOfDay, day: Day) -> tuple[Vetted | None, str]:

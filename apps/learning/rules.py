@@ -14,7 +14,7 @@ from apps.conversations.rules import Line, ToolCall
 from apps.prompt.tool_names import KEEPING, RECALLING
 from apps.texts.days import all_dated
 from apps.texts.known import Known, codes_in
-from apps.texts.private import Firewall
+from apps.texts.private import KINDS, Firewall
 from apps.texts.telling import known_from
 from apps.texts.templates import Template
 
@@ -29,6 +29,7 @@ REFLECTS_AT = timedelta(hours=23)
 CONVERSATIONS_READ = 20
 LINES_READ = 60
 SHOWN_BY = 2
+MEMORY_CHARACTERS = 300
 SECTIONS = ("When to Use", "Procedure", "Pitfalls", "Verification")
 
 
@@ -106,6 +107,22 @@ def vet(
     if firewall.mask(name).findings:
         return Refused("refused", "The draft's name holds an identifier from the conversation.")
     return Vetted(name, *texts)
+
+
+def vet_memory(text: str, firewall: Firewall) -> str | Refused:
+    """A line to remember of the business; what is somebody's, or true of one day only, is refused (R086, R115)."""
+    shown = firewall.mask(text).text
+    if len(text) > MEMORY_CHARACTERS:
+        return Refused(
+            "refused",
+            f"“{shown[:60]}...” has {len(text)} characters; a line of memory has {MEMORY_CHARACTERS} at most.",
+        )
+    if shown != text or any(f"[{kind}]" in text for kind in KINDS):
+        return Refused("refused", f"“{shown}” names something of one person; that is no memory of an agent.")
+    _, found = all_dated((text,), None)
+    if found.left:
+        return Refused("refused", f"“{text}” is true of one day only ({', '.join(found.left)}).")
+    return text
 
 
 def by_date(draft: Vetted, day: date | None) -> tuple[Vetted, str]:

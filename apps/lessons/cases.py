@@ -60,6 +60,16 @@ def of_rejection(proposed: str, rationale: str, what_is_wrong: str, why: str) ->
     return Told(f"The agent proposed: {proposed}. {rationale}", f"{what_is_wrong or 'Rejected'}.", why)
 
 
+def of_rejected_version(change_summary: str, why: str) -> Case:
+    """A person said no to what the agent would have learned. What was taken out for good is not told again: no summary."""
+    if not why.strip():
+        return Untaught("Nobody said in words what was wrong with it.")
+    wrong = (
+        f"It would learn: {change_summary}" if change_summary else "Something it had learned was taken out for good."
+    )
+    return Told("What the agent learns from corrections.", wrong, why)
+
+
 def masked(case: Case, mask: Callable[[str], str]) -> Case:
     """What may be kept: masked while it is whole, so that no cut hides what it begins, and then on one short line."""
     if isinstance(case, Untaught):

@@ -27,7 +27,7 @@ BEHIND: Final = re.compile(r" (?:(?:bitte|das|es|sie|ihn|den fall) )?(?:nie|niem
 _PERSON: Final = r"(?:human\w*|persons?|people|colleague\w*|manager\w*|supervisor\w*|operator\w*|staff|(?:\w+ )?team|specialist\w*|kolleg\w*|mensch\w*|vorgesetzt\w*)"
 _A: Final = r"(?:(?:a|an|the|your|any|another|real|einen?|den) ){0,2}"
 HANDS_OVER: Final = re.compile(
-    r"\b(?:escalat\w*|eskalier\w*|hand(?:ing|ed)? (?:\w+ )?(?:over|off)|handover|handoff|(?:call|bring|brought)(?:ed)? in"
+    r"\b(?:escalat\w*|eskalier\w*|hand(?:ing|ed)? (?:\w+ ){0,3}(?:over|off)|handover|handoff|(?:call|bring|brought)(?:ed)? in"
     rf"|(?:transferr?\w*|pass\w*|forward\w*|refer\w*|connect\w*) (?:\w+ ){{0,3}}(?:on )?(?:to|with) {_A}{_PERSON}"
     rf"|(?:involv\w*|call\w*|ask\w*|consult\w*|inform\w*|tell\w*|contact\w*) (?:for )?{_A}{_PERSON})\b"
 )

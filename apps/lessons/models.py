@@ -78,7 +78,7 @@ class LessonCase(models.Model):
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     lesson = models.ForeignKey(Lesson, null=True, on_delete=models.PROTECT, related_name="cases")
     source = models.CharField(max_length=20, choices=rules.SOURCES)
-    source_id = models.BigIntegerField(help_text="Which draft, escalation, turn or proposal.")
+    source_id = models.BigIntegerField(help_text="Which draft, escalation, turn, proposal or learning version.")
     conversation = models.ForeignKey(
         "conversations.Conversation", null=True, on_delete=models.PROTECT, related_name="+"
     )

@@ -34,6 +34,7 @@ class LessonSource(StrEnum):
     ANSWERED_ESCALATION = "answered_escalation"
     DEAD_TURN = "dead_turn"
     REJECTED_PROPOSAL = "rejected_proposal"
+    REJECTED_VERSION = "rejected_version"
 
 
 SOURCES: Final = (
@@ -42,12 +43,14 @@ SOURCES: Final = (
     (LessonSource.ANSWERED_ESCALATION.value, "A question was answered"),
     (LessonSource.DEAD_TURN.value, "A turn gave no answer"),
     (LessonSource.REJECTED_PROPOSAL.value, "A proposal was rejected"),
+    (LessonSource.REJECTED_VERSION.value, "A learning version was rejected or withdrawn"),
 )
 
 # How sure one case makes: a person's own words more than what a person merely did, and that more than a failure.
 FIRST_CONFIDENCE: Final = {
     LessonSource.ANSWERED_ESCALATION: 0.4,
     LessonSource.REJECTED_PROPOSAL: 0.4,
+    LessonSource.REJECTED_VERSION: 0.4,
     LessonSource.EDITED_DRAFT: 0.3,
     LessonSource.DISCARDED_DRAFT: 0.2,
     LessonSource.DEAD_TURN: 0.1,

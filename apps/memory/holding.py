@@ -75,7 +75,7 @@ def hold_back(
     if not share.lines and not share.drops:
         return None
     kind = _LINES[type(row)]
-    waiting, refused = _standing(row, kind, actor)
+    waiting, refused = waiting_and_refused(row, kind, actor)
     lines = [line for line in share.lines if bare(line.text) not in refused]
     words = _joined(waiting, [line.text for line in lines], share.drops, dates, actor)
     if (waiting is not None and words == waiting.content) or not (lines or share.drops):
@@ -94,7 +94,7 @@ def propose_lines(
 ) -> Proposal:
     """Put lines before a person that stood there, until whenever they did, and are taken out."""
     kind = _LINES[type(row)]
-    words = _joined(_standing(row, kind, actor)[0], lines, (), dates, actor)
+    words = _joined(waiting_and_refused(row, kind, actor)[0], lines, (), dates, actor)
     return _propose(row, kind, words, Taint.CUSTOMER_DERIVED, actor, evidence)
 
 
@@ -102,7 +102,7 @@ def told(row: Remembered, sent: str, actor: Actor) -> str:
     """What an agent is told of its write beyond that it was saved; empty if all of it was."""
     with acting(actor):
         kinds = (_LINES[type(row)], _BODY[type(row)])
-        refused = frozenset[str]().union(*(_standing(row, kind, actor)[1] for kind in kinds))
+        refused = frozenset[str]().union(*(waiting_and_refused(row, kind, actor)[1] for kind in kinds))
     return answer(sent, row.body, refused)
 
 
@@ -161,7 +161,7 @@ def profile_sha256(profile: CustomerProfile) -> str:
     return content_sha256(profile.preferences, profile.notes)
 
 
-def _standing(row: Remembered, kind: Kind, actor: Actor) -> tuple[Proposal | None, frozenset[str]]:
+def waiting_and_refused(row: Remembered, kind: Kind, actor: Actor) -> tuple[Proposal | None, frozenset[str]]:
     """What waits, and the lines that a person has said no to."""
     about = Proposal.objects.visible_to(actor).about(row).filter(kind=kind)
     said_no = about.filter(state__in=[Proposal.State.REJECTED, Proposal.State.QUARANTINED])

@@ -15,21 +15,30 @@ from apps.prompt.extraction import (
     verdict_on,
 )
 from apps.prompt.framing import Json, fence_lines
+from apps.prompt.visible import UNSTORABLE
 
 SKILLS_OF_A_DAY: Final = 3
+MEMORIES_OF_A_DAY: Final = 3
+_NUMBERS: Final[Json] = {"type": "array", "items": {"type": "integer"}}
 _PROPERTIES: Final = SKILL_SCHEMA["properties"]
 _OF_DAY: Final[Mapping[str, Json]] = {
     **SKILL_SCHEMA,
     "properties": {
         **(_PROPERTIES if isinstance(_PROPERTIES, Mapping) else {}),
-        "conversations": {"type": "array", "items": {"type": "integer"}},
+        "conversations": _NUMBERS,
     },
     "required": [*("name", "title", "description", "body"), "conversations"],
 }
+_MEMORY: Final[Mapping[str, Json]] = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}, "conversations": _NUMBERS},
+    "required": ["text", "conversations"],
+    "additionalProperties": False,
+}
 reflection_schema: Final[Mapping[str, Json]] = {
     "type": "object",
-    "properties": {"skills": {"type": "array", "items": _OF_DAY}},
-    "required": ["skills"],
+    "properties": {"skills": {"type": "array", "items": _OF_DAY}, "memories": {"type": "array", "items": _MEMORY}},
+    "required": ["skills", "memories"],
     "additionalProperties": False,
 }
 
@@ -42,6 +51,27 @@ class SkillOfDay:
     conversations: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryOfDay:
+    """A line to remember as the reflection wrote it, not vetted yet, and the conversations that show it, counted from 1."""
+
+    text: str
+    conversations: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OfDay:
+    """All that a reflection would have an agent keep of a day."""
+
+    skills: tuple[SkillOfDay, ...] = ()
+    memories: tuple[MemoryOfDay, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Most days teach nothing."""
+        return not (self.skills or self.memories)
+
+
 def day_message(conversations: Sequence[Sequence[TranscriptLine]]) -> str:
     """Each conversation as data in a fence of its own, under its number."""
     return "\n\n".join(
@@ -50,20 +80,35 @@ def day_message(conversations: Sequence[Sequence[TranscriptLine]]) -> str:
     )
 
 
-def parse_reflection(text: str) -> tuple[SkillOfDay, ...] | Malformed:
-    """The answer as values; what is no skill, or cites nothing that was shown, is left out. Nothing is ever raised."""
+def parse_reflection(text: str) -> OfDay | Malformed:
+    """The answer as values; what is neither, or cites nothing that was shown, is left out. Nothing is ever raised."""
     if len(text) > SKILLS_OF_A_DAY * EXTRACTION_REPLY_CHARACTERS:
         return Malformed("The answer is longer than a reflection can be.")
     for candidate in objects_in(text):
         if isinstance(found := candidate.get("skills"), list):
-            return tuple(_skills(found))[:SKILLS_OF_A_DAY]
+            noted = candidate.get("memories")
+            memories = _memories(noted) if isinstance(noted, list) else ()
+            return OfDay(tuple(_skills(found))[:SKILLS_OF_A_DAY], tuple(memories)[:MEMORIES_OF_A_DAY])
     return Malformed("The answer holds no JSON object with skills in it.")
 
 
 def _skills(found: Sequence[object]) -> Iterator[SkillOfDay]:
     for each in found:
-        cited = each.get("conversations") if isinstance(each, Mapping) else None
         skill = verdict_on(each)
-        if isinstance(skill, ExtractedSkill) and isinstance(cited, list):
-            numbers = sorted({number for number in cited if isinstance(number, int) and number > 0})
-            yield SkillOfDay(skill, tuple(numbers))
+        if (
+            isinstance(each, Mapping)
+            and isinstance(skill, ExtractedSkill)
+            and isinstance(each.get("conversations"), list)
+        ):
+            yield SkillOfDay(skill, _numbers(each["conversations"]))
+
+
+def _memories(found: Sequence[object]) -> Iterator[MemoryOfDay]:
+    for each in found:
+        match each:
+            case {"text": str(text), "conversations": list(cited)} if text.strip() and not UNSTORABLE.search(text):
+                yield MemoryOfDay(" ".join(text.split()), _numbers(cited))
+
+
+def _numbers(cited: Sequence[object]) -> tuple[int, ...]:
+    return tuple(sorted({number for number in cited if isinstance(number, int) and number > 0}))

@@ -10,6 +10,7 @@ from apps.governance.acting import acting
 from apps.governance.actions import reject_proposal
 from apps.governance.models import Proposal
 from apps.learning.capture import attempt_capture, capture
+from apps.lessons.actions import reject_version, withdraw_version
 from apps.lessons.models import Lesson, LessonCase
 from apps.lessons.rules import LessonSource
 from apps.llm.backend import BadRequest, Reply, Request
@@ -32,6 +33,7 @@ from tests.teaching import (
     make_asked_draft,
     make_edited_draft,
     make_lesson,
+    make_version,
 )
 from tests.waiting import make_escalation, make_waiting_draft
 
@@ -130,6 +132,23 @@ def test_the_reason_of_a_rejection_is_a_lesson_and_a_bare_no_is_none(world: Worl
     with acting(world.operator):
         assert Proposal.objects.filter(state="rejected").count() == 2
     assert [case.lesson_id is None for case in cases_of(world)] == [True, False]
+
+
+def test_why_a_learning_version_was_turned_down_is_a_lesson(world: World) -> None:
+    # R138
+    bare = make_version(world)
+    reject_version(bare, actor=world.operator)
+    told = make_version(world)
+    reject_version(told, actor=world.operator, reason="Only finance knows the date.")
+    gone = make_version(world, "active")
+    withdraw_version(gone, actor=world.operator, reason="It was made up.")
+    assert due_work("lesson") == [(world.tenant.pk, world.agent.pk)]
+    found = {instead: (source, situation, wrong) for source, situation, wrong, instead in learned(world)}
+    assert {source for source, _, _ in found.values()} == {"rejected_version"}
+    assert set(found) == {"Only finance knows the date.", "It was made up."}
+    assert found["Only finance knows the date."][2] == f"It would learn: {told.change_summary}"
+    assert gone.change_summary not in found["It was made up."][2]
+    assert due_work("lesson") == []
 
 
 def test_words_that_only_differ_in_spaces_and_capitals_teach_nothing(world: World) -> None:

@@ -1,4 +1,4 @@
-"""What does not fit into the model is told with less history; what was cut off leaves by a person alone."""
+"""What does not fit into the model is told with less history; what was cut off leaves by a person alone; a pause goes on."""
 
 import pytest
 
@@ -89,3 +89,17 @@ def test_half_a_sentence_waits_for_a_person(world: World, standin: StandIn) -> N
         draft = Draft.objects.visible_to(world.operator).open().get()
     assert draft.text == "Your parcel is on its […]"
     assert lines(world, turn.conversation_id) == [("customer", "Where is it?")]
+
+
+def test_a_model_that_pauses_is_asked_again_with_what_it_said_so_far(world: World, standin: StandIn) -> None:
+    # R131
+    standin.play(reply("Let me see.", stop_reason="pause_turn"), reply("It left today."))
+    turn = take(world, tell(world, "Where is it?"), standin.backend)
+    assert (turn.status, turn.attempts) == (Turn.Status.DONE, 1)
+    assert steps(world, turn) == [(1, "pause_turn"), (2, "end_turn")]
+    assert lines(world, turn.conversation_id)[-1] == ("agent", "It left today.")
+    first, second = standin.requests()
+    assert [message["role"] for message in second["messages"]] == ["user", "assistant"]
+    assert second["messages"][-1]["content"][0]["text"] == "Let me see."
+    assert say(world, "Thanks.", standin).status == Turn.Status.DONE
+    assert len(first["messages"]) == 1

@@ -13,6 +13,7 @@ from apps.lessons.cases import (
     of_discarded_draft,
     of_edited_draft,
     of_escalation,
+    of_rejected_version,
     of_rejection,
 )
 
@@ -42,6 +43,14 @@ def test_a_rejection_teaches_by_the_words_of_the_reason() -> None:
     told = of_rejection("New skill", "For refunds", "", "There is one.")
     assert told == Told("The agent proposed: New skill. For refunds", "Rejected.", "There is one.")
     assert isinstance(of_rejection("New skill", "For refunds", "Wrong", " "), Untaught)
+
+
+def test_a_version_that_was_turned_down_tells_why_if_somebody_said_it() -> None:
+    told = of_rejected_version("Promises a date.", "Only finance knows the date.")
+    assert told == Told(
+        "What the agent learns from corrections.", "It would learn: Promises a date.", "Only finance knows the date."
+    )
+    assert isinstance(of_rejected_version("Promises a date.", " "), Untaught)
 
 
 def test_what_is_kept_is_masked_while_it_is_whole() -> None:

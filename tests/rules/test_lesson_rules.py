@@ -125,7 +125,11 @@ def test_what_people_say_passes_at_once_and_what_merely_happened_needs_a_second_
     passing = {
         source for source, confidence in FIRST_CONFIDENCE.items() if is_promotable(lesson(confidence=confidence))
     }
-    assert passing == {LessonSource.ANSWERED_ESCALATION, LessonSource.REJECTED_PROPOSAL}
+    assert passing == {
+        LessonSource.ANSWERED_ESCALATION,
+        LessonSource.REJECTED_PROPOSAL,
+        LessonSource.REJECTED_VERSION,
+    }
     assert set(FIRST_CONFIDENCE) == set(LessonSource)
 
 

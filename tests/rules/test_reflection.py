@@ -7,11 +7,20 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from apps.conversations.rules import Line, ToolCall
-from apps.learning.rules import bounds_of, day_to_reflect_on, masked
+from apps.learning.rules import MEMORY_CHARACTERS, Refused, bounds_of, day_to_reflect_on, masked, vet_memory
 from apps.llm.standin.reflector import reflect
 from apps.prompt.budgets import EXTRACTION_REPLY_CHARACTERS
 from apps.prompt.extraction import ExtractedSkill, Malformed, TranscriptLine
-from apps.prompt.reflection import SKILLS_OF_A_DAY, SkillOfDay, day_message, parse_reflection, reflection_schema
+from apps.prompt.reflection import (
+    MEMORIES_OF_A_DAY,
+    SKILLS_OF_A_DAY,
+    MemoryOfDay,
+    OfDay,
+    SkillOfDay,
+    day_message,
+    parse_reflection,
+    reflection_schema,
+)
 from apps.texts.known import Known
 from apps.texts.private import Firewall
 
@@ -56,11 +65,41 @@ def answer(*skills: object) -> str:
 def test_the_answer_is_read_as_far_as_it_is_one() -> None:
     whole = SKILL | {"conversations": [2, 1, 2, 0, "3"]}
     read = SkillOfDay(ExtractedSkill(**SKILL), (1, 2))
-    assert parse_reflection(answer(whole)) == (read,)
-    assert parse_reflection(f"Here: {answer(whole, 'x', SKILL, None, SKILL | {'conversations': 1})}") == (read,)
-    assert parse_reflection(answer()) == ()
-    assert parse_reflection(answer(*[whole] * 9)) == (read,) * SKILLS_OF_A_DAY
-    assert parse_reflection(answer(whole | {"name": ""})) == ()
+    assert parse_reflection(answer(whole)) == OfDay((read,))
+    assert parse_reflection(f"Here: {answer(whole, 'x', SKILL, None, SKILL | {'conversations': 1})}") == OfDay((read,))
+    assert parse_reflection(answer(*[whole] * 9)) == OfDay((read,) * SKILLS_OF_A_DAY)
+    nothing = parse_reflection(answer(whole | {"name": ""}))
+    assert isinstance(nothing, OfDay)
+    assert nothing.is_empty
+
+
+def test_what_is_to_be_remembered_is_read_as_far_as_it_is_a_line() -> None:
+    whole: dict[str, object] = {"text": " Open\nfrom nine. ", "conversations": [2, 1]}
+    read = MemoryOfDay("Open from nine.", (1, 2))
+    odd = [None, "x", {"text": "x"}, whole | {"text": " "}, whole | {"text": "\x00"}, whole | {"conversations": 1}]
+    assert parse_reflection(json.dumps({"skills": [], "memories": [*odd, whole]})) == OfDay((), (read,))
+    found = parse_reflection(json.dumps({"skills": [], "memories": [whole] * 9}))
+    assert found == OfDay((), (read,) * MEMORIES_OF_A_DAY)
+    assert isinstance(found, OfDay)
+    assert not found.is_empty
+    assert parse_reflection(json.dumps({"skills": [], "memories": "x"})) == OfDay()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x" * (MEMORY_CHARACTERS + 1), "301 characters; a line of memory has 300"),
+        ("Mia Li pays by card.", "“[name] pays by card.” names something of one person"),
+        ("Write to [e-mail].", "names something of one person"),
+        ("The shop is closed today.", "is true of one day only (today)"),
+    ],
+)
+def test_a_line_of_one_person_or_one_day_is_no_memory(text: str, said: str) -> None:
+    firewall = Firewall.against(Known(names=frozenset({"Mia Li"})))
+    refused = vet_memory(text, firewall)
+    assert isinstance(refused, Refused)
+    assert said in refused.reason
+    assert vet_memory("The shop opens at nine.", firewall) == "The shop opens at nine."
 
 
 @pytest.mark.parametrize("text", ["No.", "{}", '{"skills": null}', "x" * (3 * EXTRACTION_REPLY_CHARACTERS + 1)])
@@ -69,8 +108,10 @@ def test_an_answer_of_another_shape_teaches_nothing(text: str) -> None:
 
 
 def test_the_schema_asks_for_what_the_parser_reads() -> None:
-    asked = json.loads(json.dumps(reflection_schema))["properties"]["skills"]["items"]
-    assert set(asked["required"]) == set(asked["properties"]) == {*SKILL, "conversations"}
+    asked = json.loads(json.dumps(reflection_schema))["properties"]
+    skill, memory = asked["skills"]["items"], asked["memories"]["items"]
+    assert set(skill["required"]) == set(skill["properties"]) == {*SKILL, "conversations"}
+    assert set(memory["required"]) == set(memory["properties"]) == {"text", "conversations"}
 
 
 def test_the_stand_in_finds_what_two_conversations_show() -> None:
@@ -83,4 +124,12 @@ def test_the_stand_in_finds_what_two_conversations_show() -> None:
     other = [TranscriptLine("customer", "Hello.")]
     [found] = json.loads(reflect(day_message([refund, other, refund])))["skills"]
     assert found["conversations"] == [1, 3]
-    assert json.loads(reflect(day_message([refund, other]))) == {"skills": []}
+    assert json.loads(reflect(day_message([refund, other]))) == {"skills": [], "memories": []}
+
+
+def test_the_stand_in_would_remember_what_a_colleague_told_two_customers() -> None:
+    told = [TranscriptLine("operator", "Hello. We are open from nine to five. Is that all?")]
+    claimed = [TranscriptLine("customer", "We are open from nine to five.")]
+    [found] = json.loads(reflect(day_message([told, claimed, told])))["memories"]
+    assert found == {"text": "We are open from nine to five.", "conversations": [1, 3]}
+    assert json.loads(reflect(day_message([told, claimed])))["memories"] == []

@@ -65,6 +65,11 @@ def read_transcript(text: str) -> Transcript:
     return Transcript(tuple(texts), tuple(steps))
 
 
+def told_by(role: str, text: str) -> Iterator[str]:
+    """What those of a role said, a text each."""
+    return (_text(line) for line in _objects(json_lines(text)) if line.get("role") == role and _text(line))
+
+
 def _objects(values: Iterator[Json]) -> Iterator[JsonObject]:
     """Lines may themselves be JSON strings of lines, as a fence makes them."""
     for value in values:

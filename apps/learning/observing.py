@@ -1,0 +1,50 @@
+"""What a reflection would have an agent remember: vetted line by line, and brought before a person (R119)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from apps.governance.actors import Actor
+from apps.learning.in_bounds import held_by
+from apps.learning.rules import SHOWN_BY, Refused, vet_memory
+from apps.lessons.rules import dedup_key
+from apps.lessons.weakening import weakenings
+from apps.memory.bringing import Brought, bring_lines
+from apps.memory.models import AgentMemory
+from apps.prompt.lines import known
+from apps.prompt.reflection import MemoryOfDay
+from apps.texts.private import Firewall
+
+
+def observe(
+    found: Sequence[MemoryOfDay], agent_id: int, conversations: Sequence[int], firewall: Firewall, *, actor: Actor
+) -> Brought:
+    """Bring what several of the day's `conversations` show before a person; of each line that is not, say why."""
+    bodies = AgentMemory.objects.visible_to(actor).filter(agent_id=agent_id).values_list("body", flat=True)
+    remembered = {_key(line): line for body in bodies for line in known(body)}
+    held = held_by(agent_id, actor)
+    lines: dict[str, list[int]] = {}
+    said: list[str] = []
+    is_known = False
+    for each in found:
+        cited = [conversations[number - 1] for number in each.conversations if number <= len(conversations)]
+        line = vet_memory(each.text, firewall)
+        if isinstance(line, Refused):
+            said.append(line.reason)
+        elif len(cited) < SHOWN_BY:
+            said.append(f"“{line}” names {len(cited)} conversations that show it; two are needed.")
+        elif weaker := weakenings([line], held):
+            said.append(f"“{line}” is refused. {weaker[0].reason}")
+        elif stands := remembered.get(_key(line)):
+            is_known = True
+            said.append(f"“{line}” is remembered already: “{stands}”.")
+        else:
+            lines[line] = cited
+    if not lines:
+        return Brought(None, tuple(said), is_known)
+    evidence = {"conversation_ids": sorted({pk for cited in lines.values() for pk in cited})}
+    brought = bring_lines(agent_id, list(lines), actor=actor, evidence=evidence)
+    return replace(brought, said=(*said, *brought.said), is_known=brought.is_known or is_known)
+
+
+def _key(line: str) -> str:
+    return dedup_key("", "", line)

@@ -1,0 +1,66 @@
+"""Lines that several conversations of a day show, brought before a person: none of them is remembered by itself (R119, Z-19)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.models import Proposal, Taint
+from apps.memory.actions import create_memory
+from apps.memory.holding import Share, hold_back, waiting_and_refused
+from apps.memory.models import AgentMemory
+from apps.prompt.derived import Whose
+from apps.prompt.holding import HeldLine
+from apps.prompt.lines import bare, known
+
+# A person who has not read so many lines reads no more of them.
+LINES_WAITING: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """The proposal that brings lines before a person, if there is one, and what became of each line, in a sentence."""
+
+    proposal_id: int | None
+    said: tuple[str, ...]
+    is_known: bool = False
+
+
+def bring_lines(agent_id: int, lines: Sequence[str], *, actor: Actor, evidence: Mapping[str, Any]) -> Brought:
+    """Propose what is not remembered, does not wait and was not turned down; taken as a customer's words, whoever put them so."""
+    with acting(actor):
+        memory = AgentMemory.objects.visible_to(actor).filter(agent_id=agent_id).first()
+        memory = memory or create_memory(agent_id, actor=actor, body="")
+        waiting, refused = waiting_and_refused(memory, Proposal.Kind.MEMORY_LINES, actor)
+        waits = frozenset(map(bare, waiting.content.get("lines", []))) if waiting else frozenset[str]()
+        stands = known(memory.body)
+        place = LINES_WAITING - len(waits)
+        new: list[str] = []
+        said: list[str] = []
+        for line in lines:
+            if because := _because(line, stands, waits | set(new), refused, is_full=len(new) >= place):
+                said.append(f"“{line}” {because}")
+            else:
+                new.append(line)
+        if not new:
+            return Brought(None, tuple(said), is_known=any(line in stands | waits for line in lines))
+        held = tuple(HeldLine(line, Whose.CUSTOMER) for line in new)
+        proposal = hold_back(memory, Share(memory.body, Taint.AGENT, held), actor=actor, evidence=evidence)
+    said.append(
+        "1 line of memory waits for a person." if len(new) == 1 else f"{len(new)} lines of memory wait for a person."
+    )
+    return Brought(proposal and proposal.pk, tuple(said))
+
+
+def _because(
+    line: str, stands: frozenset[str], waits: frozenset[str] | set[str], refused: frozenset[str], *, is_full: bool
+) -> str:
+    """Why a line is not brought; empty where it is."""
+    if line in stands:
+        return "is remembered already."
+    if line in waits:
+        return "waits for a person already."
+    if line in refused:
+        return "was turned down by a person before."
+    return f"would be one line too many: {LINES_WAITING} wait for a person already." if is_full else ""
