@@ -7,6 +7,9 @@ from django.contrib.auth.views import PasswordChangeView
 from django.urls import reverse_lazy
 from unfold.forms import AdminOwnPasswordChangeForm
 
+from apps.console.signing_in import too_many
+from apps.tenants.attempts import refused_seconds, succeeded
+
 
 class OwnPassword(AdminOwnPasswordChangeForm):
     """Whoever came in by a one-time link has no old password to be asked for."""
@@ -15,6 +18,15 @@ class OwnPassword(AdminOwnPasswordChangeForm):
         super().__init__(user, *args, **{"label_suffix": "", **kwargs})
         if not user.has_usable_password():
             del self.fields["old_password"]
+
+    def clean_old_password(self) -> str:
+        """As often as at the door: an unlocked desk is no place to guess in."""
+        name = self.user.get_username()
+        if seconds := refused_seconds(name):
+            raise too_many(seconds)
+        typed: str = super().clean_old_password()
+        succeeded(name)
+        return typed
 
 
 class PasswordPage(PasswordChangeView):

@@ -3,16 +3,13 @@
 # ruff: noqa: ARG002  # Django calls these methods by its own signatures.
 
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
-from django import forms
-from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
-from unfold.forms import AuthenticationForm
 from unfold.sites import UnfoldAdminSite
 
 from apps.comments.models import Comment
@@ -64,6 +61,7 @@ from apps.console.send_rules import SendRuleAdmin
 from apps.console.sessions import SessionAdmin
 from apps.console.settings import SettingsAdmin
 from apps.console.skills import SkillAdmin
+from apps.console.signing_in import MemberLogin
 from apps.console.spend import SpendAdmin
 from apps.console.standing_rules import RuleAdmin
 from apps.console.switches import SwitchAdmin, switches_on
@@ -90,7 +88,6 @@ from apps.schedules.models import Schedule
 from apps.skills.models import Skill
 from apps.switches.models import Switch
 from apps.tenants.grant_models import AgentGrants, MemberLimit
-from apps.tenants.identity import memberships_of, people_named
 from apps.tenants.models import (
     Agent,
     AgentToken,
@@ -100,9 +97,7 @@ from apps.tenants.models import (
     ModelPrice,
     StaffVisit,
     TenantSettings,
-    User,
 )
-from apps.tenants.staff import is_staff
 from apps.tools.models import AgentTool, ToolApproval, ToolServer
 from apps.webhooks.models import Webhook
 
@@ -165,27 +160,6 @@ def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:
     """Their paths."""
     pages = (path(f"{name}/", site.admin_view(partial(shown, site)), name=name) for name, shown in WHOLE_PAGES.items())
     return [*trial_urls(site), *live_urls(site), *new_agent_urls(site), *pages]
-
-
-class MemberLogin(AuthenticationForm):
-    """A login for members of a tenant, and for platform staff, whom it opens nothing but the page to enter one."""
-
-    error_messages: ClassVar = {
-        **AuthenticationForm.error_messages,
-        "invalid_login": "Please enter the correct username and password. Capitals matter in the password.",
-    }
-
-    def clean_username(self) -> str:
-        """A person has one name, whatever the case it is typed in."""
-        typed: str = self.cleaned_data["username"]
-        person = people_named(typed).first()
-        return person.username if person else typed
-
-    def confirm_login_allowed(self, user: AbstractBaseUser) -> None:
-        if not isinstance(user, User) or not user.is_active or user.is_service:
-            raise self.get_invalid_login_error()
-        if not (is_staff(user) or memberships_of(user.pk)):
-            raise forms.ValidationError("You belong to no tenant yet. Ask an admin of yours to add you.")
 
 
 class ConsoleSite(UnfoldAdminSite):

@@ -12,6 +12,7 @@ from apps.governance.policy import permissions
 from apps.governance.text import plain_text
 from apps.prompt.values import DEFAULT_TIER, TIERS, Flavour, SendMode, SkillIndex
 from apps.tenants.agent_tokens import AgentToken
+from apps.tenants.attempt_models import SignInAttempts
 from apps.tenants.distilled import Distilled
 from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
 from apps.tenants.grant_models import AgentGrants
@@ -32,6 +33,7 @@ __all__ = [
     "RoleTemplate",
     "SealedSecret",
     "StaffVisit",
+    "SignInAttempts",
     "Tenant",
     "TenantSettings",
     "User",

@@ -9,9 +9,11 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.console.login_links import LIFETIME_SECONDS, LoginLinks, login_link_path
+from apps.console.signing_in import too_many
 from apps.governance.actors import Role
 from apps.skills.models import Skill
 from apps.tenants.actions import add_member
+from apps.tenants.attempts import OF_A_NAME
 from apps.tenants.models import User
 from apps.tenants.people import person_named
 from tests.factories import PASSWORD, World, make_skill, make_user, make_world
@@ -48,6 +50,40 @@ def test_the_case_of_a_password_matters(world: World) -> None:
 def test_wrong_password_does_not_sign_in(world: World) -> None:
     client, _ = log_in(world.operator_user.username, "wrong horse")
     assert client.get(HOME).status_code == 302
+
+
+@pytest.mark.parametrize("name", ["the operator's", "nobody@nowhere.example"])
+def test_who_guesses_has_to_wait_and_a_right_guess_is_not_looked_at_either(world: World, name: str) -> None:
+    username = world.operator_user.username if name == "the operator's" else name
+    for _ in range(OF_A_NAME):
+        _, page = log_in(username, "wrong horse")
+        assert "Please enter the correct username and password." in page
+    client, page = log_in(username)
+    assert "That was tried too often. Wait 30 seconds, then try again, or ask whoever runs the installation" in page
+    assert client.get(HOME).status_code == 302
+
+
+def test_a_login_link_opens_while_the_password_has_to_wait(world: World) -> None:
+    for _ in range(OF_A_NAME + 1):
+        log_in(world.operator_user.username, "wrong horse")
+    client = Client()
+    path = login_link_path(world.operator_user)
+    assert client.post(path, follow=True).status_code == 200
+    assert client.get(HOME).status_code == 200
+
+
+def test_the_old_password_is_guessed_no_oftener_than_at_the_door(operator: Client) -> None:
+    path, typed = reverse("admin:password_change"), {"new_password1": "y" * 14, "new_password2": "y" * 14}
+    for _ in range(OF_A_NAME):
+        operator.post(path, {"old_password": "wrong horse", **typed})
+    assert "That was tried too often." in text_of(operator.post(path, {"old_password": PASSWORD, **typed}))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(1, "a second"), (30, "30 seconds"), (60, "a minute"), (61, "2 minutes"), (900, "15 minutes")]
+)
+def test_the_wait_is_told_in_words(seconds: int, said: str) -> None:
+    assert f"Wait {said}, then" in too_many(seconds).messages[0]
 
 
 def test_somebody_without_a_tenant_is_told_so(world: World) -> None:
