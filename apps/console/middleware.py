@@ -27,7 +27,8 @@ from apps.tenants.identity import memberships_of, person_actor
 from apps.tenants.models import User
 from apps.tenants.staff import is_staff, visit_of
 
-# These write people and sessions, which only the login role may, or show nothing of a tenant, or wait for a store or a model.
+# These write people and sessions, which only the login role may, or show nothing of a tenant, or wait for a store, a model or
+# the workers.
 OUTSIDE = frozenset(
     {
         *(
@@ -41,7 +42,7 @@ OUTSIDE = frozenset(
             "switch_tenant",
             "leave_tenant",
         ),
-        *("upload_file", "try_endpoint", "refresh_server"),
+        *("upload_file", "try_endpoint", "refresh_server", "health"),
     }
 )
 # Unfold's Alpine evaluates expressions and sets styles; nothing is ever loaded from elsewhere.

@@ -33,6 +33,7 @@ from apps.console.escalations import EscalationAdmin
 from apps.console.examples import ExampleAdmin
 from apps.console.extractions import ExtractionAdmin
 from apps.console.figures_page import figures_page
+from apps.console.health import health_page
 from apps.console.identity_cards import IdentityCardAdmin
 from apps.console.invokables import InvokableAdmin
 from apps.console.learning_versions import DigestRunAdmin, LearningVersionAdmin
@@ -60,8 +61,8 @@ from apps.console.schedules import ScheduleAdmin
 from apps.console.send_rules import SendRuleAdmin
 from apps.console.sessions import SessionAdmin
 from apps.console.settings import SettingsAdmin
-from apps.console.skills import SkillAdmin
 from apps.console.signing_in import MemberLogin
+from apps.console.skills import SkillAdmin
 from apps.console.spend import SpendAdmin
 from apps.console.standing_rules import RuleAdmin
 from apps.console.switches import SwitchAdmin, switches_on
@@ -153,7 +154,7 @@ PAGES = {
 }
 
 # Pages about no one noun, by their address.
-WHOLE_PAGES = {"figures": figures_page, "restore": restore_page, "told": told_page}
+WHOLE_PAGES = {"figures": figures_page, "health": health_page, "restore": restore_page, "told": told_page}
 
 
 def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:

@@ -1,5 +1,8 @@
 """What waits in the database, across tenants: ids only, through the one function that may look."""
 
+from dataclasses import dataclass
+from datetime import datetime
+
 from django.db import connection
 
 BATCH = 200
@@ -26,3 +29,19 @@ def due_works(*kinds: str) -> dict[str, list[tuple[int, int]]]:
         for kind, tenant_id, row_id in cursor.fetchall():
             due[kind].append((int(tenant_id), int(row_id)))
     return due
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many rows of a kind wait in one tenant, and since when the first; `held` while its money is kept for replies."""
+
+    count: int
+    since: datetime | None
+    held: bool
+
+
+def waiting_work(*kinds: str) -> dict[str, Waiting]:
+    """What waits for a worker in the tenant of the transaction, one walk for each kind."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT kind, waiting, since, held FROM waiting_work(%s)", [list(kinds)])
+        return {str(kind): Waiting(int(count), since, bool(held)) for kind, count, since, held in cursor.fetchall()}

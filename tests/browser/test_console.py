@@ -44,6 +44,7 @@ def paths(world: World) -> dict[str, str]:
         "home": reverse("admin:index"),
         "figures": reverse("admin:figures"),
         "told": reverse("admin:told"),
+        "health": reverse("admin:health"),
         "password": reverse("admin:password_change"),
     }
     with acting(world.admin):

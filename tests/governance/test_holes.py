@@ -215,13 +215,15 @@ def test_the_definer_functions_are_the_only_code_with_rights_of_its_own() -> Non
     # R007
     # Three cross the wall, one links the books at commit, one names the people whose roles are mixed to the login. Two are
     # triggers that count talks of members whom the one who writes does not see; they tell nothing but their refusal. Two look
-    # up numbers of the actor's own tenant by an index that row security would keep from use. One tells an agent its own tools.
+    # up numbers of the actor's own tenant by an index that row security would keep from use, one how much work
+    # waits there. One tells an agent its own tools.
     own_rights = {"resolve_token", "memberships_of", "due_work", "link_entry", "role_breaches"}
     assert set(definer_functions()) == own_rights | {
         "refuse_talk",
         "keep_the_flavour",
         "parts_carrying",
         "sessions_of_parts",
+        "waiting_work",
         "own_tools",
     }
     with connection.cursor() as cursor:
