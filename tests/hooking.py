@@ -160,7 +160,7 @@ def _pressing(button: str, **typed: str) -> Callable[[Any, Any], tuple[str, dict
 HOOKING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
     Act.WEBHOOK_CREATE: lambda _, __: (
         reverse("admin:webhooks_webhook_add"),
-        {"key": "mine", "title": "Mine", "url": ADDRESS},
+        {"key": "mine", "title": "Mine", "url": ADDRESS, "on_reply": "on"},
     ),
     Act.WEBHOOK_AMEND: lambda _, row: (
         reverse("admin:webhooks_webhook_change", args=[row.pk]),

@@ -22,13 +22,14 @@ from apps.api.rows import Shown
 from apps.api.views import ActorView, Rows
 from apps.conversations.actions import receive_message
 from apps.conversations.models import InboundEvent, Message
-from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS, MOST_STEPS
+from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.runtime.airing import announce
 from apps.runtime.kick import kick_turn
 from apps.runtime.models import Turn
+from apps.tenants.rules import MOST_STEPS
 
 KEY_HEADER = "Idempotency-Key"
 WAIT = OpenApiParameter("wait", int, description=f"Seconds to wait for the reply, 0 to {WAIT_SECONDS}. Default 0.")

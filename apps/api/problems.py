@@ -39,7 +39,7 @@ CODES = {"parse_error": "malformed", "error": "refused"}
 TITLES = {
     "already_rejected": "A person has said no to this",
     "authentication_failed": "The token is not valid",
-    "conflict": "Something like this exists already",
+    "conflict": "It does not go with what is there",
     "csrf_failed": "The request may be forged",
     "erased": "The words were erased",
     "findings_unconfirmed": "The scanner points at something",

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from apps.console.deeds import Amendment, Button, Creation, Tabs, Values
-from apps.console.forms import OptionalReason
+from apps.console.forms import GovernedForm, OptionalReason
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.lists import TabbedList
 from apps.console.panels import Panels
@@ -30,6 +30,14 @@ from apps.skills.models import Skill
 
 Status = Schedule.Status
 PLAN = ("title", "cron", "timezone", "skill", "instruction", "channel", "missed_runs", "preamble")
+
+
+class PlanForm(GovernedForm):
+    """A plan. A time zone that is left empty is the act's to fill in, so that no constraint is asked about it before."""
+
+    def _get_validation_exclusions(self) -> set[str]:
+        excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc]  # not in the stubs
+        return excluded if self.cleaned_data.get("timezone") else excluded | {"timezone"}
 
 
 class ScheduleList(TabbedList):
@@ -122,6 +130,7 @@ class ScheduleAdmin(GovernedAdmin):
     tabs = Tabs("status", tuple(Status.choices))
     changelist = ScheduleList
     empty = "No schedule yet: agents speak when they are spoken to. Add one to have an agent follow an approved skill by the clock."
+    form = PlanForm
     add_fields = ("agent", "key", *PLAN)
     fields = PLAN
     change_form_template = "console/schedule.html"

@@ -12,6 +12,7 @@ from apps.console.forms import Approval, OptionalReason, ReasonedDecision
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.proposal_forms import Rejection
+from apps.console.skill_list import SkillList
 from apps.console.skill_panels import review_panels
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
@@ -128,6 +129,8 @@ class SkillAdmin(GovernedAdmin):
     search_fields = ("name", "title", "description")
     search_help_text = "Search name, title or one-liner"
     tabs = Tabs("status", tuple(Skill.Status.choices), first=Skill.Status.DRAFT)
+    changelist = SkillList
+    list_before_template = "console/skills_before.html"
     empty = (
         "No skill here. Drafts appear when a conversation with tool calls is resolved as solved, or add one by hand."
     )

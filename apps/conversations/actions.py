@@ -13,7 +13,7 @@ from apps.conversations.admission import Proof, admit
 from apps.conversations.arriving import Sent, Terms, Thread, event_of, known_event, refuse_flaws, refuse_unstorable
 from apps.conversations.asking import tell_ended, tell_in_hand
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.conversations.rules import Line
+from apps.conversations.rules import MEMBERS_ALONE, Line
 from apps.conversations.standing import refuse_ended, refuse_held, refuse_talk
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -84,7 +84,7 @@ def receive_message(
     thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
     sent: Sent = {"text": text, "idempotency_key": idempotency_key, "sender_name": sender_name, "line_key": line_key}
     sent["max_steps"] = max_steps
-    refuse_flaws(text, end_user_key, channel, is_of_customer=not actor.is_person)
+    refuse_flaws(text, end_user_key, channel, is_of_customer=not actor.is_person or channel in MEMBERS_ALONE)
     refuse_unstorable(sent, thread, end_user_key)
     proof = Proof(proving_key(end_user_key, user_hash, actor=actor)) if user_hash else None
     with acting(actor):

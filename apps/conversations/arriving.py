@@ -8,10 +8,11 @@ from django.db.models import QuerySet
 
 from apps.conversations.admission import Proof
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, MOST_STEPS, SENDER_NAME_CHARACTERS, message_flaws
+from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, SENDER_NAME_CHARACTERS, message_flaws
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Invalid
 from apps.governance.text import content_sha256, plain_text
+from apps.tenants.rules import MOST_STEPS
 
 
 class Thread(TypedDict):

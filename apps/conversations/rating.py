@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from apps.conversations.models import Conversation
-from apps.conversations.rules import RATINGS
+from apps.conversations.rules import COMMENT_CHARACTERS, RATINGS
 from apps.governance.actors import Actor
 from apps.governance.door import governed
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid
@@ -14,6 +14,9 @@ def rate_conversation(conversation: Conversation, *, actor: Actor, score: int, c
     """Keep the customer's word. It changes no outcome: what was solved is for the agent and for people to say."""
     if score not in RATINGS:
         raise Invalid("A rating is a number from 1 to 5; 5 is best.", {"score": ["From 1 to 5."]})
+    if len(comment) > COMMENT_CHARACTERS:
+        flaw = f"The comment has {len(comment)} characters; at most {COMMENT_CHARACTERS} are taken. Shorten it."
+        raise Invalid(flaw, {"comment": [flaw]})
     with governed(Act.CONVERSATION_RATE, conversation, actor=actor) as row:
         if row.status == Conversation.Status.OPEN:
             raise IllegalTransition("This conversation goes on. It is rated once it was resolved or abandoned.")

@@ -20,10 +20,10 @@ RESERVED = {
     NOWHERE: "what agents do by themselves",
     BETWEEN_AGENTS: "what agents ask each other",
 }
+# Where nobody is told anything from outside; on the others of ours people answer what agents ask them.
+MEMBERS_ALONE = frozenset({TALKS, PLAYGROUND})
 # How often a question may be passed on: the agent that a customer writes to is the first of three at most.
 DEEPEST = 2
-# How many steps a message may ask for at most.
-MOST_STEPS = 40
 EVENT_CHARACTERS = 20_000
 KEY_CHARACTERS = 200
 LINE_CHARACTERS = 80
@@ -64,7 +64,7 @@ def message_flaws(text: str, end_user_key: str, channel: str, *, is_of_customer:
             f"“{end_user_key}” is not of channel {channel}. Write {channel}: and the customer's id."
         ]
     if is_of_customer and channel in RESERVED:
-        flaws["channel"] = [f"The channel {channel} is for {RESERVED[channel]}. Send a customer's message on another."]
+        flaws["channel"] = [f"The channel {channel} is for {RESERVED[channel]}. Send this on another."]
     return flaws
 
 

@@ -5,7 +5,8 @@ from typing import ClassVar
 from django.db import models
 from django.db.models.functions import Now
 
-from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS, MOST_STEPS, SENDER_NAME_CHARACTERS
+from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS, SENDER_NAME_CHARACTERS
+from apps.tenants.rules import MOST_STEPS
 
 
 class InboundEvent(models.Model):

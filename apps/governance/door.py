@@ -274,4 +274,5 @@ def _illegal(row: Governed, refusal: TransitionNotAllowed) -> str:
     state = next(
         (field.value_from_object(row) for field in row._meta.concrete_fields if isinstance(field, FSMFieldMixin)), ""
     )
-    return f"Cannot {method} a {row._meta.verbose_name} that is {state}."
+    noun = str(row._meta.verbose_name)
+    return f"Cannot {method} {'an' if noun[0] in 'aeiou' else 'a'} {noun} that is {state}."

@@ -27,12 +27,11 @@ class TurnKind(StrEnum):
 
     MESSAGE = "message"
     SCHEDULED = "scheduled"
-    NUDGE = "nudge"
     DELEGATED = "delegated"
 
 
-# R124
-STEPS_BY_KIND: Final[Mapping[TurnKind, int]] = {TurnKind.SCHEDULED: 15, TurnKind.NUDGE: 5}
+# R124. Its fourth number is of a run for nudges; ours is a paragraph in a customer's turn and takes none of its own.
+STEPS_BY_KIND: Final[Mapping[TurnKind, int]] = {TurnKind.SCHEDULED: 15}
 
 
 def steps_allowed(kind: str, channel: str, agent_max_steps: int | None, override: int | None) -> int:

@@ -98,6 +98,9 @@ def run_due(tenant_id: int, schedule_id: int) -> int | None:
         due = due_of(schedule.cron, schedule.timezone, clock.next_run_at, now, schedule.missed_runs)
         clock.next_run_at = due.next_run_at
         clock.save(update_fields=["next_run_at"])
+        if ScheduleRun.objects.filter(schedule=schedule, planned_at=due.latest).exists():
+            # Whoever changed the plan did so by a clock that was behind the database's.
+            return None
         run = _begun(Plan(schedule, due.latest, due.missed), system) if due.runs else _skipped(schedule, due)
     logger.info("schedule came due", extra={"schedule_id": schedule_id, "result": run.result})
     return run.conversation_id

@@ -8,11 +8,11 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import governed, take_values
-from apps.governance.errors import Conflicting, IllegalTransition
+from apps.governance.errors import Conflicting, IllegalTransition, Invalid
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.schedules.models import Schedule, ScheduleClock
-from apps.schedules.rules import SCHEDULES_PER_AGENT, next_time
+from apps.schedules.rules import OURS, SCHEDULES_PER_AGENT, next_time
 from apps.tenants.flavours import refuse_assistant
 from apps.tenants.models import TenantSettings
 
@@ -35,6 +35,7 @@ def draft_schedule(
     )
     with acting(actor), governed(Act.SCHEDULE_DRAFT, schedule, actor=actor, evidence=evidence) as row:
         _refuse_one_too_many(agent_id, actor)
+        _refuse_ours(values)
         take_values(row, Act.SCHEDULE_DRAFT, values)
         row.timezone = row.timezone or _timezone_of(actor)
     return schedule
@@ -48,6 +49,7 @@ def amend_schedule(
         with governed(Act.SCHEDULE_AMEND, schedule, actor=actor, read_at=read_at, reason=reason) as row:
             if row.status == Schedule.Status.DEPRECATED:
                 raise IllegalTransition("This schedule is deprecated and runs no more. Plan another one.")
+            _refuse_ours(values)
             take_values(row, Act.SCHEDULE_AMEND, values)
             row.timezone = row.timezone or _timezone_of(actor)
             if row.status != Schedule.Status.DRAFT:
@@ -103,6 +105,12 @@ def _wind(schedule: Schedule) -> None:
 
 def _sign(row: Schedule, actor: Actor) -> None:
     row.approved_by, row.approved_at = actor.label, timezone.now()
+
+
+def _refuse_ours(values: Mapping[str, Any]) -> None:
+    if (channel := values.get("channel")) in OURS:
+        flaw = f"Nobody reads what is posted to {channel}, a channel of the product's own. Name another, or none."
+        raise Invalid(flaw, {"channel": [flaw]})
 
 
 def _refuse_one_too_many(agent_id: int, actor: Actor) -> None:

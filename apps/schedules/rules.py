@@ -23,6 +23,9 @@ GRACE: Final = timedelta(minutes=5)
 LOOKED_AT: Final = 60
 COUNTED_AT_MOST: Final = 1_000
 
+# Channels on which nobody is who could be told: the product keeps them for itself.
+OURS: Final = frozenset({"agent", "console", "playground", "schedule"})
+
 SKIP = "skip"
 ONCE = "once"
 

@@ -17,6 +17,7 @@ from apps.tenants.distilled import Distilled
 from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
 from apps.tenants.grant_models import AgentGrants
 from apps.tenants.member_models import Membership, User
+from apps.tenants.rules import MOST_STEPS
 from apps.tenants.taught import Taught
 from apps.tenants.tenant_settings import TenantSettings, known_timezone
 from apps.tenants.visits import StaffVisit
@@ -32,8 +33,8 @@ __all__ = [
     "ModelPrice",
     "RoleTemplate",
     "SealedSecret",
-    "StaffVisit",
     "SignInAttempts",
+    "StaffVisit",
     "Tenant",
     "TenantSettings",
     "User",
@@ -123,7 +124,9 @@ class Agent(Distilled, Taught, Governed):
         validators=[MinValueValidator(1)],
         help_text="A session older than this ends even while messages keep coming. Empty: only silence ends it.",
     )
-    max_steps = models.PositiveSmallIntegerField(default=8, validators=[MinValueValidator(1)])
+    max_steps = models.PositiveSmallIntegerField(
+        default=8, validators=[MinValueValidator(1), MaxValueValidator(MOST_STEPS)]
+    )
     flavour = models.CharField(
         max_length=10,
         default=Flavour.DOMAIN.value,
@@ -216,6 +219,9 @@ class Agent(Distilled, Taught, Governed):
                 violation_error_message="There is an agent with this key in the tenant already.",
             ),
             models.CheckConstraint(condition=models.Q(key__regex=SLUG), name="agent_key_is_lower_case"),
+            models.CheckConstraint(
+                condition=models.Q(max_steps__range=(1, MOST_STEPS)), name="agent_takes_1_to_40_steps"
+            ),
             models.CheckConstraint(
                 condition=models.Q(context_tier__in=TIERS),
                 name="agent_has_a_context_tier_from_1_to_4",

@@ -6,6 +6,8 @@ from hashlib import sha256
 from typing import Final
 from zoneinfo import available_timezones
 
+# How often a turn may ask the model, whoever says so: an agent's own number, or a message's.
+MOST_STEPS: Final = 40
 TIME_ZONE_RULE: Final = "Write it as region and city, such as Europe/Madrid, or UTC."
 
 

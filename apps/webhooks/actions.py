@@ -9,7 +9,7 @@ from apps.governance.errors import Invalid
 from apps.governance.policy import Act
 from apps.tenants.rules import key_flaw
 from apps.tenants.sealing import forget, lay_down
-from apps.webhooks.models import Webhook
+from apps.webhooks.models import EVENTS, Webhook
 
 
 def create_webhook(*, actor: Actor, secret: str = "", **values: Any) -> Webhook:  # Any: values of governed fields
@@ -18,6 +18,7 @@ def create_webhook(*, actor: Actor, secret: str = "", **values: Any) -> Webhook:
     _refuse_flawed(secret)
     with governed(Act.WEBHOOK_CREATE, webhook, actor=actor) as row:
         take_values(row, Act.WEBHOOK_CREATE, values)
+        _refuse_deaf(row)
         row.secret = lay_down(secret, actor=actor) if secret else None
     return webhook
 
@@ -26,6 +27,7 @@ def amend_webhook(webhook: Webhook, *, actor: Actor, read_at: int | None = None,
     """Change where it is and what it is told; what waits already goes to the new address."""
     with governed(Act.WEBHOOK_AMEND, webhook, actor=actor, read_at=read_at) as row:
         take_values(row, Act.WEBHOOK_AMEND, values)
+        _refuse_deaf(row)
     return webhook
 
 
@@ -44,6 +46,12 @@ def rotate_webhook_secret(
             row.secret, row.former_secret_id = lay_down(secret, actor=actor), kept
         forget(*before - {kept}, actor=actor)
     return webhook
+
+
+def _refuse_deaf(row: Webhook) -> None:
+    if not any(getattr(row, name) for name in EVENTS):
+        said = "Choose at least one thing it is told of. To tell it nothing any more, switch it off."
+        raise Invalid(said, {"on_reply": [said]})
 
 
 def _refuse_flawed(secret: str) -> None:

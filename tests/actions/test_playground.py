@@ -126,10 +126,11 @@ def test_no_assistant_is_tried_and_no_agent_of_nowhere(world: World) -> None:
     stranger = make_world()
     with pytest.raises(NotVisible, match="There is no such agent"):
         make_trial(stranger, world.operator)
-    with pytest.raises(Invalid, match="The channel playground is for"):
-        receive_message(
-            world.agent.pk, actor=world.bot, channel="playground", conversation_key="t", text="Hi", idempotency_key="a"
-        )
+    for actor in (world.bot, world.operator):
+        with pytest.raises(Invalid, match="The channel playground is for"):
+            receive_message(
+                world.agent.pk, actor=actor, channel="playground", conversation_key="t", text="Hi", idempotency_key="a"
+            )
 
 
 def test_a_proposal_is_tried_by_one_person_and_reaches_no_customer(world: World, standin: StandIn) -> None:

@@ -46,6 +46,13 @@ def test_a_score_is_from_1_to_5(world: World, score: int) -> None:
         rate_conversation(ended(world), actor=world.bot, score=score)
 
 
+def test_a_comment_too_long_is_refused_by_the_name_it_was_sent_under(world: World) -> None:
+    row = ended(world)
+    with pytest.raises(Invalid, match="has 2001 characters; at most 2000") as refusal:
+        rate_conversation(row, actor=world.bot, score=3, comment="x" * 2001)
+    assert list(refusal.value.fields) == ["comment"]
+
+
 def test_people_do_not_rate_for_customers_and_no_comment_is_kept_off_the_record(world: World) -> None:
     with pytest.raises(NotPermitted):
         rate_conversation(ended(world), actor=world.operator, score=5)

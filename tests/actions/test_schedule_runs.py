@@ -250,3 +250,16 @@ def test_a_person_runs_an_approved_or_paused_schedule_beside_its_plan(world: Wor
         run_now(row.pk, actor=world.bot)
     with pytest.raises(NotVisible):
         run_now(row.pk, actor=make_world().operator)
+
+
+@pytest.mark.parametrize("policy", ["skip", "once"])
+def test_a_time_that_was_run_already_is_passed_over_and_the_next_one_comes(world: World, policy: str) -> None:
+    row = make_schedule(world, missed_runs=policy)
+    comes_due(row, world)
+    tick(world, row)
+    [run] = runs(world)
+    with acting(world.operator):
+        ScheduleClock.objects.filter(schedule=row).update(next_run_at=run.planned_at)
+    assert tick(world, row) is None
+    assert len(runs(world)) == 1
+    assert next_run_at(row, world) > timezone.now()

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
+from apps.conversations.rules import RESERVED
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, Stale
 from apps.governance.models import Taint
@@ -19,7 +20,7 @@ from apps.schedules.actions import (
     resume_schedule,
 )
 from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
-from apps.schedules.rules import SCHEDULES_PER_AGENT
+from apps.schedules.rules import OURS, SCHEDULES_PER_AGENT
 from apps.tenants.due import due_work
 from tests.factories import World, make_skill, make_world
 from tests.governance.attempts import attempt
@@ -134,3 +135,13 @@ def test_postgresql_lets_no_agent_approve_sign_or_move_a_clock(world: World) -> 
     ):
         assert not attempt(actor, statement, (pk,)).passed, statement
     assert attempt(world.bot, "SELECT 1 FROM schedules_schedulerun WHERE schedule_id = %s", (row.pk,)).passed
+
+
+@pytest.mark.parametrize("channel", sorted(RESERVED))
+def test_a_schedule_posts_to_no_channel_of_the_product_s_own(world: World, channel: str) -> None:
+    assert channel in OURS
+    with pytest.raises(Invalid, match="Name another"):
+        make_schedule_draft(world, channel=channel)
+    with pytest.raises(Invalid, match="Name another") as refusal:
+        amend_schedule(make_schedule(world), actor=world.operator, values={"channel": channel})
+    assert list(refusal.value.fields) == ["channel"]

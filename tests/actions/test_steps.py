@@ -2,11 +2,13 @@
 
 import pytest
 
+from apps.governance.errors import Invalid
 from apps.llm.backend import JsonObject, Reply, Request, StopReason, Usage
 from apps.runtime.models import Turn
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import calls, lines, reply, say, take, tell, tool
 from tests.factories import World, make_world
+from tests.governance.attempts import attempt
 from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
@@ -56,8 +58,20 @@ def test_the_same_call_again_and_again_is_refused_and_said(world: World, standin
 
 def test_a_turn_has_forty_tool_calls(world: World, standin: StandIn) -> None:
     # R125
-    amend_agent(world.agent, actor=world.admin, max_steps=50)
-    standin.play(*[tool("get_skill", skill_id=number) for number in range(41)], reply("Enough."))
+    amend_agent(world.agent, actor=world.admin, max_steps=40)
+    asked = [{"name": "get_skill", "arguments": {"skill_id": number}} for number in range(41)]
+    pairs: list[dict[str, object]] = [{"tools": asked[at : at + 2]} for at in range(0, 40, 2)]
+    standin.play(*pairs, {"tool": asked[40]}, reply("Enough."))
     made = calls(world, say(world, "Hello", standin))
     assert "More than 40 tool calls" in made[-1]["result"]
     assert "More than 40 tool calls" not in made[-2]["result"]
+
+
+@pytest.mark.parametrize("steps", [0, 41, 30_000])
+def test_an_agent_takes_no_more_steps_than_a_message_may_ask_for(world: World, steps: int) -> None:
+    # R124
+    with pytest.raises(Invalid) as refused:
+        amend_agent(world.agent, actor=world.admin, max_steps=steps)
+    assert "max_steps" in refused.value.fields
+    raised = attempt(world.admin, "UPDATE tenants_agent SET max_steps = %s", [steps])
+    assert raised.constraint == "agent_takes_1_to_40_steps"

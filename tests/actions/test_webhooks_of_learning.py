@@ -91,7 +91,7 @@ def test_a_version_that_waits_is_told_and_so_is_one_that_went_live_by_itself(wor
 
 
 def test_nobody_is_told_who_did_not_ask(world: World, standin: StandIn) -> None:
-    make_webhook(world, **(LEARNING | {"on_version": False, "on_distilled": False}))
+    make_webhook(world, **(LEARNING | {"on_review": True, "on_version": False, "on_distilled": False}))
     make_tier(world, LATE, tier="mid")
     distil(world, standin.backend, "long")
     make_lesson(world, cases=2)

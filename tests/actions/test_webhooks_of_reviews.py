@@ -68,7 +68,7 @@ def test_each_webhook_that_asked_is_told_and_no_other(world: World) -> None:
     propose(world)
     asked = make_webhook(world, **REVIEWS)
     others = [
-        make_webhook(world, **(REVIEWS | {"on_review": False})),
+        make_webhook(world, **(REVIEWS | {"on_reply": True, "on_review": False})),
         make_webhook(world, **(REVIEWS | {"is_active": False})),
         make_webhook(world, **(REVIEWS | {"secret": ""})),
     ]

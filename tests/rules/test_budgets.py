@@ -32,8 +32,7 @@ from apps.runtime.budgets import (
         ("delegated", "http", 8, None, 8),
         ("scheduled", "http", 8, None, 15),
         ("scheduled", "voice", 8, None, 15),
-        ("nudge", "sms", None, None, 5),
-        ("nudge", "http", 8, 3, 3),
+        ("message", "http", 8, 3, 3),
         ("message", "voice", 8, 12, 12),
     ],
 )

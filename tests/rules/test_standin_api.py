@@ -229,3 +229,16 @@ def test_prefixes_that_expired_are_forgotten() -> None:
         assert planned.entries
         endpoint.begin(planned)
     assert endpoint.cached_prefixes < 400
+
+
+def test_a_request_may_end_with_an_answer_that_was_paused_and_with_no_other(base_url: str) -> None:
+    call(base_url, "POST", "/standin/script", [{"reply": {"text": "Wait.", "stop_reason": "pause_turn"}}])
+    _, paused = call(base_url, "POST", "/v1/messages", HELLO, key="a-key")
+    assert isinstance(paused, dict)
+    marked: Json = [{"type": "text", "text": "Wait.", "cache_control": {"type": "ephemeral"}}]
+    other: Json = [{"type": "text", "text": "Go."}]
+    statuses = []
+    for content in (paused["content"], marked, other):
+        messages: Json = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": content}]
+        statuses.append(call(base_url, "POST", "/v1/messages", HELLO | {"messages": messages}, key="a-key")[0])
+    assert statuses == [200, 200, 400]

@@ -20,7 +20,7 @@ from apps.llm.standin.answers import (
 from apps.llm.standin.behaviour import decide
 from apps.llm.standin.books import Books, question_sha256
 from apps.llm.standin.controls import Controls
-from apps.llm.standin.requests import Asked, InvalidRequest, parse_request, prompt_blocks
+from apps.llm.standin.requests import Asked, InvalidRequest, parse_request, prompt_blocks, sha256_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,6 +56,7 @@ class Endpoint:
         self._cached: dict[bytes, Entry] = {}
         self._requests: deque[JsonObject] = deque(maxlen=REQUESTS_KEPT)
         self._sweep_above = ENTRIES_BEFORE_SWEEP
+        self._paused: deque[str] = deque(maxlen=REQUESTS_KEPT)
 
     @property
     def cached_prefixes(self) -> int:
@@ -115,7 +116,7 @@ class Endpoint:
     def _plan_message(self, arrived: Arrived) -> Planned:
         if not arrived.account:
             return Planned(_unauthorised())
-        asked = parse_request(arrived.body)
+        asked = parse_request(arrived.body, paused=self._paused)
         step = self.controls.step_for(arrived.body)
         if step.fault and refuses(step.fault, stream=asked.stream):
             return Planned(fault_answer(step.fault, step.seconds), step.silence_seconds)
@@ -132,6 +133,9 @@ class Endpoint:
         message, usage = compose_message(
             step.decision or decide(asked), model=asked.model, max_tokens=asked.max_tokens, bill=settled.bill
         )
+        content = message["content"]
+        if message["stop_reason"] == "pause_turn" and isinstance(content, list):
+            self._paused.append(sha256_of([block for block in content if isinstance(block, dict)]))
         answer = message_answer(message, stream=asked.stream, step=step)
         return Planned(answer, entries=settled.entries, usage=usage, question=question_sha256(asked))
 

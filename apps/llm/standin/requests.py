@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from apps.llm.caching import Block
 from apps.llm.prices import cache_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from apps.llm.backend import CacheLifetime, Json, JsonObject
 
@@ -55,8 +56,11 @@ class Asked:
         return config.get("format") if isinstance(config, dict) else None
 
 
-def parse_request(body: bytes, *, counting: bool = False) -> Asked:
-    """Raise `InvalidRequest` with the API's kind of sentence; `counting` asks for no `max_tokens`."""
+def parse_request(body: bytes, *, counting: bool = False, paused: Collection[str] = ()) -> Asked:
+    """Raise `InvalidRequest` with the API's kind of sentence; `counting` asks for no `max_tokens`.
+
+    `paused` are answers in the middle of which a pause was made: a request may end with one of them and with no other.
+    """
     content = parse_object(body)
     max_tokens = content.get("max_tokens", 0 if counting else None)
     asked = Asked(
@@ -69,7 +73,7 @@ def parse_request(body: bytes, *, counting: bool = False) -> Asked:
         settings={key: content[key] for key in MESSAGE_SETTINGS if key in content},
         automatic_mark=_mark(content),
     )
-    _refuse_bad_order(asked.messages)
+    _refuse_bad_order(asked.messages, paused)
     _refuse_bad_marks(asked)
     return asked
 
@@ -98,6 +102,12 @@ def prompt_blocks(asked: Asked) -> tuple[Block, ...]:
         last = blocks[-1]
         blocks[-1] = Block(last.content, last.kind, last.tokens, asked.automatic_mark)
     return tuple(blocks)
+
+
+def sha256_of(blocks: Sequence[JsonObject]) -> str:
+    """What tells an answer from every other; marks are no content."""
+    bare = [{key: value for key, value in block.items() if key != "cache_control"} for block in blocks]
+    return hashlib.sha256(json.dumps(bare, sort_keys=True).encode()).hexdigest()
 
 
 def text_of(block: JsonObject) -> str:
@@ -162,11 +172,11 @@ def _message(item: JsonObject, place: str) -> Message:
     return Message(role, blocks)
 
 
-def _refuse_bad_order(messages: Sequence[Message]) -> None:
+def _refuse_bad_order(messages: Sequence[Message], paused: Collection[str]) -> None:
     if messages[0].role != "user":
         sentence = "messages: first message must use the user role"
         raise InvalidRequest(sentence)
-    if messages[-1].role == "assistant":
+    if messages[-1].role == "assistant" and sha256_of(messages[-1].blocks) not in paused:
         sentence = "The conversation must end with a user message; this model does not support assistant prefill."
         raise InvalidRequest(sentence)
     waiting: set[Json] = set()

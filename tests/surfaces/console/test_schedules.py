@@ -2,11 +2,13 @@
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
+from apps.governance.acting import acting
 from apps.schedules.models import Schedule
-from tests.factories import World
+from tests.factories import World, make_skill
 from tests.scheduling import make_schedule
-from tests.surfaces.console.browsing import decide, list_of, page_of, words_of
+from tests.surfaces.console.browsing import decide, list_of, page_of, save, words_of
 
 pytestmark = pytest.mark.django_db
 
@@ -21,3 +23,15 @@ def test_a_schedule_is_run_now_and_its_runs_are_told(world: World, operator: Cli
     listed = words_of(operator.get(list_of(Schedule)))
     assert "waits for a worker" in listed
     assert decide(operator, row, "run").status_code == 409
+
+
+def test_a_time_zone_left_empty_is_the_tenants(world: World, admin: Client) -> None:
+    skill = make_skill(world, "approved")
+    page = reverse("admin:schedules_schedule_add")
+    typed = {"agent": world.agent.pk, "key": "nightly", "title": "T", "cron": "0 5 * * *", "skill": skill.pk}
+    assert "There is no time zone Berlin" in words_of(save(admin, page, **typed, timezone="Berlin"))
+    assert save(admin, page, **typed, timezone="").status_code == 302
+    with acting(world.operator):
+        row = Schedule.objects.visible_to(world.operator).get()
+    assert row.timezone == "UTC"
+    assert save(admin, page_of(row), timezone="").status_code == 302

@@ -4,8 +4,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from apps.switches.actions import lift_switch
+from apps.switches.actions import lift_switch, throw_switch
+from apps.switches.models import Switch
 from tests.factories import make_switch, make_world
+from tests.surfaces.console.browsing import page_of, signed_in, words_of
 
 pytestmark = pytest.mark.django_db
 
@@ -31,3 +33,15 @@ def test_a_page_outside_the_books_asks_for_no_switch() -> None:
     client = Client()
     client.force_login(world.operator_user)
     assert client.get(reverse(PLACES[3])).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [(Switch.Kind.PAUSE_SENDING, "as a draft"), (Switch.Kind.PAUSE_AGENT, "No turn begins")]
+)
+def test_the_page_of_a_switch_says_what_it_stops(kind: Switch.Kind, told: str) -> None:
+    world = make_world()
+    client = signed_in(world.operator_user)
+    other = {"as a draft", "No turn begins"} - {told}
+    shown = words_of(client.get(page_of(throw_switch(kind, actor=world.operator, reason="Rest."))))
+    assert told in shown
+    assert not any(words in shown for words in other)

@@ -1,14 +1,18 @@
 """Where an admin enters the two keys of channels, and where people see what was given up."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
 
 from apps.governance.acting import acting
+from apps.governance.errors import Invalid
 from apps.tenants.models import TenantSettings
-from apps.webhooks.models import Webhook
+from apps.webhooks.actions import amend_webhook
+from apps.webhooks.models import EVENTS, Webhook
 from tests.factories import World
-from tests.hooking import make_dead
-from tests.surfaces.console.browsing import decide, list_of, page_of, words_of
+from tests.hooking import make_dead, make_webhook
+from tests.surfaces.console.browsing import decide, form_values, list_of, page_of, words_of
 
 pytestmark = pytest.mark.django_db
 
@@ -25,6 +29,18 @@ def test_the_key_for_signatures_is_entered_under_settings_by_admins(
     assert decide(admin, settings, "proof_key", key="short").status_code == 422
     assert decide(admin, settings, "proof_key", key="k" * 40).status_code < 400
     assert "Key for signatures kept" in words_of(admin.get(page_of(settings)))
+
+
+def test_a_webhook_that_would_be_told_nothing_is_refused_with_what_to_do(world: World, admin: Client) -> None:
+    nothing: dict[str, Any] = dict.fromkeys(EVENTS, False)
+    row = make_webhook(world)
+    with pytest.raises(Invalid, match="Choose at least one thing it is told of"):
+        amend_webhook(row, actor=world.admin, **nothing)
+    with pytest.raises(Invalid, match="switch it off"):
+        make_webhook(world, **nothing)
+    typed = form_values(admin.get(page_of(row)).content.decode(), page_of(row))
+    refused = admin.post(page_of(row), {name: value for name, value in typed.items() if name not in EVENTS})
+    assert "Choose at least one thing it is told of." in words_of(refused)
 
 
 def test_what_was_given_up_is_seen_and_sent_again(world: World, operator: Client) -> None:

@@ -1,0 +1,46 @@
+"""The list of skills, and of the agent one has chosen the index as its next session reads it."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from apps.console.lists import TabbedList
+from apps.console.previews import slot_text
+from apps.console.requests import actor_of
+from apps.prompt.values import Slot
+from apps.tenants.models import Agent
+
+AGENT: Final = "agent__id__exact"
+LONGEST_NUMBER: Final = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What the model is told of an agent's skills before it reads one."""
+
+    agent: Agent
+    text: str
+
+    @property
+    def size(self) -> int:
+        """Bytes of the prompt."""
+        return len(self.text.encode())
+
+
+class SkillList(TabbedList):
+    """Skills by their state."""
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """Whoever looks is kept: the index is read by their right, and only where it is shown."""
+        self.actor = actor_of(request)
+        return super().get_queryset(request, exclude_parameters)
+
+    def index(self) -> Index | None:
+        """None where no agent is chosen, or none that is there."""
+        chosen = str(self.params.get(AGENT, ""))
+        if not (chosen.isdecimal() and len(chosen) <= LONGEST_NUMBER):
+            return None
+        agent = Agent.objects.visible_to(self.actor).filter(pk=int(chosen)).first()
+        return Index(agent, slot_text(agent, Slot.SKILLS, self.actor)) if agent else None
