@@ -41,6 +41,12 @@ def make_schedule_draft(world: World, **values: object) -> Schedule:
     return draft_schedule(world.agent.pk, actor=world.operator, values=plan_of(world, **values))
 
 
+def make_agents_draft(world: World, **values: object) -> Schedule:
+    """A plan of the agent's own that waits for a person."""
+    let_plan(world)
+    return draft_schedule(world.agent.pk, actor=world.bot, values=plan_of(world, **values))
+
+
 def make_schedule(world: World, **values: object) -> Schedule:
     """A plan that runs."""
     return approve_schedule(make_schedule_draft(world, **values), actor=world.operator)
@@ -69,7 +75,7 @@ SCHEDULING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SCHEDULE_APPROVE: make_schedule_draft,
     Act.SCHEDULE_PAUSE: make_schedule,
     Act.SCHEDULE_RESUME: make_paused_schedule,
-    Act.SCHEDULE_DEPRECATE: make_schedule,
+    Act.SCHEDULE_DEPRECATE: make_agents_draft,
     Act.SCHEDULE_RUN: make_schedule,
 }
 # Each with the scene, the row and, for actions, the actor.

@@ -133,7 +133,7 @@ class ScheduleFilters(AgentFilters):
 
 
 class ScheduleView(Rows[Schedule]):
-    """Schedules; an agent sees its own, plans drafts, and decides nothing."""
+    """Schedules; an agent sees its own, plans drafts, takes them back, and decides nothing."""
 
     acts: ClassVar = {
         "create": (Act.SCHEDULE_DRAFT,),
@@ -203,7 +203,7 @@ class ScheduleView(Rows[Schedule]):
     @extend_schema(request=Deciding, responses=ScheduleRow)
     @action(detail=True, methods=["post"])
     def deprecate(self, request: Request, pk: str) -> Response:
-        """End it for good. People only."""
+        """End it for good. An agent takes back a draft of its own that nobody approved, and no more."""
         del pk
         return self._decided(request, deprecate_schedule)
 

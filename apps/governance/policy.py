@@ -183,7 +183,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.SCHEDULE_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
         Act.SCHEDULE_PAUSE: Rule(PEOPLE, ("status",)),
         Act.SCHEDULE_RESUME: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
-        Act.SCHEDULE_DEPRECATE: Rule(PEOPLE, ("status",)),
+        Act.SCHEDULE_DEPRECATE: Rule(PEOPLE | _AGENT, ("status",)),
         Act.SCHEDULE_RUN: Rule(PEOPLE, risk=Risk.HIGH, does=Does.NOTHING),
         Act.NOTE_WRITE: Rule(PEOPLE | _AGENT, _NOTE, does=Does.MAKES),
         Act.NOTE_AMEND: Rule(PEOPLE | _AGENT, ("text", "due_at"), stamps=("author", "taint")),

@@ -22,6 +22,7 @@ RENDER_TABLE: Final = "render_table"
 RENDER_CHART: Final = "render_chart"
 LIST_SCHEDULES: Final = "list_schedules"
 PROPOSE_SCHEDULE: Final = "propose_schedule"
+WITHDRAW_SCHEDULE: Final = "withdraw_schedule"
 DELEGATE: Final = "delegate"
 ENQUEUE_PARENT: Final = "enqueue_parent"
 LIST_RESOURCES: Final = "list_resources"
@@ -60,7 +61,8 @@ RECALLING: Final = frozenset(
 # What these are given holds, beside what is new, what stood there before.
 KEEPING: Final = frozenset(
     {UPDATE_MEMORY, UPDATE_MY_MEMORY, UPDATE_CUSTOMER_PROFILE, UPDATE_CONTACT_MEMORY, DRAFT_SKILL, SKILL_SAVE}
-    | {SKILL_PATCH, SKILL_DELETE, PROPOSE_PERSONA_PATCH, PROPOSE_SCHEDULE, WRITE_NOTE, FINISH_NOTE}
+    | {SKILL_PATCH, SKILL_DELETE, PROPOSE_PERSONA_PATCH, PROPOSE_SCHEDULE, WITHDRAW_SCHEDULE, WRITE_NOTE}
+    | {FINISH_NOTE}
 )
 # By which agents speak to each other.
 BETWEEN_AGENTS: Final = frozenset({DELEGATE, ENQUEUE_PARENT})
@@ -88,6 +90,7 @@ HOUSE: Mapping[str, Effect] = MappingProxyType(
         RENDER_CHART: Effect.READS,
         LIST_SCHEDULES: Effect.READS,
         PROPOSE_SCHEDULE: Effect.WRITES,
+        WITHDRAW_SCHEDULE: Effect.WRITES,
         DELEGATE: Effect.WRITES,
         ENQUEUE_PARENT: Effect.WRITES,
         LIST_WAITING: Effect.READS,

@@ -22,6 +22,7 @@ ACTS: Final[Mapping[str, Act]] = {
     "escalate": Act.ESCALATION_OPEN,
     "delegate": Act.CONVERSATION_DELEGATE,
     "propose_schedule": Act.SCHEDULE_DRAFT,
+    "withdraw_schedule": Act.SCHEDULE_DEPRECATE,
     "soul_update": Act.MEMBER_OVERLAY_WRITE,
     # On a draft of its own; on an approved skill each of the three proposes.
     "skill_save": Act.SKILL_PROPOSE,
@@ -40,6 +41,7 @@ CALLED: Final[Mapping[str, Mapping[str, str]]] = {
 }
 # Parameters that say which row and how it was read, and are no fields of it.
 ABOUT: Final[Mapping[str, frozenset[str]]] = {
+    "withdraw_schedule": frozenset({"key", "reason"}),
     "skill_save": frozenset({"skill_id", "version"}),
     "skill_patch": frozenset({"skill_id", "version", "find"}),
     "finish_note": frozenset({"note_id", "outcome"}),

@@ -1,4 +1,4 @@
-"""The tools by which an agent looks at its schedules and plans another one, which a person then approves (R123)."""
+"""The tools by which an agent looks at its schedules, plans another one, which a person then approves, and takes it back (R123)."""
 
 from typing import Final
 
@@ -7,10 +7,10 @@ from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
 from apps.llm.backend import Json, JsonObject
 from apps.prompt.framing import canonical_json
-from apps.prompt.tool_names import LIST_SCHEDULES, PROPOSE_SCHEDULE
+from apps.prompt.tool_names import LIST_SCHEDULES, PROPOSE_SCHEDULE, WITHDRAW_SCHEDULE
 from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.tooling import Context, HouseTool, Offer, clean
-from apps.schedules.actions import draft_schedule
+from apps.schedules.actions import deprecate_schedule, draft_schedule
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
 
@@ -62,6 +62,17 @@ def _propose_schedule(context: Context, arguments: JsonObject) -> str:
     return f"Schedule {row.pk} “{row.key}” waits for an operator. Nothing runs before one approves it."
 
 
+def _withdraw_schedule(context: Context, arguments: JsonObject) -> str:
+    key = str(arguments["key"])
+    with acting(context.actor):
+        standing = Schedule.objects.visible_to(context.actor).standing().for_agent(context.agent_id)
+        row = standing.filter(key=key).first()
+    if row is None:
+        raise NotVisible(f"You have no schedule “{key}”. {LIST_SCHEDULES} tells those there are.")
+    deprecate_schedule(row, actor=context.actor, reason=str(arguments.get("reason", "")))
+    return f"The draft “{row.key}” is taken back."
+
+
 def _plans(offer: Offer) -> bool:
     return offer.plans_schedules
 
@@ -91,6 +102,15 @@ PLANNING: Final = (
         },
         ("key", "title", "cron", "skill"),
         _propose_schedule,
+        learns=False,
+        offered=_plans,
+    ),
+    HouseTool(
+        WITHDRAW_SCHEDULE,
+        "Take back a schedule that you proposed and no operator has approved yet.",
+        {"key": f"Its key, as {LIST_SCHEDULES} tells it.", "reason": "Why, for the operators."},
+        ("key",),
+        _withdraw_schedule,
         learns=False,
         offered=_plans,
     ),

@@ -6,15 +6,24 @@ from typing import Any
 from django.utils import timezone
 
 from apps.governance.acting import acting
-from apps.governance.actors import Actor
+from apps.governance.actors import Actor, Role
 from apps.governance.door import governed, take_values
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid
+from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
 from apps.governance.models import Taint
 from apps.governance.policy import Act
+from apps.governance.refusals import Subject, noting
+from apps.prompt.tool_names import WITHDRAW_SCHEDULE
 from apps.schedules.models import Schedule, ScheduleClock
 from apps.schedules.rules import OURS, SCHEDULES_PER_AGENT, next_time
 from apps.tenants.flavours import refuse_assistant
 from apps.tenants.models import TenantSettings
+
+FIRST = "Deprecate one first"
+# Also where its tools are not offered, an agent finds the way by REST.
+FIRST_BY_AN_AGENT = (
+    f"Take back a draft of your own first, by {WITHDRAW_SCHEDULE} or by REST with deprecate; ask an operator to deprecate"
+    " what is approved"
+)
 
 
 def draft_schedule(
@@ -86,7 +95,8 @@ def resume_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = N
 
 
 def deprecate_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Schedule:
-    """End it for good, or turn a draft down; its runs stay readable."""
+    """End it for good, or turn a draft down; its runs stay readable. An agent takes back its own drafts, and no more."""
+    _refuse_unless_own_draft(schedule, actor)
     with governed(Act.SCHEDULE_DEPRECATE, schedule, actor=actor, read_at=read_at, reason=reason) as row:
         row.deprecate()
     return schedule
@@ -113,11 +123,22 @@ def _refuse_ours(values: Mapping[str, Any]) -> None:
         raise Invalid(flaw, {"channel": [flaw]})
 
 
+def _refuse_unless_own_draft(schedule: Schedule, actor: Actor) -> None:
+    # Said before the door, whose lock the database already refuses.
+    own_draft = schedule.status == Schedule.Status.DRAFT and schedule.drafted_by == actor.label
+    if actor.role is not Role.AGENT or own_draft:
+        return
+    with noting(actor, Act.SCHEDULE_DEPRECATE, Subject.of(schedule)):
+        raise NotPermitted(
+            "An agent takes back only a draft of its own that nobody approved. Ask an operator to deprecate this schedule."
+        )
+
+
 def _refuse_one_too_many(agent_id: int, actor: Actor) -> None:
     if Schedule.objects.visible_to(actor).standing().for_agent(agent_id).count() >= SCHEDULES_PER_AGENT:
         raise Conflicting(
             f"This agent has {SCHEDULES_PER_AGENT} schedules already, which is as many as it may have."
-            " Deprecate one first, or do more in one of them."
+            f" {FIRST_BY_AN_AGENT if actor.role is Role.AGENT else FIRST}, or do more in one of them."
         )
 
 

@@ -11,7 +11,7 @@ from apps.schedules.rules import SCHEDULES_PER_AGENT
 from apps.tenants.due import due_work
 from tests.actions.conversing import calls, reply, say, tool
 from tests.factories import World, make_skill, make_world
-from tests.scheduling import comes_due, let_plan, make_schedule, make_schedule_draft
+from tests.scheduling import comes_due, let_plan, make_agents_draft, make_schedule, make_schedule_draft
 from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
@@ -81,6 +81,23 @@ def test_a_plan_that_cannot_be_taken_is_told_why(world: World, standin: StandIn)
     assert f"{SCHEDULES_PER_AGENT} schedules already" in str(made["result"])
 
 
+def test_it_takes_back_its_own_draft_by_its_key(world: World, standin: StandIn) -> None:
+    row = make_agents_draft(world)
+    made = called(world, standin, "withdraw_schedule", key=row.key, reason="Planned twice.")
+    assert made["result"] == f"The draft “{row.key}” is taken back."
+    assert [each.status for each in schedules(world)] == ["deprecated"]
+    again = called(world, standin, "withdraw_schedule", "Again.", key=row.key)
+    assert (again["is_error"], "You have no schedule" in str(again["result"])) == (True, True)
+
+
+def test_it_takes_back_nothing_that_people_planned(world: World, standin: StandIn) -> None:
+    row = make_schedule_draft(world)
+    made = called(world, standin, "withdraw_schedule", key=row.key)
+    assert made["is_error"] is True
+    assert "only a draft of its own" in str(made["result"])
+    assert [each.status for each in schedules(world)] == ["draft"]
+
+
 def test_it_sees_its_own_schedules_alone_with_their_next_time(world: World, standin: StandIn) -> None:
     # R006, R123
     other = make_world()
@@ -99,5 +116,5 @@ def test_the_tools_are_offered_where_people_let_it_plan(world: World, standin: S
     for each in (make_world(), world):
         standin.play(reply("Hello."))
         say(each, "Hello", standin)
-    planning = {"list_schedules", "propose_schedule"}
+    planning = {"list_schedules", "propose_schedule", "withdraw_schedule"}
     assert [planning & {each["name"] for each in sent["tools"]} for sent in standin.requests()] == [set(), planning]

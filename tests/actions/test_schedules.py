@@ -1,5 +1,6 @@
 """Schedules: who plans and who decides, and what PostgreSQL refuses (R123)."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
@@ -8,7 +9,8 @@ from django.utils import timezone
 from apps.conversations.rules import RESERVED
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, Stale
-from apps.governance.models import Taint
+from apps.governance.models import ChangeRecord, Taint
+from apps.governance.policy import Act
 from apps.runtime.models import Turn
 from apps.runtime.scheduling import run_due, run_now
 from apps.schedules.actions import (
@@ -24,10 +26,18 @@ from apps.schedules.rules import OURS, SCHEDULES_PER_AGENT
 from apps.tenants.due import due_work
 from tests.factories import World, make_skill, make_world
 from tests.governance.attempts import attempt
-from tests.scheduling import comes_due, make_paused_schedule, make_schedule, make_schedule_draft, plan_of
+from tests.scheduling import (
+    comes_due,
+    make_agents_draft,
+    make_paused_schedule,
+    make_schedule,
+    make_schedule_draft,
+    plan_of,
+)
 
 pytestmark = pytest.mark.django_db
 
+TAKEN_BACK = "UPDATE schedules_schedule SET status = 'deprecated' WHERE id = %s"
 Result, Status, Outcome = ScheduleRun.Result, Schedule.Status, Turn.Outcome
 
 
@@ -51,7 +61,7 @@ def test_what_an_agent_plans_waits_for_a_person(world: World) -> None:
     assert (row.status, row.drafted_by, row.taint) == (Status.DRAFT, world.bot.label, Taint.CUSTOMER_DERIVED)
     with acting(world.operator):
         assert not ScheduleClock.objects.exists()
-    for act in (approve_schedule, deprecate_schedule, pause_schedule):
+    for act in (approve_schedule, pause_schedule):
         with pytest.raises(NotPermitted):
             act(row, actor=world.bot)
     with pytest.raises(NotPermitted):
@@ -107,12 +117,48 @@ def test_a_plan_without_a_zone_is_kept_in_the_tenants(world: World) -> None:
 def test_an_agent_has_so_many_schedules_and_is_told_what_to_do_then(world: World) -> None:
     skill = make_skill(world, "approved")
     rows = [make_schedule_draft(world, skill=skill) for _ in range(SCHEDULES_PER_AGENT)]
-    with pytest.raises(Conflicting, match="20 schedules already"):
+    with pytest.raises(
+        Conflicting, match=r"20 schedules already.*Take back a draft of your own first, by withdraw_schedule"
+    ):
         draft_schedule(world.agent.pk, actor=world.bot, values=plan_of(world, skill=skill))
     deprecate_schedule(rows[0], actor=world.operator)
     draft_schedule(world.agent.pk, actor=world.bot, values=plan_of(world, skill=skill))
-    with pytest.raises(Conflicting, match="20 schedules"):
+    with pytest.raises(Conflicting, match=r"20 schedules.*Deprecate one first"):
         make_schedule_draft(world, skill=skill)
+
+
+def test_an_agent_takes_back_its_own_drafts_and_plans_again(world: World) -> None:
+    # R123
+    skill = make_skill(world, "approved")
+    rows = [make_agents_draft(world, skill=skill) for _ in range(SCHEDULES_PER_AGENT)]
+    deprecate_schedule(rows[0], actor=world.bot, reason="Planned twice.")
+    assert rows[0].status == Status.DEPRECATED
+    with acting(world.operator):
+        record = ChangeRecord.objects.get(subject_id=rows[0].pk, act=Act.SCHEDULE_DEPRECATE.value)
+    assert record.actor_label == world.bot.label
+    make_agents_draft(world, skill=skill, key=rows[0].key)
+
+
+def approved_plan_of_its_own(world: World) -> Schedule:
+    return approve_schedule(make_agents_draft(world), actor=world.operator)
+
+
+@pytest.mark.parametrize("make", [make_schedule_draft, approved_plan_of_its_own], ids=["of-people", "approved"])
+def test_an_agent_takes_back_no_other_schedule(world: World, make: Callable[[World], Schedule]) -> None:
+    # R123
+    row = make(world)
+    stood = row.status
+    with pytest.raises(NotPermitted, match="only a draft of its own"):
+        deprecate_schedule(row, actor=world.bot)
+    with acting(world.operator):
+        assert Schedule.objects.get(pk=row.pk).status == stood
+    assert not attempt(world.bot, TAKEN_BACK, (row.pk,)).passed
+
+
+def test_postgresql_lets_an_agent_take_back_its_own_draft(world: World) -> None:
+    row = make_agents_draft(world)
+    assert attempt(world.bot, TAKEN_BACK, (row.pk,)).passed
+    assert not attempt(make_world().bot, TAKEN_BACK, (row.pk,)).passed
 
 
 def test_a_key_stands_once_for_an_agent(world: World) -> None:

@@ -102,6 +102,7 @@ ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
     "draft_skill": lambda _: RUNBOOK,
     "delegate": lambda _: {"agent_key": "billing", "task": "What is owed?"},
     "propose_schedule": lambda skill: {"key": "nightly", "title": "Nightly", "cron": "0 23 * * *", "skill": skill.name},
+    "withdraw_schedule": lambda row: {"key": row.key},
     "soul_update": lambda _: {"text": "Be brief."},
     "skill_save": lambda row: {"skill_id": row.pk, "version": row.version, **REWRITTEN},
     "skill_patch": lambda row: {
