@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, RequestDataTooBig
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.permissions import SAFE_METHODS
@@ -70,6 +70,8 @@ MEMBERS = (
     *("ignored_fields", "current_version", "allowed", "failure_code"),
     *("current_sha256", "standing", "base", "live", "findings"),
 )
+# Where reasons stand that belong to no field.
+BODY = "body"
 NOT_FOUND = "There is nothing at this address, or it is not yours to see."
 
 
@@ -126,7 +128,7 @@ def _members(exc: Exception, context: Mapping[str, Any]) -> dict[str, Any]:
             value = getattr(exc, name)
             members[name] = list(value) if isinstance(value, tuple) else value
     if isinstance(exc, errors.Invalid):
-        members["errors"] = exc.fields
+        members["errors"] = {BODY if name == NON_FIELD_ERRORS else name: said for name, said in exc.fields.items()}
     if isinstance(exc, exceptions.MethodNotAllowed):
         members["allowed"] = context["view"].allowed_methods
     return members
@@ -155,7 +157,7 @@ def _flattened(detail: Any, name: str = "") -> list[tuple[str, list[str]]]:
             pairs += _flattened(inner, ".".join(filter(None, [name, part])))
         return pairs
     reasons = detail if isinstance(detail, list) else [detail]
-    return [(name or "body", [printable(str(reason)) for reason in reasons])]
+    return [(name or BODY, [printable(str(reason)) for reason in reasons])]
 
 
 def _sentence(by_field: Mapping[str, list[str]]) -> str:

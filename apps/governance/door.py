@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import Error, IntegrityError, ProgrammingError, transaction
+from django.db.models import BaseConstraint
 from django_fsm import FSMFieldMixin, TransitionNotAllowed
 from psycopg import errors as postgres
 
@@ -255,18 +256,32 @@ def _explained(row: Governed, refusal: Error) -> GovernanceError:
         return Frozen(str(cause.diag.message_primary))
     if isinstance(cause, postgres.InsufficientPrivilege):
         return NotPermitted(f"The database refuses this change of {row._meta.verbose_name} to the present role.")
-    for constraint in row._meta.constraints:
-        if constraint.name == name:
-            return Conflicting(str(constraint.get_violation_error_message()))
-    if isinstance(cause, postgres.UniqueViolation):
-        return Conflicting(f"This exists already ({row._meta.verbose_name}). Change that one, or choose another name.")
+    own = next((_own_words(constraint) for constraint in row._meta.constraints if constraint.name == name), "")
+    if isinstance(cause, postgres.UniqueViolation | postgres.ExclusionViolation):
+        exists = f"This exists already ({row._meta.verbose_name}). Change that one, or choose another name."
+        return Conflicting(own or exists)
     if isinstance(cause, postgres.ForeignKeyViolation):
         return Invalid(
             f"This {row._meta.verbose_name} refers to something that is not there or not of the right kind.", {}
         )
     if isinstance(cause, postgres.CheckViolation):
-        return IllegalTransition(str(cause.diag.message_primary))
+        return _of_check(cause, own)
     raise refusal
+
+
+def _own_words(constraint: BaseConstraint) -> str:
+    said = constraint.violation_error_message
+    return "" if said == constraint.default_violation_error_message else str(said)
+
+
+def _of_check(cause: postgres.CheckViolation, own: str) -> GovernanceError:
+    if cause.diag.table_name is None:
+        # A trigger raised it, about a move, and says why itself.
+        return IllegalTransition(str(cause.diag.message_primary))
+    # A constraint is named as the sentence that must be true.
+    rule = str(cause.diag.constraint_name).replace("_", " ")
+    why = own or f"They break the rule “{rule}”. Change what breaks it, and send them again."
+    return Invalid(f"These values cannot be taken. {why}", {NON_FIELD_ERRORS: [why]})
 
 
 def _illegal(row: Governed, refusal: TransitionNotAllowed) -> str:

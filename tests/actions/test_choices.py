@@ -131,7 +131,7 @@ def test_an_agent_may_ask_another_once_and_itself_never(world: World) -> None:
     invokable = make_invokable(world)
     with pytest.raises(Conflicting, match="may ask that one already"):
         allow_invokable(world.agent.pk, invokable.callee_id, actor=world.operator)
-    with pytest.raises(Conflicting, match="An agent cannot ask itself"):
+    with pytest.raises(Invalid, match="An agent cannot ask itself"):
         allow_invokable(world.agent.pk, world.agent.pk, actor=world.operator)
     assert allow_invokable(invokable.callee_id, world.agent.pk, actor=world.operator).pk
 

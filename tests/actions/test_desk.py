@@ -259,7 +259,7 @@ def test_send_rules_are_read_as_the_modes_take_them(world: World) -> None:
 
 
 def test_a_send_rule_names_a_channel_or_a_skill_and_is_there_once(world: World) -> None:
-    with pytest.raises(Conflicting, match="Name a channel, a skill, or both"):
+    with pytest.raises(Invalid, match="Name a channel, a skill, or both"):
         make_send_rule(world, "")
     rule = make_send_rule(world)
     with pytest.raises(Conflicting, match="There is a rule for this agent"):

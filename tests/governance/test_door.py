@@ -5,11 +5,12 @@ from functools import cache
 from typing import cast
 
 import pytest
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.db import IntegrityError
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
-from apps.governance.door import authorize, governed, may, recorded_values
+from apps.governance.door import authorize, governed, may, recorded_values, take_values
 from apps.governance.errors import (
     Conflicting,
     IllegalTransition,
@@ -23,13 +24,15 @@ from apps.governance.models import Proposal
 from apps.governance.policy import POLICY, Act, codename, default_grants
 from apps.personas.actions import amend_persona, archive_persona, create_persona, propose_patch
 from apps.personas.models import Persona
+from apps.schedules.models import Schedule
 from apps.skills.actions import amend_skill, approve_skill, discard_skill, draft_skill
 from apps.skills.models import Skill
-from apps.tenants.actions import create_agent
+from apps.tenants.actions import allow_invokable, create_agent
 from apps.tenants.models import Agent
 from tests.factories import World, make_persona, make_skill, make_world
 from tests.governance.books import records
 from tests.reviewing import say_yes
+from tests.scheduling import plan_of
 
 pytestmark = pytest.mark.django_db
 
@@ -252,6 +255,17 @@ def test_what_must_be_unique_beyond_the_tenant_is_a_conflict_in_words(world: Wor
     with pytest.raises(Conflicting, match="exists already"):  # noqa: SIM117
         with governed(Act.AGENT_CREATE, twin, actor=world.admin):
             pass
+
+
+def test_values_that_break_a_rule_of_the_row_are_refused_in_the_words_of_the_rule(world: World) -> None:
+    # What nothing before the database refused: its constraints are named as what must be true.
+    schedule = Schedule(tenant_id=world.tenant.pk, agent=world.agent, drafted_by=world.operator.label)
+    with pytest.raises(Invalid, match="“schedule has a time zone”") as refusal:  # noqa: SIM117
+        with governed(Act.SCHEDULE_DRAFT, schedule, actor=world.operator) as row:
+            take_values(row, Act.SCHEDULE_DRAFT, plan_of(world, timezone=""))
+    assert list(refusal.value.fields) == [NON_FIELD_ERRORS]
+    with pytest.raises(Invalid, match=r"cannot be taken\. An agent cannot ask itself\. Choose another one\.$"):
+        allow_invokable(world.agent.pk, world.agent.pk, actor=world.operator, role_hint="Itself.")
 
 
 def test_a_fault_of_the_code_stays_a_fault(world: World) -> None:

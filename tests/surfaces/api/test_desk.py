@@ -124,7 +124,10 @@ def test_people_say_what_becomes_of_replies(world: World, operator: Asker, bot: 
     assert operator.ask("PUT", address, {}).status == 400
     assert operator.ask("PUT", address, {"send_mode": "suggest"}).body["send_mode"] == "suggest"
     assert operator.post("send-rules/", body).code == "conflict"
-    assert operator.post("send-rules/", {"agent_key": "support", "send_mode": "suggest"}).code == "conflict"
+    nowhere = operator.post("send-rules/", {"agent_key": "support", "send_mode": "suggest"})
+    assert (nowhere.status, nowhere.code) == (400, "invalid")
+    assert nowhere.body["errors"]["body"] == [nowhere.body["detail"].partition(". ")[2]]
+    assert "Name a channel, a skill, or both" in nowhere.body["detail"]
     assert "There is no such skill" in operator.post("send-rules/", body | {"skill_id": 999_999_999}).body["detail"]
     assert operator.get("send-rules/?send_mode=observe").body["results"] == []
     assert bot.get("send-rules/").status == 403
