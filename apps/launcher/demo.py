@@ -108,7 +108,9 @@ def _start_programs(
     for program in programs:
         supervisor.start(program)
     with progress.step("Demo content", "done"):
-        seed = Seed.parse(supervisor.run("seed_demo", python("manage.py", "seed_demo", "--json")))
+        # No price list names the stand-in, and a real model is never priced by examples.
+        prices = ("--example-prices",) if standin_url else ()
+        seed = Seed.parse(supervisor.run("seed_demo", python("manage.py", "seed_demo", "--json", *prices)))
     for program in [_standin(standin_url), *programs] if standin_url else programs:
         with progress.step(program.name):
             supervisor.await_ready(program)
@@ -154,9 +156,8 @@ def _story_environment(seed: Seed, console_url: str) -> dict[str, str]:
 
 
 def _show_box(progress: Progress, seed: Seed, console_url: str, standin_url: str | None) -> None:
-    model = (
-        "stand-in model (figures of learning quality are plumbing)" if standin_url else "the one your environment names"
-    )
+    standin = "stand-in model (figures of learning quality are plumbing, costs go by example prices)"
+    model = standin if standin_url else "the one your environment names"
     lines = {"Console": f"{console_url}/", "Operator": seed.operator_login, "Password": seed.operator_password}
     if seed.login_link_path:
         lines["Log in once"] = console_url + seed.login_link_path

@@ -81,6 +81,13 @@ def test_the_tenants_own_price_comes_first(world: World) -> None:
     assert used(said(), actor=make_world().system)["cost_micro_usd"] == 3_000_000
 
 
+def test_the_stand_in_costs_what_the_tenant_itself_says_and_nothing_by_the_list(world: World) -> None:
+    assert used(said(stand_in=True), actor=world.system)["cost_micro_usd"] is None
+    make_price(world, f"{PUBLISHED}*")
+    assert used(said(stand_in=True), actor=world.system)["cost_micro_usd"] == 1_500_000
+    assert used(said(stand_in=True, model="somebody-elses"), actor=world.system)["cost_micro_usd"] is None
+
+
 def spend_of(world: World) -> Spend:
     with acting(world.operator):
         return Spend.objects.get()

@@ -4,12 +4,16 @@ import json
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from apps.demo.cast import REVIEWER
+from apps.demo.example_prices import WHY
 from apps.governance.acting import acting
 from apps.governance.actors import Role
+from apps.governance.models import ChangeRecord
+from apps.governance.policy import Act
 from apps.tenants.identity import agent_of_token, member_named, tenant_named
-from apps.tenants.models import Agent, AgentToken, Membership, User
+from apps.tenants.models import Agent, AgentToken, Membership, ModelPrice, User
 from apps.tenants.people import dismiss
 from tests.surfaces.commands.run import run
 
@@ -79,3 +83,37 @@ def test_whom_an_admin_deactivated_the_next_run_does_not_let_in_again() -> None:
 def test_without_json_each_value_stands_on_a_line_with_its_name() -> None:
     lines = run("seed_demo").out.splitlines()
     assert [line.split("  ")[0] for line in lines] == [key.replace("_", " ") for key in KEYS]
+
+
+def prices() -> list[ModelPrice]:
+    system = tenant_named("acme")
+    assert system is not None
+    with acting(system):
+        return list(ModelPrice.objects.visible_to(system))
+
+
+def test_prices_are_set_where_they_are_asked_for_and_none_is_there(settings: Settings) -> None:
+    seed()
+    assert prices() == []
+    assert run("seed_demo", "--example-prices").failure == ""
+    [price] = prices()
+    assert (price.model, price.input_micro_usd, price.output_micro_usd) == (
+        settings.DEFAULT_MODEL,
+        2_000_000,
+        10_000_000,
+    )
+    settings.DEFAULT_MODEL = "house-model"
+    assert run("seed_demo", "--example-prices").failure == ""
+    assert prices() == [price]
+
+
+def test_a_model_on_no_list_has_an_example_price_that_says_what_it_is(settings: Settings) -> None:
+    settings.DEFAULT_MODEL = "house-model"
+    assert run("seed_demo", "--example-prices").failure == ""
+    [price] = prices()
+    assert (price.model, price.input_micro_usd) == ("house-model", 2_000_000)
+    system = tenant_named("acme")
+    assert system is not None
+    with acting(system):
+        record = ChangeRecord.objects.select_related("text").get(act=Act.PRICE_SET.value)
+        assert record.text.reason == WHY

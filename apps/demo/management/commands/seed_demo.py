@@ -19,6 +19,7 @@ from apps.demo.cast import (
     REVIEWER,
     TENANT,
 )
+from apps.demo.example_prices import set_example_prices
 from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
 from apps.governance.errors import GovernanceError
@@ -40,6 +41,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """For people, or for the launcher."""
         parser.add_argument("--json", action="store_true", help="Print one JSON object instead of lines.")
+        parser.add_argument(
+            "--example-prices",
+            action="store_true",
+            help="Price the models of the agents, where the tenant has no price, so that calls of the stand-in cost something.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print who may sign in, and with what."""
@@ -53,7 +59,7 @@ class Command(BaseCommand):
                 profiles_without_proof=True,
                 stdout=self.stderr,
             )
-            made = self._people_and_token()
+            made = self._people_and_token(with_prices=options["example_prices"])
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
         if options["json"]:
@@ -62,7 +68,7 @@ class Command(BaseCommand):
         for name, value in made.items():
             self.stdout.write(f"{name.replace('_', ' '):<18} {value or '-'}")
 
-    def _people_and_token(self) -> dict[str, str | None]:
+    def _people_and_token(self, *, with_prices: bool) -> dict[str, str | None]:
         system = tenant_named(TENANT)
         if system is None:
             raise CommandError(f"The tenant {TENANT} was just made and is gone again. Run the command once more.")
@@ -70,7 +76,10 @@ class Command(BaseCommand):
         reviewer, _ = _person(REVIEWER)
         _let_in(operator, system, Role.ADMIN)
         _let_in(reviewer, system, Role.OPERATOR)
-        _make_assistant(system, person_actor(operator.pk, system.tenant_id, Role.ADMIN))
+        admin = person_actor(operator.pk, system.tenant_id, Role.ADMIN)
+        _make_assistant(system, admin)
+        if with_prices:
+            set_example_prices(admin)
         return {
             "operator_login": operator.username,
             "operator_password": password,

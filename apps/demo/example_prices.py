@@ -1,0 +1,36 @@
+"""Prices for the demo's agents: the stand-in is on no price list, and pages without a cost would show half of what they can."""
+
+from dataclasses import asdict
+from decimal import Decimal
+from typing import Final
+
+from django.conf import settings
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.llm.prices import Rates, price_of
+from apps.tenants.endpoints import set_price
+from apps.tenants.models import Agent, ModelPrice
+
+WHY: Final = "Example prices of the demo, so that the stand-in's calls cost something. Nobody is billed by them."
+# For a model that the product's list does not name.
+UNLISTED: Final = Rates(Decimal(2), Decimal(10), Decimal("0.2"), Decimal("2.5"), Decimal(4))
+THOUGHT_WITH: Final = ("model", "fallback_model", "distil_model_mid", "distil_model_long")
+
+
+def set_example_prices(admin: Actor) -> None:
+    """Price each model that the tenant's agents use. A tenant that has a price, whoever set it, keeps what it has."""
+    with acting(admin):
+        if ModelPrice.objects.visible_to(admin).exists():
+            return
+        chosen = Agent.objects.visible_to(admin).values_list(*THOUGHT_WITH)
+        models = {settings.DEFAULT_MODEL, *(model for each in chosen for model in each if model)}
+        for model in sorted(models):
+            set_price(model, timezone.now(), _columns(model), actor=admin, reason=WHY)
+
+
+def _columns(model: str) -> dict[str, int]:
+    listed = price_of(model)
+    rates = listed.rates if listed else UNLISTED
+    return {f"{name}_micro_usd": int(price * 1_000_000) for name, price in asdict(rates).items()}
