@@ -17,15 +17,13 @@ from apps.console.history import url_of_subject
 from apps.console.requests import actor_of, settings_of
 from apps.console.talking import sent
 from apps.conversations.models import Conversation
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import may
 from apps.governance.policy import Act
-from apps.personas.actions import create_persona
+from apps.personas.beginning import begin_agent
 from apps.personas.models import SECTIONS, Persona
 from apps.personas.templates import PersonaTemplate, persona_templates, template_named
 from apps.skills.models import Skill
-from apps.tenants.actions import create_agent
 from apps.tenants.models import Agent, AgentToken, Membership
 
 LABELS = {name: name.capitalize() for name in SECTIONS}
@@ -179,11 +177,8 @@ def _with_customers(agent: Agent, actor: Actor) -> list[Step]:
 
 
 def _begun(said: Mapping[str, Any], *, actor: Actor, business: str) -> HttpResponse:
-    """An agent never stands there without its persona: both are one commit."""
     template = template_named(said["template"])
-    with acting(actor):
-        agent = create_agent(said["key"], said["title"], actor=actor)
-        create_persona(agent.pk, actor=actor, values=template.sections(business))
+    agent = begin_agent(said["key"], said["title"], template.sections(business), actor=actor)
     return HttpResponseRedirect(reverse("admin:first_steps", args=[agent.pk]), status=303)
 
 

@@ -13,7 +13,9 @@ from apps.personas.actions import (
     create_persona,
     propose_patch,
 )
+from apps.personas.beginning import begin_agent
 from apps.personas.models import SECTION_CHARACTERS, Persona
+from apps.tenants.models import Agent
 from tests.factories import World, make_persona, make_world
 from tests.governance.books import records
 from tests.reviewing import say_yes
@@ -24,6 +26,17 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def world() -> World:
     return make_world()
+
+
+def test_an_agent_begins_with_its_persona_or_not_at_all(world: World) -> None:
+    # R010, R026
+    with pytest.raises(Invalid, match="NUL"):
+        begin_agent("sales", "Sales", {"identity": "You sell.\x00"}, actor=world.admin)
+    with acting(world.admin):
+        assert not Agent.objects.visible_to(world.admin).filter(key="sales").exists()
+    agent = begin_agent("sales", "Sales", {"identity": "You sell."}, actor=world.admin)
+    with acting(world.admin):
+        assert Persona.objects.visible_to(world.admin).get(agent=agent).identity == "You sell."
 
 
 def test_an_agent_has_one_persona(world: World) -> None:

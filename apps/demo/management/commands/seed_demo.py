@@ -23,9 +23,9 @@ from apps.demo.example_prices import set_example_prices
 from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
 from apps.governance.errors import GovernanceError
-from apps.personas.actions import create_persona
+from apps.personas.beginning import begin_agent
 from apps.prompt.values import Flavour
-from apps.tenants.actions import add_member, amend_agent, create_agent, issue_token, revoke_token
+from apps.tenants.actions import add_member, amend_agent, issue_token, revoke_token
 from apps.tenants.identity import person_actor, tenant_named
 from apps.tenants.models import Agent, AgentToken, Membership, User
 
@@ -116,9 +116,8 @@ def _make_assistant(system: Actor, admin: Actor) -> None:
         known = Agent.objects.visible_to(system).filter(key=ASSISTANT).exists()
     if known:
         return
-    agent = create_agent(ASSISTANT, ASSISTANT_TITLE, actor=system)
+    agent = begin_agent(ASSISTANT, ASSISTANT_TITLE, {"identity": ASSISTANT_IDENTITY}, actor=system)
     amend_agent(agent, actor=admin, flavour=Flavour.ASSISTANT.value)
-    create_persona(agent.pk, actor=system, values={"identity": ASSISTANT_IDENTITY})
 
 
 def _fresh_token(system: Actor) -> str:

@@ -9,10 +9,11 @@ from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.governance.policy import Act
 from apps.personas.actions import create_persona
+from apps.personas.beginning import begin_agent
 from apps.personas.models import Persona
 from apps.personas.templates import PersonaTemplate, UnknownTemplate, persona_templates, template_named
 from apps.prompt.holding import MemoryReview
-from apps.tenants.actions import create_agent, create_tenant
+from apps.tenants.actions import create_tenant
 from apps.tenants.identity import new_tenant_actor, tenant_named
 from apps.tenants.models import Agent, Tenant
 
@@ -66,14 +67,14 @@ class Command(BaseCommand):
         return actor
 
     def _seed(self, template: PersonaTemplate, actor: Actor) -> None:
-        """An agent never stands there without its persona: both are one commit."""
         with acting(actor):
             business = Tenant.objects.get(pk=actor.tenant_id).name
             agent = Agent.objects.visible_to(actor).filter(key=template.key).first()
-            made = agent or create_agent(template.key, template.title, actor=actor)
-            has_persona = Persona.objects.visible_to(actor).filter(agent=made).exists()
-            if not has_persona:
-                create_persona(made.pk, actor=actor, values=template.sections(business))
+            has_persona = agent is not None and Persona.objects.visible_to(actor).filter(agent=agent).exists()
+            if agent is None:
+                begin_agent(template.key, template.title, template.sections(business), actor=actor)
+            elif not has_persona:
+                create_persona(agent.pk, actor=actor, values=template.sections(business))
         self._say("kept" if agent else "created", f"agent {template.key}")
         self._say("kept" if has_persona else "created", f"persona of {template.key}")
 
