@@ -29,7 +29,7 @@ OF_BUTTONS: Final[Mapping[str, str]] = MappingProxyType(
 _ON_A_LIST: Final = (
     ("j, k", "the next row, the one before"),
     ("Enter", "open the row"),
-    ("/", "search"),
+    ("/", "search the list; where there is none, everything"),
 )
 _ON_A_PAGE: Final = (
     ("a", "approve, send, answer"),
@@ -62,6 +62,7 @@ _PLACES: Final = (
     ("l", "Lessons", "lessons_lesson_changelist"),
     ("v", "Learning versions", "lessons_learningversion_changelist"),
     ("n", "Notebook", "notebook_note_changelist"),
+    ("f", "Search", "search"),
 )
 
 

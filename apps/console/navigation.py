@@ -33,6 +33,7 @@ GROUPS = (
         "",
         (
             Place("Home", "home", "index"),
+            Place("Search", "search", "search"),
             Place("Figures", "monitoring", "figures"),
             Place("Assistant", "support_agent", "assistant"),
             Place("Playground", "toys", "playground"),

@@ -58,6 +58,7 @@ from apps.console.requests import actor_of, people_of, settings_of
 from apps.console.restoring import restore_page
 from apps.console.rights import GrantsAdmin, LimitAdmin
 from apps.console.schedules import ScheduleAdmin
+from apps.console.search import search_page
 from apps.console.send_rules import SendRuleAdmin
 from apps.console.sessions import SessionAdmin
 from apps.console.settings import SettingsAdmin
@@ -154,7 +155,13 @@ PAGES = {
 }
 
 # Pages about no one noun, by their address.
-WHOLE_PAGES = {"figures": figures_page, "health": health_page, "restore": restore_page, "told": told_page}
+WHOLE_PAGES = {
+    "figures": figures_page,
+    "health": health_page,
+    "restore": restore_page,
+    "search": search_page,
+    "told": told_page,
+}
 
 
 def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:

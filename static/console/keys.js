@@ -70,8 +70,9 @@ const go = (key) => {
 
 const search = () => {
   const bar = document.getElementById("searchbar");
-  bar?.focus();
-  return Boolean(bar);
+  if (!bar) return go("f");
+  bar.focus();
+  return true;
 };
 
 const sheet = () => {

@@ -45,6 +45,9 @@ def paths(world: World) -> dict[str, str]:
         "figures": reverse("admin:figures"),
         "told": reverse("admin:told"),
         "health": reverse("admin:health"),
+        "search": f"{reverse('admin:search')}?q=refund",
+        "search-empty": reverse("admin:search"),
+        "search-nothing": f"{reverse('admin:search')}?q=xylophone",
         "password": reverse("admin:password_change"),
     }
     with acting(world.admin):

@@ -247,14 +247,14 @@ def _shortcut(client: Client, kind: int, pk: int) -> Any:
     return client.get(reverse("admin:view_on_site", kwargs={"content_type_id": kind, "object_id": pk}))
 
 
-def test_home_palette_and_tenants_show_nothing_of_another_tenant(stranger: World, standin: StandIn) -> None:
+def test_home_search_and_tenants_show_nothing_of_another_tenant(stranger: World, standin: StandIn) -> None:
     # R006: figures, queues, badges and names before another tenant lived and after.
     client = people(stranger)["operator"]
     addresses = [
         reverse("admin:index"),
         reverse("admin:figures"),
         reverse("admin:switch_tenant"),
-        reverse("admin:search") + "?s=billing",
+        reverse("admin:search") + "?q=refund",
     ]
     before = [read(client, path) for path in addresses]
     victim = fill(standin.backend)

@@ -202,6 +202,8 @@ def test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known() -
     within = {"parts_carrying": readers, "sessions_of_parts": readers}
     # Of the tenant that is known, what waits for a worker: numbers, and since when.
     within["waiting_work"] = {f"{prefix}_{role}" for role in ("operator", "staff", "crossing")}
+    # Of the tenant that is known, which rows hold certain words: ids.
+    within["rows_with_words"] = {f"{prefix}_{role}" for role in ("operator", "staff", "crossing")}
     # Of the agent whose hands these are: the names of its own tools.
     own = {"own_tools": {f"{prefix}_{role}" for role in ("agent", "crossing")}}
     assert definer_functions() == {**crossing, **triggers, **within, **own, "role_breaches": callers}

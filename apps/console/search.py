@@ -1,0 +1,223 @@
+"""Search: what was said, what agents go by, and what was proposed, by the words in it; the newest first, day by day."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib.admin import AdminSite
+from django.core.validators import MinLengthValidator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from apps.console.excerpts import Piece, excerpt_of, words_of
+from apps.console.history import url_of_subject
+from apps.console.requests import actor_of
+from apps.console.titles import title_of
+from apps.conversations.models import Conversation, Message
+from apps.governance.actors import Actor
+from apps.governance.models import Proposal
+from apps.memory.models import MemoryBlock, MemoryLine
+from apps.skills.models import Skill
+from apps.tenants.found import Found, rows_with_words
+
+SHORTEST: Final = 2
+LONGEST: Final = 200
+MOST: Final = 500
+A_PAGE: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A kind of row: which of those with the words the actor may read, and how one of them is shown."""
+
+    label: str
+    rows: Callable[[Actor], QuerySet[Any]]
+    at: str
+    text: Callable[[Any], str]
+    related: tuple[str, ...] = ("agent",)
+
+
+def _messages(actor: Actor) -> QuerySet[Message]:
+    threads = Conversation.objects.visible_to(actor).of_customers().filter(off_the_record=False)
+    return Message.objects.filter(tenant_id=actor.tenant_id, conversation__in=threads)
+
+
+def _lines(actor: Actor) -> QuerySet[MemoryLine]:
+    return MemoryLine.objects.filter(tenant_id=actor.tenant_id)
+
+
+def _strings(value: Any) -> Iterator[str]:  # Any: what the kind of proposal holds
+    if isinstance(value, str):
+        yield value
+    for each in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _strings(each)
+
+
+def _proposed(proposal: Proposal) -> str:
+    return "\n".join((proposal.target_label, proposal.rationale, *_strings(proposal.words)))
+
+
+def _skill(skill: Skill) -> str:
+    return "\n".join((skill.name, skill.title, skill.description, skill.body))
+
+
+KINDS: Final[Mapping[str, Searched]] = {
+    "message": Searched(
+        "Message", _messages, "created_at", lambda row: str(row.text), ("conversation", "conversation__agent")
+    ),
+    "skill": Searched("Skill", Skill.objects.visible_to, "updated_at", _skill),
+    "line": Searched("Line of memory", _lines, "began_at", lambda row: str(row.text), ("agent", "block")),
+    "block": Searched("Memory block", MemoryBlock.objects.visible_to, "updated_at", lambda row: str(row.label)),
+    "proposal": Searched("Proposal", Proposal.objects.visible_to, "created_at", _proposed),
+}
+# What the tabs are called, and which kinds each shows.
+TABS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "all": ("All", tuple(KINDS)),
+    "conversations": ("Conversations", ("message",)),
+    "skills": ("Skills", ("skill",)),
+    "memory": ("Memory", ("line", "block")),
+    "proposals": ("Proposals", ("proposal",)),
+}
+
+
+class SearchInput(UnfoldAdminTextInputWidget):
+    """A field that browsers let one empty, and that `/` leads to."""
+
+    input_type = "search"
+
+
+class SearchForm(forms.Form):
+    """What is looked for."""
+
+    q = forms.CharField(
+        label="Words",
+        max_length=LONGEST,
+        validators=[MinLengthValidator(SHORTEST, "Type at least two letters.")],
+        error_messages={"required": "Type what to look for."},
+        widget=SearchInput(attrs={"id": "searchbar", "autocomplete": "off", "maxlength": LONGEST}),
+    )
+
+    def clean_q(self) -> str:
+        """Refuse what leaves everything in."""
+        asked = str(self.cleaned_data["q"])
+        if not words_of(asked):
+            raise forms.ValidationError("Type a word that has to stand in it.")
+        return asked
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A row that holds the words."""
+
+    label: str
+    title: str
+    url: str
+    who: str
+    at: datetime
+    excerpt: Sequence[Piece]
+
+    @property
+    def day(self) -> date:
+        """By the clock of the tenant."""
+        return timezone.localtime(self.at).date()
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A choice of kinds, with how many rows of them there are."""
+
+    label: str
+    url: str
+    count: str
+    selected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """A page of what was found."""
+
+    tabs: Sequence[Tab]
+    hits: Sequence[Hit]
+    is_common: bool
+    newer: str
+    older: str
+
+
+def search_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """A GET changes nothing, and its address may be kept."""
+    form = SearchForm(request.GET if "q" in request.GET else None, label_suffix="")
+    results = results_of(actor_of(request), form.cleaned_data["q"], request.GET) if form.is_valid() else None
+    shown = {"title": "Search", "form": form, "results": results}
+    return TemplateResponse(request, "console/search.html", {**site.each_context(request), **shown})
+
+
+def results_of(actor: Actor, asked: str, given: QueryDict) -> Results:
+    """What the actor may read of the rows that hold the words."""
+    found = rows_with_words(asked, MOST + 1, *KINDS)
+    chosen = next((name for name in TABS if name == given.get("kind")), "all")
+    _, kinds = TABS[chosen]
+    number = given.get("page", "")
+    page = min(max(int(number), 1), MOST // A_PAGE) if number.isascii() and number.isdigit() else 1
+    placed = _placed({kind: found[kind] for kind in kinds})
+    hits = placed[(page - 1) * A_PAGE : page * A_PAGE]
+    is_last = len(placed) <= page * A_PAGE or page == MOST // A_PAGE
+    return Results(
+        tabs=[_tab(name, asked, found, selected=name == chosen) for name in TABS],
+        hits=list(_hits(actor, hits, asked)),
+        is_common=any(_is_cut(found[kind]) for kind in kinds) or len(placed) > MOST,
+        newer=_url(asked, chosen, page - 1) if page > 1 else "",
+        older="" if is_last else _url(asked, chosen, page + 1),
+    )
+
+
+def _placed(found: Mapping[str, Found]) -> list[tuple[str, int]]:
+    """Kind and id, the newest first."""
+    each = ((at, row_id, kind) for kind, of_kind in found.items() for row_id, at in of_kind.rows)
+    return [(kind, row_id) for _, row_id, kind in sorted(each, reverse=True)]
+
+
+def _hits(actor: Actor, placed: Sequence[tuple[str, int]], asked: str) -> Iterator[Hit]:
+    read: dict[tuple[str, int], Any] = {}
+    for kind in dict.fromkeys(kind for kind, _ in placed):
+        searched, ids = KINDS[kind], [row_id for each, row_id in placed if each == kind]
+        rows = searched.rows(actor).filter(pk__in=ids).select_related(*searched.related)
+        read |= {(kind, row.pk): row for row in rows}
+    for place in placed:
+        if place in read:
+            yield _hit(KINDS[place[0]], read[place], asked)
+
+
+def _hit(searched: Searched, row: Any, asked: str) -> Hit:
+    excerpt, at = excerpt_of(searched.text(row), asked), getattr(row, searched.at)
+    if isinstance(row, Message):
+        thread = row.conversation
+        url = f"{url_of_subject('conversations.conversation', thread.pk)}#message-{row.position}"
+        who = f"{row.get_sender_display()}, conversation of agent {thread.agent}"
+        return Hit(searched.label, str(thread), url, who, at, excerpt)
+    title = f"{row.where} of agent {row.agent}" if isinstance(row, MemoryLine) else title_of(row)
+    state = {"line": "get_status_display", "skill": "get_status_display", "proposal": "get_state_display"}
+    said = state.get(row._meta.model_name.removeprefix("memory"))
+    who = str(getattr(row, said)()) if said else ""
+    return Hit(searched.label, title, url_of_subject(row._meta.label_lower, row.pk), who, at, excerpt)
+
+
+def _tab(name: str, asked: str, found: Mapping[str, Found], *, selected: bool) -> Tab:
+    label, kinds = TABS[name]
+    counted = sum(len(found[kind].rows) for kind in kinds)
+    more = "+" if counted > MOST or any(_is_cut(found[kind]) for kind in kinds) else ""
+    return Tab(label, _url(asked, name), f"{min(counted, MOST)}{more}", selected)
+
+
+def _is_cut(found: Found) -> bool:
+    return found.is_common or len(found.rows) > MOST
+
+
+def _url(asked: str, tab: str, page: int = 1) -> str:
+    given = {"q": asked, **({"kind": tab} if tab != "all" else {}), **({"page": page} if page > 1 else {})}
+    return f"?{urlencode(given)}"

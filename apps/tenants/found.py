@@ -1,0 +1,38 @@
+"""What of the tenant at hand holds certain words: ids and since when, through the one function that looks them up by index."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The newest rows of a kind; `is_common` where so many hold the words that only the newest of all were looked at."""
+
+    rows: tuple[tuple[int, datetime], ...] = ()
+    is_common: bool = False
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Which rows, without when."""
+        return tuple(row_id for row_id, _ in self.rows)
+
+
+def rows_with_words(asked: str, most: int, *kinds: str) -> dict[str, Found]:
+    """At most so many rows of each kind: `message`, `skill`, `line` of memory, `block` by its label, `proposal`.
+
+    Every word counts, from its beginning on; in quotation marks they are taken as they stand, `-word` leaves out, `or` gives
+    a choice. No conversation off the record is looked at, and nobody's own talk.
+    """
+    rows: dict[str, list[tuple[int, datetime]]] = {kind: [] for kind in kinds}
+    common = set()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT kind, row_id, at, is_common FROM rows_with_words(%s, %s, %s)", [asked, list(kinds), most]
+        )
+        for kind, row_id, at, is_common in cursor.fetchall():
+            rows[kind].append((int(row_id), at))
+            if is_common:
+                common.add(kind)
+    return {kind: Found(tuple(found), kind in common) for kind, found in rows.items()}

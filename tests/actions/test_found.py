@@ -1,0 +1,176 @@
+"""Words are found in one's own tenant alone, by index, and nothing that was said off the record."""
+
+from importlib import import_module
+
+import psycopg
+import pytest
+from django.db import connection
+
+from apps.conversations.actions import append_messages
+from apps.conversations.forgetting import forget_conversation
+from apps.conversations.rules import Line
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.launcher.postgres import Postgres
+from apps.tenants.found import Found, rows_with_words
+from tests.committing import committing
+from tests.factories import World, make_block, make_conversation, make_memory, make_skill, make_world
+from tests.governance.attempts import NO_RIGHT, attempt
+from tests.talking import as_assistant, make_talk
+from tests.wholeness import whole_or
+
+__all__ = ["committing"]
+KINDS = ("message", "skill", "line", "block", "proposal")
+ROWS = whole_or(20_000, whole=100_000)
+# A history of the tenant's only message: each has words of its own, and one in four a common one.
+COPY = """
+INSERT INTO conversations_message SELECT row.* FROM conversations_message AS copied, generate_series(1, {rows}) AS number,
+    jsonb_populate_record(copied, jsonb_build_object('id', {first} + number, 'position', 10 + number, 'turn_id', null,
+        'text', 'parcel' || number || CASE WHEN number % 4 = 0 THEN ' usually' ELSE '' END)) AS row
+    WHERE copied.id = (SELECT max(id) FROM conversations_message WHERE tenant_id = {tenant})
+"""
+USED = (
+    "SELECT pg_stat_get_xact_numscans('message_by_words'::regclass),"
+    " pg_stat_get_xact_numscans('conversations_message'::regclass)"
+)
+# What is sought in that history, how many of the 50 asked for are found, and whether there are too many to look at.
+SOUGHT = (
+    (f"parcel{ROWS}", 1, False),
+    ("parcel777", whole_or(11, whole=50), False),
+    ("nothing", 0, False),
+    (f"parcel1{ROWS} or parcel{ROWS}", 1, False),
+    ("parcel -usually", 50, True),
+    ("usua", 50, True),
+)
+SEARCHED = import_module("apps.learning.migrations.0034_search").SEARCHED
+
+
+def asked(actor: Actor, words: str, most: int = 50) -> dict[str, Found]:
+    with acting(actor):
+        return {kind: each for kind, each in rows_with_words(words, most, *KINDS).items() if each.ids}
+
+
+def counted(world: World, words: str) -> dict[str, int]:
+    return {kind: len(each.ids) for kind, each in asked(world.operator, words).items()}
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    return make_world()
+
+
+def test_every_kind_is_found_by_its_words_in_ones_own_tenant_alone(world: World) -> None:
+    # R006
+    other = make_world()
+    make_skill(world, title="Return a Zephyrine lamp")
+    make_memory(world, "A zephyrine lamp is glass.\nWe ship to the EU.")
+    make_block(world, "Zephyrine Lamps")
+    make_conversation(world)
+    found = asked(world.operator, "zephyrine")
+    assert {kind: len(each.ids) for kind, each in found.items()} == {"skill": 1, "line": 1, "block": 1, "proposal": 1}
+    assert counted(world, "parcel broken") == {"message": 1}
+    assert asked(other.operator, "zephyrine") == asked(other.operator, "parcel") == {}
+    # The tenant is a word of its rows, and nobody can type it.
+    number = world.tenant.pk
+    for words in (f'"tenant {number}"', f"zephyrine or 'tenant {number}'", f"tenant {number}", "-nothing"):
+        assert asked(other.operator, words) == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "messages"),
+    [
+        ("broken", 1),
+        ("brok", 1),
+        ("BROKEN parcel", 1),
+        ('"parcel arrived"', 1),
+        ('"arrived parcel"', 0),
+        ('"brok"', 0),
+        ("broken -parcel", 0),
+        ("broken or nothing", 1),
+        ("ar", 0),
+        ("!!", 0),
+        ("", 0),
+        ("don't o'hara \\ ' '' :* & | ! ( foo/b'ar <-> http://x.y/a'b?c=(d) a'", 0),
+        ("broken' :* \\", 1),
+    ],
+)
+def test_words_are_sought_as_they_are_typed(world: World, words: str, messages: int) -> None:
+    make_conversation(world)
+    assert counted(world, words).get("message", 0) == messages
+
+
+def test_what_is_off_the_record_or_in_somebodys_own_talk_is_not_found(world: World) -> None:
+    # R178, R129
+    make_conversation(world, off_the_record=True)
+    assert counted(world, "parcel") == {}
+    member = as_assistant(make_world())
+    said = append_messages(make_talk(member), [Line("operator", "What of the broken parcel?")], actor=member.system)
+    assert len(said) == 1
+    for actor in (member.operator, member.admin):
+        assert asked(actor, "parcel") == {}
+
+
+def test_words_that_were_forgotten_are_in_no_index(world: World) -> None:
+    # R178
+    conversation = make_conversation(world, off_the_record=True)
+    forget_conversation(conversation, actor=world.system)
+    with acting(world.system), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM conversations_message WHERE words_in(tenant_id, text) @@ 'parcel'::tsquery"
+        )
+        assert cursor.fetchone() == (0,)
+
+
+def test_agents_and_workers_may_not_look(world: World) -> None:
+    # R007
+    make_conversation(world)
+    for actor in (world.bot, world.system):
+        refused = attempt(actor, "SELECT * FROM rows_with_words('parcel', ARRAY['message'], 5)")
+        assert refused.sqlstate == NO_RIGHT
+
+
+def test_the_newest_come_first_and_no_more_than_asked(world: World) -> None:
+    for _ in range(3):
+        make_conversation(world)
+    found = asked(world.operator, "parcel", 2)["message"]
+    assert len(found.ids) == 2
+    assert list(found.ids) == sorted(found.ids, reverse=True)
+    assert not found.is_common
+
+
+def used(words: str) -> tuple[Found, list[int]]:
+    """What is found of messages, and how often their index of words was read by then, and how often the whole table."""
+    with connection.cursor() as cursor:
+        found = rows_with_words(words, 50, "message")["message"]
+        cursor.execute(USED)
+        reads: list[int] = list(cursor.fetchone() or ())
+    return found, reads
+
+
+@pytest.mark.slow
+@pytest.mark.whole
+@pytest.mark.unmeasured
+def test_words_are_found_by_index_under_row_security(committing: str, postgres: Postgres) -> None:
+    worlds = [make_world(), make_world()]
+    for each in worlds:
+        make_conversation(each)
+    with psycopg.connect(postgres.url_for("postgres", database=committing), autocommit=True) as superuser:
+        superuser.execute("SET session_replication_role = replica")
+        for number, each in enumerate(worlds, 1):
+            superuser.execute(COPY.format(tenant=each.tenant.pk, rows=ROWS, first=10_000_000 * number).encode())
+        superuser.execute("VACUUM ANALYZE conversations_message")
+    with acting(worlds[0].operator):
+        for number, (words, ids, is_common) in enumerate(SOUGHT, 1):
+            found, reads = used(words)
+            assert (words, len(found.ids), found.is_common, reads) == (words, ids, is_common, [number, 0])
+            assert all(10_000_000 < row_id <= 10_000_000 + ROWS for row_id in found.ids)
+    assert found.ids[0] == 10_000_000 + ROWS
+
+
+def test_the_words_of_every_kind_have_their_index(committing: str, postgres: Postgres) -> None:
+    # As the function asks, past row security.
+    with psycopg.connect(postgres.url_for("postgres", database=committing), autocommit=True) as there:
+        there.execute("SET enable_seqscan = off")
+        for kind, (table, _, words, has_any, _) in SEARCHED.items():
+            look = f"EXPLAIN SELECT id FROM {table} WHERE {words} @@ 'x'::tsquery AND {has_any}"  # noqa: S608  # of constants
+            assert f"{kind}_by_words" in str(there.execute(look.encode()).fetchall())
