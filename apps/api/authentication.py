@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from apps.api.refusals import CsrfFailed
 from apps.governance.acting import tenant_id_named
 from apps.governance.actors import Actor, Role
+from apps.tenants.factors import asks_for_factor, awaits_code
 from apps.tenants.identity import agent_of_token, memberships_of, person_actor
 
 SCHEMES = frozenset({b"bearer", b"token"})
@@ -57,8 +58,13 @@ def _person(request: Request) -> Actor | None:
     if user is None or not user.is_authenticated or not user.is_active or user.is_service:
         return None
     _refuse_forgery(request)
+    if awaits_code(user, request._request.session):
+        raise PermissionDenied("You are signed in by half. Enter the code of your second factor in the console first.")
     tenant_id, role = _membership(user.pk, request.headers.get(TENANT_HEADER, ""))
-    return person_actor(user.pk, tenant_id, role)
+    actor = person_actor(user.pk, tenant_id, role)
+    if user.factor_since is None and asks_for_factor(actor):
+        raise PermissionDenied("This tenant asks for a second factor. Set one up in the console, under Second factor.")
+    return actor
 
 
 def _membership(user_id: int, tenant_key: str) -> tuple[int, Role]:

@@ -93,7 +93,7 @@ def _is_inactive(member: Membership) -> bool:
 class MemberAdmin(GovernedAdmin):
     """The people of the tenant: read by every member, decided on by admins."""
 
-    list_display = ("person", "role", "standing", "updated")
+    list_display = ("person", "role", "standing", "second_factor", "updated")
     list_filter = ("role", "is_active")
     search_fields = ("user__username", "user__email")
     search_help_text = "Search mail address"
@@ -122,7 +122,7 @@ class MemberAdmin(GovernedAdmin):
             Act.MEMBER_RESET,
             _reset,
             done="",
-            consequence="Their password and every session end now. You get a link for them that works once.",
+            consequence="Their password, their second factor and every session end now. You get a link for them that works once.",
             form=OptionalReason,
             when=_came_in,
             answer_template="console/sign_in_link.html",
@@ -163,6 +163,10 @@ class MemberAdmin(GovernedAdmin):
     @admin.display(description="Person", ordering="user__username")
     def person(self, member: Any) -> str:
         return str(member.people[label_of(member.user_id)])
+
+    @admin.display(description="Second factor")
+    def second_factor(self, member: Any) -> str:
+        return "yes" if member.has_factor else "none"
 
     @admin.display(description="State", ordering="is_active")
     def standing(self, member: Membership) -> str:

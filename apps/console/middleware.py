@@ -16,6 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
+from django.utils.http import urlencode
 
 from apps.console.refusals import note_refused, status_of
 from apps.console.requests import TENANT_KEY, VISIT_KEY, ConsoleRequest, settings_of
@@ -23,6 +24,7 @@ from apps.console.site import site
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
+from apps.tenants.factors import awaits_code
 from apps.tenants.identity import memberships_of, person_actor
 from apps.tenants.models import User
 from apps.tenants.staff import is_staff, visit_of
@@ -41,10 +43,16 @@ OUTSIDE = frozenset(
             "jsi18n",
             "switch_tenant",
             "leave_tenant",
+            "code",
+            "factor",
         ),
         *("upload_file", "try_endpoint", "refresh_server", "health"),
     }
 )
+# What opens to somebody who signed in and showed no code yet; here they are nobody.
+BEFORE_A_CODE = frozenset({"login", "logout", "login_link", "code", "jsi18n"})
+# What stands outside and is a tenant's all the same.
+OF_A_TENANT = frozenset({"upload_file", "try_endpoint", "refresh_server", "health"})
 # Unfold's Alpine evaluates expressions and sets styles; nothing is ever loaded from elsewhere.
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
@@ -63,11 +71,7 @@ class OperatorMiddleware:
     def __call__(self, request: ConsoleRequest) -> HttpResponse:
         if not request.path_info.startswith(reverse("admin:index")):
             return self.get_response(request)
-        request.actor = _visitor(request) or _member(request)
-        request.may_enter = is_staff(request.user)
-        if request.actor is None and request.may_enter and not _stands_outside(request):
-            return HttpResponseRedirect(reverse("admin:switch_tenant"))
-        response = self._answered(request, request.actor)
+        response = self._admitted(request)
         response.headers.setdefault("Content-Security-Policy", POLICY)
         return response
 
@@ -80,10 +84,25 @@ class OperatorMiddleware:
         context = {**site.each_context(request), "refusal": exception}
         return render(request, "console/refused.html", context, status=status_of(exception))
 
+    def _admitted(self, request: ConsoleRequest) -> HttpResponse:
+        if isinstance(request.user, User) and awaits_code(request.user, request.session):
+            request.actor, request.may_enter, request.tenant_ids, request.visit = None, False, (), None
+            return self.get_response(request) if _name_of(request) in BEFORE_A_CODE else _asked_for_code(request)
+        request.actor = _visitor(request) or _member(request)
+        request.may_enter = is_staff(request.user)
+        if request.actor is None and request.may_enter and _name_of(request) not in OUTSIDE:
+            return HttpResponseRedirect(reverse("admin:switch_tenant"))
+        return self._answered(request, request.actor)
+
     def _answered(self, request: ConsoleRequest, actor: Actor | None) -> HttpResponse:
-        if actor is None or _stands_outside(request):
+        name = _name_of(request)
+        if actor is None or name in OUTSIDE:
+            if actor and name in OF_A_TENANT and _is_led_away(request, actor):
+                return _led_to_factor()
             return self.get_response(request)
         with acting(actor), timezone.override(settings_of(request).timezone):
+            if _lacks_factor(request):
+                return _led_to_factor()
             response = self.get_response(request)
             if response.status_code >= 400:
                 transaction.set_rollback(True)
@@ -118,8 +137,29 @@ def _member(request: ConsoleRequest) -> Actor | None:
     return person_actor(user.pk, tenant_id, roles[tenant_id]) if tenant_id is not None else None
 
 
-def _stands_outside(request: HttpRequest) -> bool:
+def _asked_for_code(request: ConsoleRequest) -> HttpResponse:
+    """Where a page was asked for, it is the next one after the code; what was posted is not done."""
+    query = f"?{urlencode({'next': request.get_full_path()})}" if request.method == "GET" else ""
+    return HttpResponseRedirect(f"{reverse('admin:code')}{query}", status=303)
+
+
+def _is_led_away(request: ConsoleRequest, actor: Actor) -> bool:
+    with acting(actor):
+        return _lacks_factor(request)
+
+
+def _led_to_factor() -> HttpResponse:
+    return HttpResponseRedirect(f"{reverse('admin:factor')}?needed=1", status=303)
+
+
+def _lacks_factor(request: ConsoleRequest) -> bool:
+    """Whether the tenant asks its people for a second factor and this one has none."""
+    user: User | AnonymousUser = request.user
+    return isinstance(user, User) and user.factor_since is None and settings_of(request).needs_second_factor
+
+
+def _name_of(request: HttpRequest) -> str:
     try:
-        return resolve(request.path_info).url_name in OUTSIDE
+        return resolve(request.path_info).url_name or ""
     except Resolver404:
-        return False
+        return ""

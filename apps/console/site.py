@@ -59,6 +59,7 @@ from apps.console.restoring import restore_page
 from apps.console.rights import GrantsAdmin, LimitAdmin
 from apps.console.schedules import ScheduleAdmin
 from apps.console.search import search_page
+from apps.console.second_factor import factor_urls
 from apps.console.send_rules import SendRuleAdmin
 from apps.console.sessions import SessionAdmin
 from apps.console.settings import SettingsAdmin
@@ -167,7 +168,7 @@ WHOLE_PAGES = {
 def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:
     """Their paths."""
     pages = (path(f"{name}/", site.admin_view(partial(shown, site)), name=name) for name, shown in WHOLE_PAGES.items())
-    return [*trial_urls(site), *live_urls(site), *new_agent_urls(site), *pages]
+    return [*trial_urls(site), *live_urls(site), *new_agent_urls(site), *factor_urls(site), *pages]
 
 
 class ConsoleSite(UnfoldAdminSite):

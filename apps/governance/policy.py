@@ -212,7 +212,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
             _ADMIN,
             (
                 *("timezone", "ai_disclosure", "slot_order", "memory_review", "learning_apply_mode"),
-                "private_patterns",
+                *("private_patterns", "needs_second_factor"),
                 "day_budget_micro_usd",
                 *_REVIEW_TERMS,
                 *_ADMISSION,

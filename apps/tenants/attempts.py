@@ -74,6 +74,17 @@ def succeeded(name: str, address: str = "") -> None:
         cursor.execute(_FORGET, [_of_name(name)])
 
 
+def refused_code_seconds(user_id: int) -> int:
+    """The same of a person's codes, who has shown a password or a link by then: five, whatever their address."""
+    return _counted(_of_codes(user_id), OF_A_NAME)
+
+
+def code_succeeded(user_id: int) -> None:
+    """Forget what was counted of this person's codes."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FORGET, [_of_codes(user_id)])
+
+
 def _counted(subject: str, allowed: int, forgiven_an_hour: int = 0) -> int:
     bounds = {"allowed": allowed, "first": FIRST_SECONDS, "longest": LONGEST_SECONDS, "forgotten": FORGOTTEN_HOURS}
     bounds["forgiven"] = forgiven_an_hour
@@ -88,6 +99,10 @@ def _counted(subject: str, allowed: int, forgiven_an_hour: int = 0) -> int:
 
 def _of_name(name: str) -> str:
     return _hashed(f"name:{name.strip().casefold()}")
+
+
+def _of_codes(user_id: int) -> str:
+    return _hashed(f"code:{user_id}")
 
 
 def _of_address(address: str) -> str:

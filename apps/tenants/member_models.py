@@ -22,6 +22,8 @@ class User(AbstractUser):
     address_proven_at = models.DateTimeField(null=True, blank=True, editable=False)
     # Since when the account is in the hands it is in: what was accepted before, another accepted.
     held_since = models.DateTimeField(null=True, blank=True, editable=False)
+    # Since when a code is asked for beside the password; a session that showed none since then acts nowhere.
+    factor_since = models.DateTimeField("second factor", null=True, blank=True, editable=False)
 
     class Meta(AbstractUser.Meta):
         constraints: ClassVar = [
@@ -59,12 +61,15 @@ AWAITED: Final = models.Q(is_active=True, user__address_proven_at__isnull=True) 
 
 
 class Members(GovernedQuerySet["Membership"]):
-    """Memberships, each with whether a link is still to be used."""
+    """Memberships, each with whether a link is still to be used, and whether a code is asked for beside the password."""
 
     def visible_to(self, actor: Actor) -> Self:
         """The tenant's."""
         is_awaited = models.Case(models.When(AWAITED, then=True), default=False, output_field=models.BooleanField())
-        rows: Self = super().visible_to(actor).annotate(is_awaited=is_awaited)
+        has_factor = models.ExpressionWrapper(
+            models.Q(user__factor_since__isnull=False), output_field=models.BooleanField()
+        )
+        rows: Self = super().visible_to(actor).annotate(is_awaited=is_awaited, has_factor=has_factor)
         return rows
 
 

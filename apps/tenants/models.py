@@ -11,8 +11,8 @@ from apps.governance.models import Governed
 from apps.governance.policy import permissions
 from apps.governance.text import plain_text
 from apps.prompt.values import DEFAULT_TIER, TIERS, Flavour, SendMode, SkillIndex
+from apps.tenants import attempt_models, factor_models
 from apps.tenants.agent_tokens import AgentToken
-from apps.tenants.attempt_models import SignInAttempts
 from apps.tenants.distilled import Distilled
 from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
 from apps.tenants.grant_models import AgentGrants
@@ -33,11 +33,12 @@ __all__ = [
     "ModelPrice",
     "RoleTemplate",
     "SealedSecret",
-    "SignInAttempts",
     "StaffVisit",
     "Tenant",
     "TenantSettings",
     "User",
+    "attempt_models",
+    "factor_models",
     "known_timezone",
     "slug_rule",
 ]

@@ -14,6 +14,7 @@ from apps.governance.acting import acting, outside
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting
 from apps.tenants.actions import deactivate_member, reset_member
+from apps.tenants.factors import drop
 from apps.tenants.identity import memberships_of, people_named
 from apps.tenants.models import Membership, User
 
@@ -61,7 +62,7 @@ def dismiss(membership: Membership, *, actor: Actor, read_at: int | None = None,
 
 
 def reset(membership: Membership, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Membership:
-    """Make the old password worthless and end every session; a new link lets the person in.
+    """Make the old password worthless, drop the second factor, and end every session; a new link lets the person in.
 
     Refused for whoever belongs to another tenant too or runs the installation: a link of theirs would open more than this one.
     The account of somebody who has not come in yet is not the tenant's to touch; they only get another link.
@@ -76,6 +77,7 @@ def reset(membership: Membership, *, actor: Actor, read_at: int | None = None, r
         if came_in:
             with outside():
                 begin_anew(user)
+                drop(user)
     return membership
 
 

@@ -14,20 +14,20 @@ class CannotOpen(Exception):
     """None of SEALING_KEYS opens what is sealed, or it was sealed for another tenant."""
 
 
-def seal(secret: str, tenant_id: int) -> str:
-    """What is stored of a secret. It is bound to its tenant: moved to another one's row it opens nothing."""
-    return _keys().encrypt(f"{tenant_id}\n{secret}".encode()).decode()
+def seal(secret: str, whose: int | str) -> str:
+    """What is stored of a secret. It is bound to its tenant, or to a person: moved to another one's row it opens nothing."""
+    return _keys().encrypt(f"{whose}\n{secret}".encode()).decode()
 
 
-def unseal(sealed: str, tenant_id: int) -> str:
+def unseal(sealed: str, whose: int | str) -> str:
     """The secret, for the moment it is used."""
     try:
         said = _keys().decrypt(sealed).decode()
     except (InvalidToken, Conflicting) as refusal:
         raise CannotOpen("None of SEALING_KEYS opens this key. Enter it anew.") from refusal
-    whose, _, secret = said.partition("\n")
-    if whose != str(tenant_id):
-        raise CannotOpen("This key was sealed for another tenant. Enter it anew.")
+    owner, _, secret = said.partition("\n")
+    if owner != str(whose):
+        raise CannotOpen("This key was sealed for somebody else. Enter it anew.")
     return secret
 
 
@@ -62,6 +62,11 @@ def reseal_all(tenant_id: int) -> tuple[int, int]:
         secret.save(update_fields=["sealed"])
         done += 1
     return done, lost
+
+
+def refuse_without_keys() -> None:
+    """Raise Conflicting, with what to do, where nothing can be sealed."""
+    _keys()
 
 
 def _keys() -> MultiFernet:

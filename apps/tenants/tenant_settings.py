@@ -133,6 +133,11 @@ class TenantSettings(Governed):
         validators=[MinValueValidator(1), MaxValueValidator(100_000)],
         help_text="The same, counted over the last 24 hours.",
     )
+    needs_second_factor = models.BooleanField(
+        "members need a second factor",
+        default=False,
+        help_text="On: whoever has none is led to set one up before any other page opens, and the API refuses them.",
+    )
     # Stamped by rotating the key; the database holds both references within the tenant.
     proof_secret = models.ForeignKey(
         SealedSecret, null=True, editable=False, on_delete=models.DO_NOTHING, related_name="+"

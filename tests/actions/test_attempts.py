@@ -8,6 +8,7 @@ from threading import Barrier
 import pytest
 from django.db import connection, connections
 
+from apps.tenants.attempt_models import SignInAttempts
 from apps.tenants.attempts import (
     FIRST_SECONDS,
     LONGEST_SECONDS,
@@ -16,7 +17,6 @@ from apps.tenants.attempts import (
     refused_seconds,
     succeeded,
 )
-from apps.tenants.models import SignInAttempts
 from tests.factories import make_world
 from tests.governance.attempts import NO_RIGHT, attempt
 

@@ -16,6 +16,8 @@ SHARED = {
     "tenants_roletemplate": "what a role may do where no tenant said otherwise",
     "tenants_roletemplategroupobjectpermission": "the grants of those",
     "runtime_breaker": "tenants share the installation's endpoint; only workers know what fails there",
+    "tenants_secondfactor": "a person belongs to no tenant; sealed, and for the login alone",
+    "tenants_recoverycode": "a person belongs to no tenant; hashed, and for the login alone",
     "tenants_signinattempts": "a name or an address before anybody is known; hashed, and for the login alone",
     "tenants_user": "a person may be in several tenants; row security shows a tenant its own members",
     "tenants_user_groups": "Django's own; membership is a tenant's row",

@@ -22,6 +22,7 @@ WRITERS = {
     "apps/memory/profile_ledger.py": "the same of what is noted of a customer",
     "apps/skills/store.py": "bytes of files, which are no rows; the skill that names them is the governed write",
     "apps/tenants/people.py": "a person belongs to no tenant; membership is the governed write",
+    "apps/tenants/factors.py": "the one writer of second factors: a person belongs to no tenant, and no record may hold a secret",
     "apps/tenants/grants.py": "role templates belong to no tenant; the database's owner keeps them equal to the policy",
 }
 

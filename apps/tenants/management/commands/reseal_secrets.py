@@ -1,4 +1,4 @@
-"""Encrypt the keys of endpoints anew, so that an old one of SEALING_KEYS can go."""
+"""Encrypt the keys of others and what makes people's codes anew, so that an old one of SEALING_KEYS can go."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.acting import acting
 from apps.governance.errors import GovernanceError
+from apps.tenants.factors import reseal_factors
 from apps.tenants.identity import system_actor
 from apps.tenants.management.named import ALL, tenants_named
 from apps.tenants.sealing import reseal_all
@@ -18,7 +19,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Whose keys."""
-        parser.add_argument("--tenant", default=ALL, metavar="KEY", help="The tenant's key; all tenants by default.")
+        parser.add_argument(
+            "--tenant", default=ALL, metavar="KEY", help="The tenant's key; by default all tenants, and people."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print one line for each tenant that has keys; fail if one could not be opened."""
@@ -27,6 +30,8 @@ class Command(BaseCommand):
         try:
             for key, tenant_id in tenants_named(options["tenant"]):
                 lost += self._reseal(key, tenant_id)
+            if options["tenant"] == ALL:
+                lost += self._told("people", *reseal_factors())
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
         if lost:
@@ -35,6 +40,9 @@ class Command(BaseCommand):
     def _reseal(self, key: str, tenant_id: int) -> int:
         with acting(system_actor(tenant_id)):
             done, lost = reseal_all(tenant_id)
+        return self._told(key, done, lost)
+
+    def _told(self, whose: str, done: int, lost: int) -> int:
         if done or lost:
-            self.stdout.write(f"{key}: {done} keys encrypted anew, {lost} that nothing opens.")
+            self.stdout.write(f"{whose}: {done} keys encrypted anew, {lost} that nothing opens.")
         return lost

@@ -1,0 +1,26 @@
+"""An authenticator app in a person's hand."""
+
+import time
+from dataclasses import dataclass
+
+from apps.tenants.factors import take_up
+from apps.tenants.models import User
+from apps.tenants.totp import STEP_SECONDS, code_at, new_secret
+
+
+@dataclass(frozen=True)
+class Device:
+    """The secret that it keeps, and the codes that were printed once."""
+
+    secret: str
+    recovery: list[str]
+
+    def code(self, later: int = 0) -> str:
+        """What it shows now, or so many steps later."""
+        return code_at(self.secret, int(time.time()) // STEP_SECONDS + later)
+
+
+def with_device(user: User) -> Device:
+    """A person who set up a second factor long ago."""
+    secret = new_secret()
+    return Device(secret, take_up(user, secret, code_at(secret, 1), clock=lambda: STEP_SECONDS))
