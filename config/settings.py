@@ -107,6 +107,7 @@ INSTALLED_APPS = [
     *("apps.skills", "apps.memory", "apps.conversations"),
     *("apps.desk", "apps.lessons"),
     *("apps.switches", "apps.schedules", "apps.notebook", "apps.contradictions", "apps.tools", "apps.comments"),
+    "apps.filters",
     *("apps.runtime", "apps.learning", "apps.restoration"),
     *("apps.review", "apps.notices"),
     "apps.api",

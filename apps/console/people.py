@@ -1,5 +1,7 @@
 """Names for the labels rows carry: `operator:7` is a person, `agent:support` an agent."""
 
+from operator import itemgetter
+
 from django.db.models import Value
 
 from apps.governance.actors import Actor
@@ -8,14 +10,21 @@ from apps.tenants.visits import StaffVisit
 
 STAFF = " (platform staff)"
 AGENT = "agent"
+OF_AGENT = "agent#"
 
 
 class People(dict[str, str]):
     """The name behind a label; a label nobody is known by reads as itself."""
 
+    def agents(self) -> list[tuple[str, str]]:
+        """The tenant's agents, by number and key, in the order of their keys."""
+        numbers = (label.removeprefix(OF_AGENT) for label in self if label.startswith(OF_AGENT))
+        named = ((number, self[f"{OF_AGENT}{number}"].removeprefix("agent ")) for number in numbers)
+        return sorted(named, key=itemgetter(1))
+
     def __missing__(self, label: str) -> str:
-        if label.startswith("agent#"):
-            return f"agent {label.removeprefix('agent#')}"
+        if label.startswith(OF_AGENT):
+            return f"agent {label.removeprefix(OF_AGENT)}"
         kind, _, key = label.partition(":")
         if kind == "agent" and key:
             return f"agent {key}"
@@ -29,7 +38,7 @@ def label_of(user_id: int) -> str:
 
 def label_of_agent(agent_id: int) -> str:
     """How pages find an agent that a record names by its number."""
-    return f"agent#{agent_id}"
+    return f"{OF_AGENT}{agent_id}"
 
 
 def people_of_tenant(actor: Actor) -> People:

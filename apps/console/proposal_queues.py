@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from django.contrib.admin import SimpleListFilter
+from django.contrib.admin import RelatedFieldListFilter, SimpleListFilter
 from django.core.paginator import Paginator
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
@@ -16,7 +16,8 @@ from django.utils import timezone
 from apps.comments.models import Comment
 from apps.console.deeds import Tab
 from apps.console.lists import ALL, TAB, TabbedList
-from apps.console.requests import actor_of
+from apps.console.requests import actor_of, people_of
+from apps.console.saved_filters import Shelf, shelf_of
 from apps.governance.actions import UNDO_WITHIN
 from apps.governance.actors import Actor
 from apps.governance.models import Approval, Governed, Proposal, ProposalQuerySet
@@ -45,7 +46,7 @@ class Inbox(TabbedList):
         """The proposals of the queue."""
         every: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         self.queues = queues(timezone.now())
-        self.actor = actor_of(request)
+        self.request = request
         asked = request.GET.get(TAB) or WAITING
         self.tab = asked if asked in self.queues else ALL
         counted = {name: Count("pk", filter=within) for name, within in self.queues.items()}
@@ -74,7 +75,11 @@ class Inbox(TabbedList):
 
     def undoable(self) -> list[Proposal]:
         """What the reader may still take back."""
-        return just_applied(self.actor)
+        return just_applied(actor_of(self.request))
+
+    def shelf(self) -> Shelf:
+        """The filters that the reader saved, and those that others share."""
+        return shelf_of(self.request)
 
 
 def _seconding() -> QuerySet[Any]:
@@ -119,6 +124,14 @@ class KindFilter(SimpleListFilter):
         if self.value() is None:
             return queryset
         return queryset.exclude(kind=Kind.SKILL_NEW) if self.value() == OTHER else queryset.filter(kind=self.value())
+
+
+class AgentFilter(RelatedFieldListFilter):
+    """Whose it is. Agents have their names from what the rows are read with."""
+
+    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> Any:
+        """Every agent of the tenant, by its number."""
+        return people_of(request).agents()
 
 
 class ClaimFilter(SimpleListFilter):

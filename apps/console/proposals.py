@@ -13,7 +13,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.proposal_buttons import BUTTONS
 from apps.console.proposal_page import proposal_panels
-from apps.console.proposal_queues import EVIDENCE, AgeFilter, ClaimFilter, Counted, Inbox, KindFilter
+from apps.console.proposal_queues import EVIDENCE, AgeFilter, AgentFilter, ClaimFilter, Counted, Inbox, KindFilter
 from apps.console.templatetags.console import badge
 from apps.console.titles import title_of
 from apps.governance.models import Proposal
@@ -25,7 +25,7 @@ class ProposalAdmin(GovernedAdmin):
 
     list_display = ("title", "yes", "tier_shown", "state_shown", "evidence_shown", "whose_words", "agent_shown")
     list_display_links = ("title",)
-    list_filter = (KindFilter, "agent", "tier", "taint", AgeFilter, ClaimFilter)
+    list_filter = (KindFilter, ("agent", AgentFilter), "tier", "taint", AgeFilter, ClaimFilter)
     list_select_related = ("agent",)
     search_fields = ("target_label", "proposed_by", "rationale")
     search_help_text = "Search target, proposer or reason"

@@ -57,6 +57,7 @@ from apps.console.refused_attempts import AuditCheckAdmin, RefusalAdmin
 from apps.console.requests import actor_of, people_of, settings_of
 from apps.console.restoring import restore_page
 from apps.console.rights import GrantsAdmin, LimitAdmin
+from apps.console.saved_filters import filter_urls
 from apps.console.schedules import ScheduleAdmin
 from apps.console.search import search_page
 from apps.console.second_factor import factor_urls
@@ -168,7 +169,8 @@ WHOLE_PAGES = {
 def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:
     """Their paths."""
     pages = (path(f"{name}/", site.admin_view(partial(shown, site)), name=name) for name, shown in WHOLE_PAGES.items())
-    return [*trial_urls(site), *live_urls(site), *new_agent_urls(site), *factor_urls(site), *pages]
+    own = (*trial_urls(site), *live_urls(site), *new_agent_urls(site), *factor_urls(site), *filter_urls(site))
+    return [*own, *pages]
 
 
 class ConsoleSite(UnfoldAdminSite):

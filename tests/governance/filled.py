@@ -50,6 +50,7 @@ from tests.factories import (
     make_visit,
     make_world,
 )
+from tests.filtering import make_filter
 from tests.hooking import make_told
 from tests.mailing import make_notice
 from tests.noting import make_note, make_note_of_customer
@@ -128,6 +129,7 @@ def fill(backend: Backend) -> Filled:
     make_waiting_call(world, thread)
     make_comment(world)
     make_notice(world)
+    make_filter(world)
     make_note(world)
     make_note_of_customer(world, actor=world.bot)
     make_schedule(world)

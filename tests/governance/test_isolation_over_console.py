@@ -15,6 +15,7 @@ from pytest_django import Settings
 
 from apps.console.site import site
 from apps.conversations.models import Conversation
+from apps.filters.models import SavedFilter
 from apps.runtime.models import Session, Turn
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, Endpoint
@@ -42,6 +43,7 @@ NAMED_BY: dict[str, type[Model]] = {
     "trial_id": Conversation,
     "turn_id": Turn,
     "session_id": Session,
+    "filter_id": SavedFilter,
 }
 # Pages that name no row of a tenant.
 WITHOUT_ROW = {
@@ -135,7 +137,8 @@ def _list(client: Client, model: type[Model], query: dict[str, Any], name: str, 
 
 def lookups(model: type[Model], row: Any) -> Iterator[tuple[str, object]]:
     """Everything by which a list can be narrowed: its filters, the tenant, the keys of what it refers to, and words."""
-    for named in REGISTERED[model].list_filter:
+    for declared in REGISTERED[model].list_filter:
+        named = declared[0] if isinstance(declared, tuple) else declared
         field = model._meta.get_field(named) if isinstance(named, str) else None
         if field is not None and field.is_relation:
             yield f"{named}__id__exact", getattr(row, f"{named}_id") or NOWHERE + 1

@@ -10,6 +10,7 @@ WRITERS = {
     "apps/runtime/breakers.py": "what fails at an endpoint is operational and no tenant's; the workers' word, overwritten",
     "apps/runtime/scheduling.py": "a run, its clock and what it tells the agent: the same journal, as the system",
     "apps/notices/journal.py": "how people want to be told and what they were told: a journal that changes nothing governed",
+    "apps/filters/saving.py": "by what somebody reads the inbox: it changes nothing governed, and goes for good when deleted",
     "apps/webhooks/sending_again.py": "what is on its way is a journal; a person has it tried anew",
     "apps/conversations/asking.py": "that a question ended is told in the commit that ends it: the same journal, as the system",
     "apps/conversations/talking.py": "what a member tells their assistant: the same journal, as that member",

@@ -1,0 +1,15 @@
+"""Saved filters of the inbox."""
+
+from apps.filters.models import SavedFilter
+from apps.filters.saving import save_filter
+from apps.governance.actors import Actor
+from tests.factories import World
+
+HIGH = "tier__exact=high"
+
+
+def make_filter(
+    world: World, name: str = "High tier", *, query: str = HIGH, is_shared: bool = True, actor: Actor | None = None
+) -> SavedFilter:
+    """One that is shared, saved by the operator unless somebody is named."""
+    return save_filter(actor=actor or world.operator, name=name, query=query, is_shared=is_shared)
