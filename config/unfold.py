@@ -13,7 +13,7 @@ UNFOLD: dict[str, Any] = {
     "SHOW_HISTORY": False,
     "BORDER_RADIUS": "6px",
     "STYLES": ["/static/console/console.css"],
-    "SCRIPTS": ["/static/console/console.js", "/static/console/keys.js"],
+    "SCRIPTS": ["/static/console/console.js", "/static/console/keys.js", "/static/console/palette.js"],
     "SIDEBAR": {"show_search": False, "navigation": "apps.console.navigation.sidebar"},
     # A teal that keeps 4.5:1 against white at 600 and against the dark ground at 400 and 500.
     "COLORS": {

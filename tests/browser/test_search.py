@@ -30,12 +30,44 @@ def test_a_word_is_found_by_keyboard_for_every_eye(page: Page, console: Console,
     assert found == []
 
 
+def test_pages_are_a_few_letters_away_and_the_rest_is_a_search(page: Page, console: Console) -> None:
+    sign_in(page, console.full)
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Go to")
+    expect(palette).to_be_visible()
+    assert flaws(page, "palette") == []
+    # Nowhere to go yet, and no key of the page counts here.
+    page.keyboard.press("Enter")
+    page.keyboard.type("rules")
+    expect(palette.get_by_role("link").first).to_have_text("Rules")
+    expect(palette.get_by_role("status")).to_have_text("2 pages")
+    page.screenshot(path=SCREENSHOTS / "palette.png")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{reverse('admin:personas_standingrule_changelist')}")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("set-up tok")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{reverse('admin:tenants_agenttoken_changelist')}")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("arrived & broken")
+    expect(palette.get_by_role("link")).to_have_text(["Search for “arrived & broken”"])
+    page.keyboard.press("Enter")
+    expect(page.locator("mark", has_text="arrived").first).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.press("Escape")
+    expect(palette).to_be_hidden()
+    page.keyboard.press("g")
+    page.keyboard.press("h")
+    page.wait_for_url(f"**{reverse('admin:index')}")
+
+
 def test_nothing_found_says_what_to_try_without_a_script(chromium: Browser, console: Console) -> None:
     with chromium.new_context(java_script_enabled=False, base_url=console.url) as context:
         page = context.new_page()
         sign_in(page, console.empty)
         page.get_by_role("link", name="Search", exact=True).click()
-        page.get_by_label("Words").fill("xylophone")
+        page.get_by_label("Words", exact=True).fill("xylophone")
         page.get_by_role("button", name="Search").click()
         expect(page.get_by_text("Nothing holds these words.")).to_be_visible()
         page.set_viewport_size({"width": 420, "height": 800})
