@@ -219,6 +219,8 @@ def _crossings() -> Iterator[DatabaseMutant]:
         ("parts_carrying", "text, bigint, integer"),
         ("sessions_of_parts", "bigint[], integer"),
         ("own_tools", ""),
+        ("waiting_work", "text[]"),
+        ("rows_with_words", "text, text[], integer"),
     ):
         open_to_all = f"GRANT EXECUTE ON FUNCTION {name}({arguments}) TO PUBLIC"
         yield DatabaseMutant("crossing", name, open_to_all, CROSSINGS)

@@ -43,6 +43,7 @@ def found(client: Client, asked: str, **more: str) -> list[str]:
 
 
 def test_every_kind_is_found_and_leads_to_its_page(world: World, operator: Client) -> None:
+    # R179
     conversation = make_conversation(world)
     skill = make_skill(world, body="## Procedure\n1. Ask for a picture of the broken parcel.")
     make_memory(world, "A parcel that arrived broken is replaced.")
