@@ -107,8 +107,7 @@ INSTALLED_APPS = [
     *("apps.skills", "apps.memory", "apps.conversations"),
     *("apps.desk", "apps.lessons"),
     *("apps.switches", "apps.schedules", "apps.notebook", "apps.contradictions", "apps.tools", "apps.comments"),
-    "apps.filters",
-    *("apps.runtime", "apps.learning", "apps.restoration"),
+    *("apps.filters", "apps.runtime", "apps.learning", "apps.restoration"),
     *("apps.review", "apps.notices"),
     "apps.api",
     "apps.console",
@@ -189,6 +188,7 @@ SECURE_HSTS_PRELOAD = _https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = 12 * 3600
+SESSION_ENGINE = "apps.tenants.session_store"
 X_FRAME_OPTIONS = "DENY"
 
 REST_FRAMEWORK: dict[str, Any] = {

@@ -20,6 +20,7 @@ from django.utils.http import urlencode
 
 from apps.console.refusals import note_refused, status_of
 from apps.console.requests import TENANT_KEY, VISIT_KEY, ConsoleRequest, settings_of
+from apps.console.signing_in import address_of
 from apps.console.site import site
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -27,6 +28,7 @@ from apps.governance.errors import GovernanceError
 from apps.tenants.factors import awaits_code
 from apps.tenants.identity import memberships_of, person_actor
 from apps.tenants.models import User
+from apps.tenants.session_store import note_seen
 from apps.tenants.staff import is_staff, visit_of
 
 # These write people and sessions, which only the login role may, or show nothing of a tenant, or wait for a store, a model or
@@ -45,6 +47,7 @@ OUTSIDE = frozenset(
             "leave_tenant",
             "code",
             "factor",
+            "signed_in",
         ),
         *("upload_file", "try_endpoint", "refresh_server", "health"),
     }
@@ -88,6 +91,8 @@ class OperatorMiddleware:
         if isinstance(request.user, User) and awaits_code(request.user, request.session):
             request.actor, request.may_enter, request.tenant_ids, request.visit = None, False, (), None
             return self.get_response(request) if _name_of(request) in BEFORE_A_CODE else _asked_for_code(request)
+        if isinstance(request.user, User):
+            note_seen(request.session, device=request.headers.get("User-Agent", ""), address=address_of(request))
         request.actor = _visitor(request) or _member(request)
         request.may_enter = is_staff(request.user)
         if request.actor is None and request.may_enter and _name_of(request) not in OUTSIDE:

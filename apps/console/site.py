@@ -64,6 +64,7 @@ from apps.console.second_factor import factor_urls
 from apps.console.send_rules import SendRuleAdmin
 from apps.console.sessions import SessionAdmin
 from apps.console.settings import SettingsAdmin
+from apps.console.signed_in import signed_in_urls
 from apps.console.signing_in import MemberLogin
 from apps.console.skills import SkillAdmin
 from apps.console.spend import SpendAdmin
@@ -169,8 +170,8 @@ WHOLE_PAGES = {
 def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:
     """Their paths."""
     pages = (path(f"{name}/", site.admin_view(partial(shown, site)), name=name) for name, shown in WHOLE_PAGES.items())
-    own = (*trial_urls(site), *live_urls(site), *new_agent_urls(site), *factor_urls(site), *filter_urls(site))
-    return [*own, *pages]
+    own = (*factor_urls(site), *signed_in_urls(site), *filter_urls(site))
+    return [*trial_urls(site), *live_urls(site), *new_agent_urls(site), *own, *pages]
 
 
 class ConsoleSite(UnfoldAdminSite):

@@ -11,7 +11,7 @@ from apps.governance.models import Governed
 from apps.governance.policy import permissions
 from apps.governance.text import plain_text
 from apps.prompt.values import DEFAULT_TIER, TIERS, Flavour, SendMode, SkillIndex
-from apps.tenants import attempt_models, factor_models
+from apps.tenants import login_models
 from apps.tenants.agent_tokens import AgentToken
 from apps.tenants.distilled import Distilled
 from apps.tenants.endpoint_models import Endpoint, ModelPrice, SealedSecret
@@ -37,9 +37,8 @@ __all__ = [
     "Tenant",
     "TenantSettings",
     "User",
-    "attempt_models",
-    "factor_models",
     "known_timezone",
+    "login_models",
     "slug_rule",
 ]
 

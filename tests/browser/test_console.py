@@ -48,6 +48,7 @@ def paths(world: World) -> dict[str, str]:
         "search": f"{reverse('admin:search')}?q=refund",
         "search-empty": reverse("admin:search"),
         "search-nothing": f"{reverse('admin:search')}?q=xylophone",
+        "signed-in": reverse("admin:signed_in"),
         "factor": reverse("admin:factor"),
         "password": reverse("admin:password_change"),
     }

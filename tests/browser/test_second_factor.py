@@ -43,6 +43,11 @@ def test_a_code_is_set_up_and_asked_for(page: Page, console: Console, scheme: st
     page.get_by_label("Code").fill(recovery)
     page.keyboard.press("Enter")
     expect(page.get_by_text("That recovery code is used up; 9 are left.")).to_be_visible()
+    page.goto(reverse("admin:signed_in"))
+    page.screenshot(path=folder / "signed-in.png", full_page=True)
+    assert flaws(page, "signed in") == []
+    page.get_by_role("button", name="Sign out everywhere else").click()
+    expect(page.get_by_text("Signed out elsewhere: 1.")).to_be_visible()
     page.goto(reverse("admin:factor"))
     page.screenshot(path=folder / "kept.png", full_page=True)
     assert flaws(page, "kept") == []

@@ -1,0 +1,121 @@
+"""Where Django keeps who is signed in: a row for each browser, which its person can see and end."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
+from django.contrib.sessions.base_session import AbstractBaseSession
+from django.db import models
+from django.db.models import F
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+# A session is written anew at most so often to say that it is in use.
+SEEN_EVERY: Final = timedelta(minutes=5)
+DEVICE_CHARACTERS: Final = 200
+_BEGUN, _SEEN, _DEVICE, _ADDRESS = "begun_at", "seen_at", "device", "address"
+
+
+class BrowserSession(AbstractBaseSession):
+    """A session as Django keeps it, and beside its data what its person is shown of it. Only the login's role reads it."""
+
+    user = models.ForeignKey("tenants.User", null=True, on_delete=models.CASCADE, related_name="+")
+    begun_at = models.DateTimeField(null=True)
+    seen_at = models.DateTimeField(null=True)
+    device = models.CharField(max_length=DEVICE_CHARACTERS, default="")
+    address = models.CharField(max_length=45, default="")
+
+    def __str__(self) -> str:
+        return f"Session of #{self.user_id}"
+
+    @classmethod
+    def get_session_store_class(cls) -> "type[SessionStore]":
+        """Who writes it."""
+        return SessionStore
+
+
+class SessionStore(DatabaseSessions):
+    """Django's own, with what the person is shown in columns of their own."""
+
+    @classmethod
+    def get_model_class(cls) -> type[BrowserSession]:
+        """The table."""
+        return BrowserSession
+
+    def create_model_instance(self, data: dict[str, Any]) -> BrowserSession:
+        """The row as it is written, whole, at each save."""
+        row: Any = super().create_model_instance(data)  # Any: typed as Django's own session, and ours
+        row.user_id = int(data[SESSION_KEY]) if SESSION_KEY in data else None
+        row.begun_at, row.seen_at = _moment(data.get(_BEGUN)), _moment(data.get(_SEEN))
+        row.device, row.address = data.get(_DEVICE, ""), data.get(_ADDRESS, "")
+        written: BrowserSession = row
+        return written
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """One browser of a person's."""
+
+    name: str
+    begun_at: datetime | None
+    seen_at: datetime | None
+    device: str
+    address: str
+    is_this_one: bool
+
+
+def note_seen(session: SessionBase, *, device: str, address: str) -> None:
+    """Say in the session that it is in use, and from where; rows of sessions that ran out go with it."""
+    now = timezone.now()
+    last = _moment(session.get(_SEEN))
+    if last is not None and now - last < SEEN_EVERY:
+        return
+    session.setdefault(_BEGUN, now.isoformat())
+    session[_SEEN] = now.isoformat()
+    session[_DEVICE], session[_ADDRESS] = device[:DEVICE_CHARACTERS].replace("\x00", ""), address[:45]
+    SessionStore.clear_expired()
+
+
+def signed_in(user_id: int, session: SessionBase) -> list[SignedIn]:
+    """The browsers in which a person is signed in, the last used first."""
+    rows = _of(user_id).order_by(F("seen_at").desc(nulls_last=True))
+    return [
+        SignedIn(
+            name=_name(row.session_key),
+            begun_at=row.begun_at,
+            seen_at=row.seen_at,
+            device=row.device,
+            address=row.address,
+            is_this_one=row.session_key == session.session_key,
+        )
+        for row in rows
+    ]
+
+
+def end_session(user_id: int, name: str) -> bool:
+    """End one of a person's own; says whether there was one of this name."""
+    keys = [row.session_key for row in _of(user_id) if _name(row.session_key) == name]
+    ended, _ = BrowserSession.objects.filter(pk__in=keys).delete()
+    return bool(ended)
+
+
+def end_others(user_id: int, session: SessionBase) -> int:
+    """End all of a person's but this one; says how many there were."""
+    ended, _ = _of(user_id).exclude(pk=session.session_key).delete()
+    return ended
+
+
+def _of(user_id: int) -> models.QuerySet[BrowserSession]:
+    return BrowserSession.objects.filter(user_id=user_id, expire_date__gt=timezone.now())
+
+
+def _name(session_key: str) -> str:
+    """What a page calls a session: the key itself would sign in whoever reads it."""
+    return salted_hmac("apps.tenants.session_store", session_key, algorithm="sha256").hexdigest()[:32]
+
+
+def _moment(said: object) -> datetime | None:
+    return datetime.fromisoformat(said) if isinstance(said, str) else None
