@@ -18,6 +18,7 @@ SECONDS: Final[Mapping[str, float]] = {
     "apps.notices.tasks.sweep": MINUTE,
     "apps.notices.tasks.sweep_reviews": MINUTE,
     "apps.review.tasks.sweep": HOUR,
+    "apps.review.tasks.sweep_bulk": MINUTE,
     "apps.runtime.tasks.sweep_contradictions": MINUTE,
     "apps.runtime.tasks.sweep_listings": MINUTE,
     "apps.runtime.tasks.sweep_questions": MINUTE,

@@ -44,6 +44,7 @@ WORK: Final[Mapping[str, tuple[str, timedelta | None]]] = {
     "distillation": ("Memory to distil", timedelta(minutes=30)),
     "contradiction": ("Nightly looks for contradictions", None),
     "forget": ("Conversations off the record to forget", timedelta(minutes=30)),
+    "bulk": ("Proposals decided together", _SOON),
     "expiry": ("Proposals that ran out of time", _HOURLY),
     "listing": ("Tool servers to ask for their tools", timedelta(minutes=15)),
     "scratch": ("Notes nobody touched for long", _HOURLY),

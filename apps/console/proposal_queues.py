@@ -81,6 +81,11 @@ class Inbox(TabbedList):
         """The filters that the reader saved, and those that others share."""
         return shelf_of(self.request)
 
+    @property
+    def has_open(self) -> bool:
+        """Whether any row can be ticked."""
+        return any(row.state == Proposal.State.OPEN for row in self.result_list)
+
 
 def _seconding() -> QuerySet[Any]:
     """How many later conversations an extraction laid to a draft that waits."""

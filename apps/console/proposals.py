@@ -23,7 +23,16 @@ from apps.review.consequences import consequence_of
 class ProposalAdmin(GovernedAdmin):
     """What waits for the reader first; decided ones stay to be read."""
 
-    list_display = ("title", "yes", "tier_shown", "state_shown", "evidence_shown", "whose_words", "agent_shown")
+    list_display = (
+        "chosen",
+        "title",
+        "yes",
+        "tier_shown",
+        "state_shown",
+        "evidence_shown",
+        "whose_words",
+        "agent_shown",
+    )
     list_display_links = ("title",)
     list_filter = (KindFilter, ("agent", AgentFilter), "tier", "taint", AgeFilter, ClaimFilter)
     list_select_related = ("agent",)
@@ -41,6 +50,13 @@ class ProposalAdmin(GovernedAdmin):
     change_form_template = "console/proposal.html"
     panels = Panels(proposal_panels)
     buttons = BUTTONS
+
+    @admin.display(description="Choose")
+    def chosen(self, proposal: Proposal) -> SafeString | str:
+        if proposal.state != Proposal.State.OPEN:
+            return ""
+        box = '<input type="checkbox" form="pc-together" name="row" value="{}" aria-label="Choose {}">'
+        return format_html(box, proposal.pk, title_of(proposal))
 
     @admin.display(description="Proposal", ordering="target_label")
     def title(self, proposal: Proposal) -> str:

@@ -72,6 +72,7 @@ from apps.console.standing_rules import RuleAdmin
 from apps.console.switches import SwitchAdmin, switches_on
 from apps.console.tenants import VisitAdmin, leave_tenant, switch_tenant
 from apps.console.tiers import TierAdmin, TierRunAdmin
+from apps.console.together import together_urls
 from apps.console.told import told_page
 from apps.console.tool_calls import ToolApprovalAdmin
 from apps.console.tool_servers import ToolServerAdmin, refresh_page
@@ -170,7 +171,7 @@ WHOLE_PAGES = {
 def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:
     """Their paths."""
     pages = (path(f"{name}/", site.admin_view(partial(shown, site)), name=name) for name, shown in WHOLE_PAGES.items())
-    own = (*factor_urls(site), *signed_in_urls(site), *filter_urls(site))
+    own = (*factor_urls(site), *signed_in_urls(site), *filter_urls(site), *together_urls(site))
     return [*trial_urls(site), *live_urls(site), *new_agent_urls(site), *own, *pages]
 
 

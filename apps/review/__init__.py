@@ -1,1 +1,1 @@
-"""What happens between a proposal and its effect: who agreed, what is applied, how it is undone; no rows of its own."""
+"""What happens between a proposal and its effect: who agreed, what is applied, how it is undone; no noun of its own."""

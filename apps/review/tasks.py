@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from apps.review.bulk_deciding import decide_all
 from apps.review.expiry import expire
 from apps.tenants.due import due_work
 
@@ -17,3 +18,16 @@ def sweep() -> None:
     """Close every proposal whose time is over."""
     for tenant_id, proposal_id in due_work("expiry"):
         expire_proposal.delay(tenant_id, proposal_id)
+
+
+@shared_task
+def decide_bulk(tenant_id: int, bulk_id: int) -> None:
+    """Decide on what waits of one bulk decision."""
+    decide_all(tenant_id, bulk_id)
+
+
+@shared_task
+def sweep_bulk() -> None:
+    """Take up every bulk decision that has something left."""
+    for tenant_id, bulk_id in due_work("bulk"):
+        decide_bulk.delay(tenant_id, bulk_id)

@@ -16,7 +16,7 @@ def due_work(kind: str) -> list[tuple[int, int]]:
       `reflection` whose day is over, `contradiction` whose lines no look went through tonight, `distillation` with a tier due
     - others: `expiry` proposals, `schedule` schedules, `listing` tool servers, `delivery` what webhooks are to be told,
       `scratch` notes nobody touched for long, `notice` what people want to be told of,
-      `review` webhooks that were not told of one
+      `review` webhooks that were not told of one, `bulk` decisions taken together that have something left
     """
     return due_works(kind)[kind]
 

@@ -28,6 +28,16 @@ const step = (by) => {
   return true;
 };
 
+// The boxes of a list that can be decided on together: that of the row one is in, or all of them.
+const tick = (every) => {
+  const boxes = [...document.querySelectorAll(`${ROWS} input[type=checkbox][form]`)];
+  const row = document.activeElement.closest(ROWS);
+  const meant = every ? boxes : boxes.filter((box) => row && row.contains(box));
+  const isOn = meant.some((box) => !box.checked);
+  for (const box of meant) box.checked = isOn;
+  return meant.length > 0;
+};
+
 // A folded form opens at its first field, an open one at its button, or at what has to be ticked before.
 const enter = (decision) => {
   if (decision.matches("details")) {
@@ -94,6 +104,7 @@ const pressed = (key) => {
   if (key === "j" || key === "k") return step(key === "j" ? 1 : -1);
   if (key === "/") return search();
   if (key === "?") return sheet();
+  if ((key === "x" || key === "X") && tick(key === "X")) return true;
   if (/^[1-9]$/.test(key)) return choose(Number(key));
   const decision = /^[a-z]$/.test(key) && document.querySelector(`[data-key="${key}"]`);
   return decision ? enter(decision) : false;

@@ -22,6 +22,8 @@ from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.restoration.actions import make_checkpoint
+from apps.review.bulk import Verb
+from apps.review.bulk_journal import begin_bulk
 from apps.runtime.driving import answer
 from apps.runtime.scheduling import run_now
 from apps.skills.actions import approve_skill, count_use
@@ -130,6 +132,7 @@ def fill(backend: Backend) -> Filled:
     make_comment(world)
     make_notice(world)
     make_filter(world)
+    begin_bulk(Verb.REJECT, {proposal.pk: proposal.version}, actor=world.operator)
     make_note(world)
     make_note_of_customer(world, actor=world.bot)
     make_schedule(world)

@@ -137,6 +137,7 @@ CASES = {
             *(("learning_digestrun", "id"), ("learning_extraction", "id"), ("learning_reflection", "id")),
             *(("tenants_agenttoken", "id"), ("tenants_membership", "id"), ("contradictions_contradiction", "id")),
             *(("learning_tierrun", "id"), ("learning_tierclock", "id")),
+            *(("review_bulkdecision", "id"), ("review_bulkitem", "id")),
         )
     },
     "R149 learning version decided": Case("UPDATE lessons_learningversion SET status = 'rejected'"),

@@ -17,6 +17,7 @@ from apps.governance.acting import acting
 from apps.notebook.models import Note
 from apps.notices.mail import mail_server
 from apps.notices.models import NoticeTerms
+from apps.review.models import BulkDecision
 from apps.runtime.models import Session
 from apps.tools.models import ToolServer
 from apps.webhooks.models import Webhook
@@ -39,6 +40,7 @@ IDS: Mapping[str, Callable[[Filled], int]] = {
     "note_id": lambda filled: row_of(Note, filled.world).pk,
     "server_id": lambda filled: server_of(filled.world).pk,
     "webhook_id": lambda filled: row_of(Webhook, filled.world).pk,
+    "bulk_id": lambda filled: row_of(BulkDecision, filled.world).pk,
     "terms_id": lambda filled: row_of(NoticeTerms, filled.world).pk,
 }
 # Whose rows they are, and when to look.

@@ -16,6 +16,7 @@ from pytest_django import Settings
 from apps.console.site import site
 from apps.conversations.models import Conversation
 from apps.filters.models import SavedFilter
+from apps.review.models import BulkDecision
 from apps.runtime.models import Session, Turn
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, Endpoint
@@ -44,6 +45,7 @@ NAMED_BY: dict[str, type[Model]] = {
     "turn_id": Turn,
     "session_id": Session,
     "filter_id": SavedFilter,
+    "bulk_id": BulkDecision,
 }
 # Pages that name no row of a tenant.
 WITHOUT_ROW = {

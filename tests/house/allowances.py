@@ -9,6 +9,7 @@ WRITERS = {
     "apps/runtime/sending.py": "what a person answers closes the events it answers: the same journal, as the system",
     "apps/runtime/breakers.py": "what fails at an endpoint is operational and no tenant's; the workers' word, overwritten",
     "apps/runtime/scheduling.py": "a run, its clock and what it tells the agent: the same journal, as the system",
+    "apps/review/bulk_journal.py": "the one writer of decisions taken together; each proposal's own act is recorded",
     "apps/notices/journal.py": "how people want to be told and what they were told: a journal that changes nothing governed",
     "apps/filters/saving.py": "by what somebody reads the inbox: it changes nothing governed, and goes for good when deleted",
     "apps/webhooks/sending_again.py": "what is on its way is a journal; a person has it tried anew",

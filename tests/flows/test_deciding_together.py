@@ -1,0 +1,51 @@
+"""A real worker carries a bulk decision out; killed in the middle of it, another one finishes, and none is decided twice."""
+
+from collections import Counter
+
+import pytest
+
+from apps.governance.acting import acting
+from apps.governance.models import Approval, ChangeRecord
+from apps.governance.policy import Act
+from apps.launcher.children import wait_until
+from apps.review.models import BulkDecision
+from tests.deciding import became, begin, make_drafts, states
+from tests.factories import World, make_world
+from tests.flows.conftest import House
+
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
+COUNT = 40
+FINISHED_SECONDS = 60
+WAKE = "import django; django.setup(); from apps.review.waking import wake_bulk; wake_bulk({}, {})"
+
+
+def wake(house: House, world: World, bulk: BulkDecision) -> None:
+    """As the page does it, in a process of its own."""
+    woken = house.run("-c", WAKE.format(world.tenant.pk, bulk.pk), DJANGO_SETTINGS_MODULE="config.settings")
+    assert woken.returncode == 0, woken.stderr
+
+
+def left(world: World, bulk: BulkDecision) -> int:
+    return became(world, bulk).count("waiting")
+
+
+def test_a_killed_worker_leaves_each_item_either_decided_or_waiting(house: House) -> None:
+    world = make_world()
+    drafts = make_drafts(world, COUNT)
+    bulk = begin(world, drafts)
+    house.start_worker()
+    house.await_ready()
+    wake(house, world, bulk)
+    assert wait_until(lambda: left(world, bulk) < COUNT, FINISHED_SECONDS, 0.01)
+    house.kill("worker")
+    items, proposals = became(world, bulk), states(world, drafts)
+    assert [state == "done" for state in items] == [state == "applied" for state in proposals]
+    assert 0 < Counter(items)["waiting"] < COUNT, "the worker was killed too late to tell"
+    house.start_worker()
+    house.await_ready()
+    wake(house, world, bulk)
+    assert wait_until(lambda: left(world, bulk) == 0, FINISHED_SECONDS, 0.2)
+    assert states(world, drafts) == ["applied"] * COUNT
+    with acting(world.operator):
+        assert Approval.objects.count() == COUNT
+        assert ChangeRecord.objects.filter(act=Act.PROPOSAL_APPROVE.value).count() == COUNT
