@@ -18,6 +18,9 @@ from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 
 READ_AT = "read_at"
+# The button that shows what saving would come to, and saves nothing.
+PREVIEW = "_preview"
+PREVIEWED = "The preview below reads what you typed. Save to keep it."
 
 
 class Prose(forms.CharField):
@@ -57,6 +60,8 @@ class GovernedForm(forms.ModelForm):  # type: ignore[type-arg]  # one form for e
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if self.refusal:
             explain(self, self.refusal)
+        if PREVIEW in self.data:
+            raise forms.ValidationError(PREVIEWED)
         return cleaned
 
     @property

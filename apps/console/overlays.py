@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from apps.console.deeds import Amendment, Creation, Values
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
-from apps.console.previews import slot_text
+from apps.console.previews import slot_text, typed
 from apps.console.requests import actor_of
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
@@ -19,8 +19,13 @@ from apps.prompt.values import Slot
 
 
 def overlay_panels(overlay: PersonaOverlay, request: HttpRequest) -> dict[str, Any]:
-    """Slot 1 as the next session will carry it."""
-    return {"preview": slot_text(overlay.agent, Slot.PERSONA, actor_of(request))}
+    """Slot 1 as the next session will carry it, or would with what was typed."""
+    would = typed(overlay, request, ("text",))
+    return {
+        "preview": slot_text(overlay.agent, Slot.PERSONA, actor_of(request), would),
+        "previewed": would is not None,
+        "is_previewed": overlay.agent.learns,
+    }
 
 
 def _create(values: Values, actor: Actor) -> PersonaOverlay:

@@ -9,7 +9,7 @@ from apps.console.deeds import Amendment, Button, Creation, Tabs, Values
 from apps.console.forms import OptionalReason
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
-from apps.console.previews import slot_text
+from apps.console.previews import slot_text, typed
 from apps.console.proposal_queues import open_about
 from apps.console.requests import actor_of, settings_of
 from apps.governance.actors import Actor
@@ -22,10 +22,12 @@ from apps.prompt.values import Slot
 
 
 def persona_panels(persona: Any, request: HttpRequest) -> dict[str, Any]:
-    """Slot 1 as the next session will carry it, and the open proposals."""
-    actor = actor_of(request)
+    """Slot 1 as the next session will carry it, or would with what was typed, and the open proposals."""
+    actor, would = actor_of(request), typed(persona, request, SECTIONS)
     return {
-        "preview": slot_text(persona.agent, Slot.PERSONA, actor),
+        "preview": slot_text(persona.agent, Slot.PERSONA, actor, would),
+        "previewed": would is not None,
+        "is_previewed": persona.status == Persona.Status.ACTIVE and persona.agent.learns,
         "proposals": open_about(persona, actor),
     }
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from apps.governance.models import Governed, Taint
 from apps.governance.proposals import Would
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
-from apps.personas.models import Persona, StandingRule
+from apps.personas.models import Persona, PersonaOverlay, StandingRule
 from apps.runtime.rows import Rows
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, TenantSettings
@@ -18,6 +18,7 @@ from apps.tenants.models import Agent, TenantSettings
 PLACES: Final[Mapping[type[Governed], str]] = MappingProxyType(
     {
         Persona: "personas",
+        PersonaOverlay: "overlays",
         StandingRule: "rules",
         Skill: "skills",
         AgentMemory: "memories",

@@ -7,6 +7,32 @@ document.addEventListener("input", (event) => {
   }
 });
 
+// Where a page previews what is typed, it does so as one types; the button does the same without this.
+const PREVIEW_MILLISECONDS = 700;
+let previewing = 0;
+let previewAsked = null;
+const previewNow = async (form) => {
+  if (previewAsked) previewAsked.abort();
+  previewAsked = new AbortController();
+  const typed = new FormData(form);
+  typed.append("_preview", "1");
+  try {
+    const answer = await fetch(form.action, { method: "POST", body: typed, signal: previewAsked.signal });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = answer.ok && page.querySelector(".pc-preview");
+    const shown = document.querySelector(".pc-preview");
+    if (fresh && shown) shown.innerHTML = fresh.innerHTML;
+  } catch {
+    // What is typed next asks again.
+  }
+};
+document.addEventListener("input", (event) => {
+  const form = event.target.form;
+  if (!form || !form.querySelector('button[name="_preview"]')) return;
+  window.clearTimeout(previewing);
+  previewing = window.setTimeout(() => previewNow(form), PREVIEW_MILLISECONDS);
+});
+
 // One filter is open at a time, and none after a click elsewhere or Escape.
 const closeFilters = (except) => {
   for (const filter of document.querySelectorAll(".pc-filter[open]")) {
