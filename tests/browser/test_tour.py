@@ -26,7 +26,7 @@ pytestmark = pytest.mark.browser
 
 KEPT: Final = ROOT / "docs" / "pictures"
 TAKEN: Final = KEPT if os.environ.get("TAKE_PICTURES") == "1" else SCREENSHOTS / "tour"
-PICTURES: Final = ("home", "inbox", "proposal", "why", "playground")
+PICTURES: Final = ("home", "inbox", "proposal", "why", "playground", "search")
 LATE = {
     "name": "parcel-later-than-promised",
     "title": "Parcel later than promised",
@@ -72,6 +72,7 @@ def pages(shop: Explained) -> Mapping[str, str]:
         "proposal": page_of(change),
         "why": page_of(shop.conversation),
         "playground": f"{reverse('admin:playground')}?proposal={change.pk}",
+        "search": f"{reverse('admin:search')}?q=parcel",
     }
 
 
