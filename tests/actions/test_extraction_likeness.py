@@ -103,7 +103,7 @@ def test_what_was_laid_to_a_draft_counts_in_the_inbox_and_changes_nothing_under_
     with acting(world.operator):
         proposals = {each.target_label: each.version for each in Proposal.objects.open()}
     assert set(proposals.values()) == {1}
-    most_first = words_of(operator.get(inbox, {"o": "-4"}))
-    least_first = words_of(operator.get(inbox, {"o": "4"}))
+    most_first = words_of(operator.get(inbox, {"o": "-5"}))
+    least_first = words_of(operator.get(inbox, {"o": "5"}))
     assert most_first.index("2 conversations") < most_first.index(other.name)
     assert least_first.index("2 conversations") > least_first.index(other.name)

@@ -16,6 +16,7 @@ from apps.comments.models import Comment
 from apps.conversations.actions import import_conversation, receive_message, resolve_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import EVENT_CHARACTERS, KEY_CHARACTERS, Line, ToolCall
+from apps.filters.models import SavedFilter
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from apps.learning.extraction import extract
@@ -289,8 +290,8 @@ def rows_of(world: World) -> Rows:
     owned = [model for model in models if any(column.name == "tenant" for column in model._meta.get_fields())]
     found: Rows = {}
     for model in owned:
-        # No worker may read what people say to each other.
-        with acting(world.operator if model is Comment else world.system):
+        # No worker may read what people say to each other, or what they keep for themselves.
+        with acting(world.operator if model in {Comment, SavedFilter} else world.system):
             rows = model._base_manager.filter(tenant=world.tenant.pk).values()
             found[model._meta.label_lower] = {row["id"]: row for row in rows}
     return found

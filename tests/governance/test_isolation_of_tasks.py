@@ -99,6 +99,7 @@ def test_every_task_takes_ids_of_one_tenant_or_nothing() -> None:
 # Commands that name no row of one tenant, each with the reason.
 NO_ROWS = {
     "create_tenant": "makes a tenant",
+    "drop_second_factor": "a person's own, who may be in several tenants",
     "login_link": "signs a person in, before any tenant is chosen",
     "migrate": "tables, not rows",
     "sanitize": "reads a file",

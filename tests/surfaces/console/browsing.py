@@ -10,12 +10,16 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.tenants.models import User
+from apps.tenants.session_store import note_seen
 
 
 def signed_in(user: User) -> Client:
-    """A client with a session of this person."""
+    """A client with a session of this person, whose use is noted already: a page writes that every few minutes."""
     client = Client()
     client.force_login(user)
+    session = client.session
+    note_seen(session, device="", address="127.0.0.1")
+    session.save()
     return client
 
 
