@@ -52,7 +52,7 @@ class CodeForm(forms.Form):
     def clean_code(self) -> str:
         """Count the attempt before the code is looked at; a right one is not looked at either while one has to wait."""
         if seconds := refused_code_seconds(self.user.pk):
-            raise too_many(seconds)
+            raise too_many(seconds, otherwise="")
         return str(self.cleaned_data["code"])
 
 

@@ -1,6 +1,6 @@
 """The form to sign in with name and password, which refuses to be tried again and again."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from django import forms
 from django.contrib.auth.models import AbstractBaseUser
@@ -12,8 +12,10 @@ from apps.tenants.identity import memberships_of, people_named
 from apps.tenants.models import User
 from apps.tenants.staff import is_staff
 
+ASK_FOR_A_LINK: Final = ", or ask whoever runs the installation for a login link"
 
-def too_many(seconds: int) -> forms.ValidationError:
+
+def too_many(seconds: int, otherwise: str = ASK_FOR_A_LINK) -> forms.ValidationError:
     """What somebody reads who has to wait."""
     minutes = -(-seconds // 60)
     wait = (
@@ -25,10 +27,7 @@ def too_many(seconds: int) -> forms.ValidationError:
         if minutes == 1
         else f"{minutes} minutes"
     )
-    return forms.ValidationError(
-        f"That was tried too often. Wait {wait}, then try again, or ask whoever runs the installation for a login link.",
-        code="too_many",
-    )
+    return forms.ValidationError(f"That was tried too often. Wait {wait}, then try again{otherwise}.", code="too_many")
 
 
 def address_of(request: HttpRequest | None) -> str:

@@ -18,7 +18,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Invalid
 from apps.tenants.factor_models import RecoveryCode, SecondFactor
 from apps.tenants.models import TenantSettings, User
-from apps.tenants.sealing import CannotOpen, resealed, seal, unseal
+from apps.tenants.sealing import CannotOpen, reseal, seal, unseal
 from apps.tenants.totp import DIGITS, new_secret, step_of
 
 RECOVERY_CODES: Final = 10
@@ -140,17 +140,8 @@ def drop(user: User) -> bool:
 
 def reseal_factors() -> tuple[int, int]:
     """Seal anew what makes codes; says how many were, and how many nothing opens."""
-    done, lost = 0, 0
     with transaction.atomic():
-        for factor in SecondFactor.objects.select_for_update():
-            try:
-                factor.sealed = resealed(factor.sealed)
-            except CannotOpen:
-                lost += 1
-                continue
-            factor.save(update_fields=["sealed"])
-            done += 1
-    return done, lost
+        return reseal(SecondFactor.objects.select_for_update())
 
 
 def _secret_of(user: User) -> str:

@@ -1,12 +1,16 @@
 """Keys of other people's services, encrypted before they are stored. SEALING_KEYS opens them; the database alone does not."""
 
+from collections.abc import Iterable
+
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting
 from apps.tenants.endpoint_models import SealedSecret
+from apps.tenants.factor_models import SecondFactor
 
+Sealed = SealedSecret | SecondFactor
 NO_KEYS = "This installation keeps no keys of others: SEALING_KEYS is not set. Ask whoever runs it to set it."
 
 
@@ -52,14 +56,19 @@ def forget(*secret_ids: int | None, actor: Actor) -> None:
 
 def reseal_all(tenant_id: int) -> tuple[int, int]:
     """Seal each of a tenant's secrets anew, as the system; says how many were, and how many nothing opens."""
+    return reseal(SealedSecret.objects.filter(tenant_id=tenant_id).defer(None).select_for_update(no_key=True))
+
+
+def reseal(rows: Iterable[Sealed]) -> tuple[int, int]:
+    """Seal what each of these rows keeps anew; says how many were, and how many nothing opens."""
     lost, done = 0, 0
-    for secret in SealedSecret.objects.filter(tenant_id=tenant_id).defer(None).select_for_update(no_key=True):
+    for row in rows:
         try:
-            secret.sealed = resealed(secret.sealed)
+            row.sealed = resealed(row.sealed)
         except CannotOpen:
             lost += 1
             continue
-        secret.save(update_fields=["sealed"])
+        row.save(update_fields=["sealed"])
         done += 1
     return done, lost
 

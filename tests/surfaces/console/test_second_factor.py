@@ -111,7 +111,9 @@ def test_wrong_codes_wait_and_a_right_one_is_not_looked_at_then(half: Client, de
         refused = half.post(CODE, {"code": "000000"})
         assert refused.status_code == 422
         assert "This is not the present code." in words_of(refused)
-    assert "That was tried too often. Wait 30 seconds" in words_of(half.post(CODE, {"code": device.code()}))
+    assert "That was tried too often. Wait 30 seconds, then try again." in words_of(
+        half.post(CODE, {"code": device.code()})
+    )
     assert "This field is required" in words_of(half.post(CODE, {}))
     assert half.get(HOME)["Location"].startswith(CODE)
 
