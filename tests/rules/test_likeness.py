@@ -168,17 +168,22 @@ def test_every_draft_is_in_one_group(drafts: list[Draft]) -> None:
     assert [group[0] for group in groups] == sorted(group[0] for group in groups)
 
 
+def _best_seconds(drafts: list[Draft]) -> float:
+    """Of five tries the shortest: whatever else the machine does only adds to one."""
+    taken = []
+    for _ in range(5):
+        begun = process_time()
+        Shelf.of(drafts).closest(drafts[0])
+        taken.append(process_time() - begun)
+    return min(taken)
+
+
 @pytest.mark.unmeasured
 def test_ten_times_the_known_take_about_ten_times_as_long() -> None:
     kinds = [draft for couple in (*TUNED_ON, *HELD_OUT) for procedure in couple for draft in procedure]
-    seconds = []
-    for known in (50, 500):
-        drafts = [kinds[place % len(kinds)] for place in range(known)]
-        begun = process_time()
-        Shelf.of(drafts).closest(kinds[0])
-        seconds.append(process_time() - begun)
-    print(f"{seconds[1] * 1000:.0f} ms to read 500 known ones and find the closest")
-    assert seconds[1] < 30 * seconds[0]
+    few, many = (_best_seconds([kinds[place % len(kinds)] for place in range(known)]) for known in (50, 500))
+    print(f"{many * 1000:.0f} ms to read 500 known ones and find the closest")
+    assert many < 30 * few
 
 
 @pytest.mark.unmeasured
