@@ -7,8 +7,7 @@ from django.contrib.auth.views import PasswordChangeView
 from django.urls import reverse_lazy
 from unfold.forms import AdminOwnPasswordChangeForm
 
-from apps.console.signing_in import too_many
-from apps.tenants.attempts import refused_seconds, succeeded
+from apps.console.signing_in import own_password_tried
 
 
 class OwnPassword(AdminOwnPasswordChangeForm):
@@ -21,11 +20,8 @@ class OwnPassword(AdminOwnPasswordChangeForm):
 
     def clean_old_password(self) -> str:
         """As often as at the door: an unlocked desk is no place to guess in."""
-        name = self.user.get_username()
-        if seconds := refused_seconds(name):
-            raise too_many(seconds)
-        typed: str = super().clean_old_password()
-        succeeded(name)
+        with own_password_tried(self.user):
+            typed: str = super().clean_old_password()
         return typed
 
 

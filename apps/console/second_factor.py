@@ -17,9 +17,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
 from apps.console.refusals import explain
-from apps.console.signing_in import too_many
+from apps.console.signing_in import own_password_tried, too_many
 from apps.governance.errors import GovernanceError
-from apps.tenants.attempts import code_succeeded, refused_code_seconds, refused_seconds, succeeded
+from apps.tenants.attempts import code_succeeded, refused_code_seconds
 from apps.tenants.factors import (
     Accepted,
     accept,
@@ -71,12 +71,10 @@ class TakeUpForm(CodeForm):
 
     def clean_password(self) -> str:
         """As often as at the door."""
-        name, typed = self.user.get_username(), str(self.cleaned_data["password"])
-        if seconds := refused_seconds(name):
-            raise too_many(seconds)
-        if not self.user.check_password(typed):
-            raise forms.ValidationError("This is not your password. Capitals matter.")
-        succeeded(name)
+        typed = str(self.cleaned_data["password"])
+        with own_password_tried(self.user):
+            if not self.user.check_password(typed):
+                raise forms.ValidationError("This is not your password. Capitals matter.")
         return typed
 
 

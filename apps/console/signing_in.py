@@ -1,5 +1,7 @@
 """The form to sign in with name and password, which refuses to be tried again and again."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Final
 
 from django import forms
@@ -28,6 +30,16 @@ def too_many(seconds: int, otherwise: str = ASK_FOR_A_LINK) -> forms.ValidationE
         else f"{minutes} minutes"
     )
     return forms.ValidationError(f"That was tried too often. Wait {wait}, then try again{otherwise}.", code="too_many")
+
+
+@contextmanager
+def own_password_tried(user: AbstractBaseUser) -> Iterator[None]:
+    """Around a look at the password of somebody who is in already: as often as at the door."""
+    name = user.get_username()
+    if seconds := refused_seconds(name):
+        raise too_many(seconds)
+    yield
+    succeeded(name)
 
 
 def address_of(request: HttpRequest | None) -> str:

@@ -94,7 +94,7 @@ def together_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
         return _latest_page(site, request)
     actor, asked = actor_of(request), request.POST if request.method == "POST" else request.GET
     verb, chosen = _verb(asked.get("verb", "")), _chosen(asked.getlist("row"))
-    form, status, refusal = FORMS[verb](**_typed(request), label_suffix=""), 200, ""
+    form, status, refusal = FORMS[verb](request.POST if request.method == "POST" else None, label_suffix=""), 200, ""
     if request.method == "POST":
         status = 422
         try:
@@ -106,10 +106,6 @@ def together_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     context = {**site.each_context(request), "title": f"{verb.label} together", "verb": verb, "form": form, **shown}
     context |= {"refusal": refusal or shown["refusal"]}
     return TemplateResponse(request, "console/together.html", context, status=status)
-
-
-def _typed(request: HttpRequest) -> dict[str, Any]:
-    return {"data": request.POST} if request.method == "POST" else {}
 
 
 def _verb(said: str) -> Verb:
