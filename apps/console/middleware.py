@@ -31,31 +31,15 @@ from apps.tenants.models import User
 from apps.tenants.session_store import note_seen
 from apps.tenants.staff import is_staff, visit_of
 
-# These write people and sessions, which only the login role may, or show nothing of a tenant, or wait for a store, a model or
-# the workers.
-OUTSIDE = frozenset(
-    {
-        *(
-            "login",
-            "logout",
-            "login_link",
-            "invitation",
-            "password_change",
-            "password_change_done",
-            "jsi18n",
-            "switch_tenant",
-            "leave_tenant",
-            "code",
-            "factor",
-            "signed_in",
-        ),
-        *("upload_file", "try_endpoint", "refresh_server", "health"),
-    }
-)
+# These wait for a store, a model or the workers.
+OF_A_TENANT = frozenset({"upload_file", "try_endpoint", "refresh_server", "health"})
+# And these write people and sessions, which only the login role may, or show nothing of a tenant.
+OUTSIDE = OF_A_TENANT | {
+    *("login", "logout", "login_link", "invitation", "code", "factor", "signed_in"),
+    *("password_change", "password_change_done", "jsi18n", "switch_tenant", "leave_tenant"),
+}
 # What opens to somebody who signed in and showed no code yet; here they are nobody.
 BEFORE_A_CODE = frozenset({"login", "logout", "login_link", "code", "jsi18n"})
-# What stands outside and is a tenant's all the same.
-OF_A_TENANT = frozenset({"upload_file", "try_endpoint", "refresh_server", "health"})
 # Unfold's Alpine evaluates expressions and sets styles; nothing is ever loaded from elsewhere.
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
