@@ -23,6 +23,7 @@ from apps.lessons.models import EditCluster
 from apps.review.queues import OVERDUE_AFTER, overdue
 from apps.runtime.models import Turn
 from apps.runtime.stuck import TRIED_FOR, stuck_turns
+from apps.switches.models import Switch
 from apps.tenants.models import Agent
 from apps.tools.models import ToolApproval
 
@@ -63,7 +64,7 @@ QUEUES: Final[Mapping[str, Queue]] = {
     "edits": Queue("Edits that repeat", "lessons_editcluster_changelist", ((TAB, "open"),)),
 }
 # Counted in the same statement, and shown elsewhere.
-NEW_SKILLS, OTHERS, AGENTS = "new_skills", "others", "agents"
+NEW_SKILLS, OTHERS, AGENTS, SWITCHES = "new_skills", "others", "agents", "switches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,7 @@ def _rows(actor: Actor, now: datetime) -> dict[str, tuple[QuerySet[Any], str]]:
         "contradictions": (Contradiction.objects.visible_to(actor).open(), since),
         "edits": (EditCluster.objects.visible_to(actor).filter(status=EditCluster.Status.OPEN), since),
         AGENTS: (Agent.objects.visible_to(actor), since),
+        SWITCHES: (Switch.objects.visible_to(actor).on(), since),
     }
 
 

@@ -1,12 +1,13 @@
 """What a page can do: a declaration names the act, the function behind it, and when its button is worth showing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from django import forms
 from django.db.models import Model
 from django.http import HttpRequest
+from django.urls import reverse
 
 from apps.console.forms import Decision
 from apps.governance.actors import Actor
@@ -142,6 +143,30 @@ class Shown:
     form: forms.BaseForm
     url: str
     refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A decision that was refused, as it was sent, and the number of the row it was about."""
+
+    row_id: Any
+    button: Button
+    form: Decision
+
+    def is_of(self, row: Model, button: Button) -> bool:
+        """Whether it was this one that was refused."""
+        return self.button is button and self.row_id == row.pk
+
+
+def decisions_on(
+    row: Any, buttons: Iterable[Button], actor: Actor, view: str, refused: Refused | None
+) -> Iterator[Shown]:
+    """What the actor may decide about a row by now, and whatever was refused, with all that was typed."""
+    for button in buttons:
+        again = refused.form if refused and refused.is_of(row, button) else None
+        if button.is_open_to(actor, row) and (again or button.when(row)):
+            form = button.shown_again(row, again) if again else button.unbound(row)
+            yield Shown(button, form, reverse(view, args=[row.pk, button.name]), refused=again is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,13 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Model, OuterRef, QuerySet, Subquery
-from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from apps.console.governed_admin import GovernedAdmin
-from apps.console.lists import TabbedList
 from apps.console.transcripts import transcript
+from apps.console.worked_lists import WorkedAdmin
 from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft, Escalation
 from apps.desk.waiting import waiting_drafts, waiting_escalations
@@ -43,18 +41,10 @@ def with_last_words(rows: QuerySet[Any]) -> QuerySet[Any]:
     return told
 
 
-class DeskList(TabbedList):
-    """Each row with what the customer wrote last."""
-
-    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """One statement for all of them."""
-        return with_last_words(super().get_queryset(request, exclude_parameters))
-
-
-class DeskAdmin(GovernedAdmin):
+class DeskAdmin(WorkedAdmin):
     """What the lists of the desk say of each row besides its own words."""
 
-    changelist = DeskList
+    with_more = staticmethod(with_last_words)
     list_select_related = ("agent", "conversation", "conversation__agent")
 
     @admin.display(description="The customer wrote")
@@ -97,7 +87,7 @@ def _after(row: Draft | Escalation, waiting: Callable[[Actor], QuerySet[Any]]) -
 
 
 def _said(said: str, page: str, following: Model | None) -> SafeString:
-    left = "The next one is open." if following else "Nothing else waits."
+    left = "The next one follows." if following else "Nothing else waits."
     return format_html('{} <a href="{}">Look at it again</a>. {}', said, page, left)
 
 

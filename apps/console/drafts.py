@@ -98,6 +98,7 @@ class DraftAdmin(DeskAdmin):
     )
     fields = ()
     change_form_template = "console/draft.html"
+    row_template = "console/draft_row.html"
     panels = Panels(draft_panels)
     buttons = (
         Button(

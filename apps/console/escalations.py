@@ -82,6 +82,7 @@ class EscalationAdmin(DeskAdmin):
     empty = "No question waits here. Agents hand over what they cannot ground, may not decide, or could not finish."
     fields = ()
     change_form_template = "console/escalation.html"
+    row_template = "console/escalation_row.html"
     panels = Panels(escalation_panels)
     buttons = (
         Button(

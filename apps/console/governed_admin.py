@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
+from django.contrib.admin.utils import quote, unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.db.models import Model, Q, QuerySet, TextField
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -14,8 +14,8 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from unfold.admin import ModelAdmin
 
-from apps.console.deeds import Amendment, Button, Creation, Shown, Tabs, begun_with
-from apps.console.forms import READ_AT, Decision, GovernedForm, Prose
+from apps.console.deeds import Amendment, Button, Creation, Refused, Shown, Tabs, begun_with, decisions_on
+from apps.console.forms import READ_AT, GovernedForm, Prose
 from apps.console.lists import TabbedList
 from apps.console.panels import NO_PANELS, Panels
 from apps.console.refusals import explain, note_refused, status_of
@@ -201,7 +201,7 @@ class GovernedAdmin(ModelAdmin):
             except GovernanceError as refusal:
                 explain(form, refusal)
                 status = status_of(refusal)
-        return self._refused_decision(request, object_id, button, form, status)
+        return self._refused_decision(request, row, Refused(row.pk, button, form), status)
 
     def url_of(self, row: Model) -> str:
         """The row's page."""
@@ -246,19 +246,9 @@ class GovernedAdmin(ModelAdmin):
         return next((amendment for amendment in fitting if amendment.is_open_to(actor, obj)), None)
 
     def _decisions(self, request: HttpRequest, obj: Any) -> list[Shown]:
-        refused: tuple[Button, Decision] | None = getattr(request, "refused_decision", None)
-        actor = actor_of(request)
-        return [
-            self._shown(obj, button, refused)
-            for button in self.buttons
-            if button.is_open_to(actor, obj) and (button.when(obj) or (refused and refused[0] is button))
-        ]
-
-    def _shown(self, obj: Any, button: Button, refused: tuple[Button, Decision] | None) -> Shown:
-        url = reverse(f"admin:{self._url_stem()}_decide", args=[obj.pk, button.name])
-        if refused and refused[0] is button:
-            return Shown(button, button.shown_again(obj, refused[1]), url, refused=True)
-        return Shown(button, button.unbound(obj), url)
+        refused: Refused | None = getattr(request, "refused_decision", None)
+        view = f"admin:{self._url_stem()}_decide"
+        return list(decisions_on(obj, self.buttons, actor_of(request), view, refused))
 
     def _decided(self, request: HttpRequest, row: Any, button: Button, made: Any) -> HttpResponse:
         if button.answer_template:
@@ -273,13 +263,11 @@ class GovernedAdmin(ModelAdmin):
         answer.headers["Cache-Control"] = "no-store"
         return answer
 
-    def _refused_decision(
-        self, request: HttpRequest, object_id: str, button: Button, form: Decision, status: int
-    ) -> HttpResponse:
+    def _refused_decision(self, request: HttpRequest, row: Any, refused: Refused, status: int) -> HttpResponse:
         # The row's page is shown again around the refused form; as a POST Django would take it for the edit form's.
         request.method = "GET"
-        request.refused_decision = button, form  # type: ignore[attr-defined]  # read by _decisions
-        response = self.changeform_view(request, object_id)
+        request.refused_decision = refused  # type: ignore[attr-defined]  # read by _decisions
+        response = self.changeform_view(request, quote(str(row.pk)))
         response.status_code = status
         return response
 

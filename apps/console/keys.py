@@ -29,6 +29,7 @@ OF_BUTTONS: Final[Mapping[str, str]] = MappingProxyType(
 _ON_A_LIST: Final = (
     ("j, k", "the next row, the one before"),
     ("Enter", "open the row"),
+    ("a, e, d", "in drafts and escalations: send or answer, edit, discard or dismiss the row one is in"),
     ("x, X", "tick the row, or every row, to decide together"),
     ("/", "search the list; where there is none, everything"),
 )

@@ -94,7 +94,10 @@ def _may_be_kept(lesson: Any) -> bool:
 
 
 def _example_of(lesson: Any) -> Example | None:
-    example: Example | None = lesson.examples.filter(status=Example.Status.APPROVED).first()
+    # Asked by the panel and by the button, looked up once.
+    if not hasattr(lesson, "kept_example"):
+        lesson.kept_example = lesson.examples.filter(status=Example.Status.APPROVED).first()
+    example: Example | None = lesson.kept_example
     return example
 
 

@@ -1,10 +1,11 @@
 """Lists: divided into tabs, filtered by links that work without JavaScript, with constant work whatever their length."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ORDER_VAR
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.dateparse import parse_datetime
@@ -35,6 +36,24 @@ class Period:
     url: str
 
 
+def in_words(order: str, columns: Sequence[Any]) -> str:
+    """An order by the names of its columns, as it is kept: another release may number them differently."""
+    return _renamed(order, {str(number): str(name) for number, name in enumerate(columns)})
+
+
+def in_numbers(order: str, columns: Sequence[Any]) -> str:
+    """An order as Django reads it, by the columns' numbers. A column that is no more orders nothing."""
+    return _renamed(order, {name: str(number) for number, name in enumerate(map(str, columns))})
+
+
+def _renamed(order: str, names: Mapping[str, str]) -> str:
+    renamed = []
+    for each in order.split("."):
+        sign, word = ("-", each[1:]) if each.startswith("-") else ("", each)
+        renamed.append(f"{sign}{names.get(word, word)}")
+    return ".".join(renamed)
+
+
 class TabbedList(ChangeList):
     """A change list that knows which tab it is on."""
 
@@ -49,6 +68,8 @@ class TabbedList(ChangeList):
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         """The rows of the tab; what the search left is kept for counting the others."""
+        if order := self.params.get(ORDER_VAR):
+            self.params[ORDER_VAR] = in_numbers(order, self.list_display)
         every: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         self.untabbed = every
         tabs: Tabs | None = self.model_admin.tabs

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from apps.console.desk_page import excerpt
+from apps.console.live import LONGEST_NUMBER
 from apps.console.requests import actor_of, people_of
 from apps.console.sessions import shown_parts
 from apps.console.talking import Saying, sent, shown_in
@@ -33,6 +34,7 @@ from apps.runtime.models import Session
 from apps.tenants.models import Agent
 
 SHOWN = 30
+OFFERED = 100
 WORDLESS = "Proposal {number} does not say yet in which words the change would be made. Edit it, or choose another."
 
 
@@ -65,7 +67,8 @@ class Trying(Saying):
         self.initial = {**self.initial, **(initial or {})}
         agent, proposal = (self.fields[name] for name in ("agent", "proposal"))
         agent.queryset = tried_agents(actor)  # type: ignore[attr-defined]  # the stubs know no queryset of a form's field
-        proposal.queryset = tried_proposals(actor)  # type: ignore[attr-defined]  # see above
+        asked = self.data.get("proposal") if self.is_bound else self.initial.get("proposal")
+        proposal.queryset = offered(tried_proposals(actor), asked or "")  # type: ignore[attr-defined]  # see above
         self.fields["text"].help_text = "Written as a customer would."
 
     def clean_proposal(self) -> Proposal | None:
@@ -152,6 +155,12 @@ def tried_proposals(actor: Actor) -> QuerySet[Proposal]:
     """What waits for a yes and is about more than one customer."""
     rows = Proposal.objects.visible_to(actor).open().exclude(kind=Proposal.Kind.PROFILE_CHANGE)
     return rows.select_related("agent").order_by("-pk")
+
+
+def offered(proposals: QuerySet[Proposal], asked: str) -> QuerySet[Proposal]:
+    """The newest, and the one that a link or a sent form names however old it is."""
+    named = Q(pk=int(asked)) if asked.isdecimal() and len(asked) <= LONGEST_NUMBER else Q()
+    return proposals.filter(Q(pk__in=proposals.values("pk")[:OFFERED]) | named)
 
 
 def _trial(trial_id: int, actor: Actor) -> Conversation:

@@ -79,7 +79,7 @@ class Inbox(TabbedList):
 
     def shelf(self) -> Shelf:
         """The filters that the reader saved, and those that others share."""
-        return shelf_of(self.request)
+        return shelf_of(self.request, self.list_display)
 
     @property
     def has_open(self) -> bool:

@@ -1,7 +1,6 @@
 """Saved filters: what the inbox is narrowed to, under a name, above the list; saved and deleted by plain forms."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NoReturn
@@ -16,7 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
-from apps.console.lists import ALL, TAB
+from apps.console.lists import ALL, TAB, in_words
 from apps.console.people import label_of
 from apps.console.refusals import explain, status_of
 from apps.console.requests import actor_of, people_of
@@ -29,7 +28,6 @@ from apps.review.queues import LABELS
 
 # Where in a list somebody is, and not what it is narrowed to.
 PLACES_IN_A_LIST: Final = frozenset({PAGE_VAR, ALL_VAR, ERROR_FLAG})
-ORDER: Final = re.compile(r"-?\d{1,2}(\.-?\d{1,2})*")
 NOTHING: Final = "The inbox is not narrowed to anything. Choose a tab, a filter or words to search first."
 TOO_LONG: Final = (
     f"What the inbox is narrowed to takes more than {QUERY_CHARACTERS:,} characters. Search for fewer words."
@@ -82,15 +80,16 @@ class Shelf:
         return [each for each in self.kept if each.may_be_deleted]
 
 
-def canonical(asked: QueryDict) -> str:
-    """What the inbox is narrowed to, as an address says it: the same for the same, and without the page."""
+def canonical(asked: QueryDict, columns: Sequence[Any]) -> str:
+    """What the inbox is narrowed to, as an address says it: the same for the same, without the page, and by its columns' names."""
     pairs = {(name, word) for name, words in asked.lists() if name not in PLACES_IN_A_LIST for word in words if word}
-    return urlencode(sorted(pairs))
+    named = {(name, in_words(word, columns) if name == ORDER_VAR else word) for name, word in pairs}
+    return urlencode(sorted(named))
 
 
-def shelf_of(request: HttpRequest) -> Shelf:
+def shelf_of(request: HttpRequest, columns: Sequence[Any]) -> Shelf:
     """What stands above the inbox of whoever reads it; one's own first."""
-    actor, query = actor_of(request), canonical(request.GET)
+    actor, query = actor_of(request), canonical(request.GET, columns)
     refused: SavingForm | None = getattr(request, "refused_filter", None)
     unbound = SavingForm(initial={"query": query}) if query and actor.is_person else None
     kept = sorted(_kept(request, query), key=lambda each: (bool(each.sharer), each.saved.name.casefold()))
@@ -155,12 +154,12 @@ def delete_page(request: HttpRequest, filter_id: int) -> HttpResponse:
             raise Http404("There is no such filter.")
         delete_filter(saved, actor=actor)
         messages.success(request, f"Deleted “{saved.name}”.")
-    return HttpResponseRedirect(_inbox(canonical(QueryDict(request.POST.get("query", "")))), status=303)
+    return HttpResponseRedirect(_inbox(canonical(QueryDict(request.POST.get("query", "")), ())), status=303)
 
 
 def narrowing(pages: "ModelAdmin[Any]", request: HttpRequest) -> str:
     """What the list is narrowed to, once it has been asked whether it takes every word of it."""
-    query = canonical(request.GET)
+    query, columns = canonical(request.GET, pages.list_display), {str(name) for name in pages.list_display}
     if not query:
         _refuse(NOTHING)
     if len(query) > QUERY_CHARACTERS:
@@ -171,9 +170,13 @@ def narrowing(pages: "ModelAdmin[Any]", request: HttpRequest) -> str:
         listed = pages.get_changelist_instance(request)
     except IncorrectLookupParameters:
         _refuse(NOT_TAKEN)
-    tab, order = request.GET.get(TAB, ALL), request.GET.get(ORDER_VAR)
+    tab, order = request.GET.get(TAB, ALL), QueryDict(query).get(ORDER_VAR)
     chosen = (any(choice["selected"] for choice in spec.choices(listed)) for spec in listed.filter_specs)
-    if tab not in {*LABELS, ALL} or (order and not ORDER.fullmatch(order)) or not all(chosen):
+    if (
+        tab not in {*LABELS, ALL}
+        or (order and {each.removeprefix("-") for each in order.split(".")} - columns)
+        or not all(chosen)
+    ):
         _refuse(NOT_TAKEN)
     return query
 

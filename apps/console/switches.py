@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
+from apps.console.awaiting import SWITCHES, awaiting
 from apps.console.deeds import Button, Creation, Tabs, Values
 from apps.console.forms import OptionalReason
 from apps.console.governed_admin import GovernedAdmin
@@ -18,7 +19,7 @@ from apps.switches.models import Switch
 
 def switches_on(request: HttpRequest) -> list[Switch]:
     """Those in force in the books that are open, the oldest first."""
-    if not may_read(request):
+    if not may_read(request) or not awaiting(request).count(SWITCHES):
         return []
     return list(Switch.objects.visible_to(actor_of(request)).on().select_related("agent").order_by("pk"))
 

@@ -3,7 +3,7 @@
 What an agent notes is the customer's, whatever it makes of it. A person who writes one of the two texts answers for its lines.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -27,17 +27,26 @@ def keep_profile_lines(
 ) -> None:
     """Bring the ledger up to what stands there now; `before` is what stood there, text by text."""
     with acting(actor):
-        for part, text in before.items():
-            if known(text) != known(getattr(profile, part)):
-                _keep(profile, part, text, actor, words_of, evidence)
-        if profile.line_dates or actor.is_person:
-            date_profile_lines(profile)
+        changed = {part: text for part, text in before.items() if known(text) != known(getattr(profile, part))}
+        has_dates = bool(profile.line_dates) or actor.is_person
+        stands = _standing(profile) if changed or has_dates else []
+        for part, text in changed.items():
+            stands = _keep(profile, stands, part, text, actor=actor, words_of=words_of, evidence=evidence)
+        if has_dates:
+            _date(profile, stands)
 
 
 def date_profile_lines(profile: CustomerProfile) -> None:
     """Say in the ledger what was said of lines that stood already."""
-    stands = lines_of_profile(profile).filter(status=ProfileLine.Status.STANDING)
+    _date(profile, _standing(profile))
+
+
+def _date(profile: CustomerProfile, stands: Iterable[ProfileLine]) -> None:
     ProfileLine.objects.bulk_update(dated(stands, profile.line_dates, profile.version), DATED)
+
+
+def _standing(profile: CustomerProfile) -> list[ProfileLine]:
+    return list(lines_of_profile(profile).filter(status=ProfileLine.Status.STANDING))
 
 
 def lines_of_profile(profile: CustomerProfile) -> QuerySet[ProfileLine]:
@@ -47,15 +56,19 @@ def lines_of_profile(profile: CustomerProfile) -> QuerySet[ProfileLine]:
 
 def _keep(
     profile: CustomerProfile,
+    stands: Sequence[ProfileLine],
     part: str,
     before: str,
+    *,
     actor: Actor,
     words_of: Taint | None,
     evidence: Mapping[str, Any] | None,
-) -> None:
+) -> list[ProfileLine]:
+    """The lines that stand once one of the texts is written."""
+    others = [line for line in stands if line.part != part]
+    standing = {line.sha256: line for line in stands if line.part == part}
     owner = (words_of or Taint.OPERATOR) if actor.is_person else Taint.CUSTOMER_DERIVED
-    rows = lines_of_profile(profile).filter(part=part, status=ProfileLine.Status.STANDING)
-    told, standing = moved(before, getattr(profile, part)), {line.sha256: line for line in rows}
+    told = moved(before, getattr(profile, part))
     source = (evidence or {}).get("conversation_id")
     new = [_line(profile, part, text, owner, actor, source) for text in told.came]
     made = {line.sha256: line for line in ProfileLine.objects.bulk_create(new)}
@@ -67,6 +80,7 @@ def _keep(
         for line in vouched:
             line.taint, line.author, line.last_version = owner, actor.label, profile.version
         ProfileLine.objects.bulk_update(vouched, ["taint", "author", "last_version"])
+    return [*others, *standing.values(), *new]
 
 
 def _line(

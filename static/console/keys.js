@@ -1,6 +1,6 @@
 // Keys on top of pages that work by Tab and Enter. A letter only goes there; Enter or Ctrl+Enter decides.
 const GO_MILLISECONDS = 1500;
-const ROWS = "#result_list tbody tr";
+const ROWS = ":is(#result_list tbody tr, .pc-worked)";
 let goesUntil = 0;
 let isLeaving = false;
 
@@ -18,7 +18,7 @@ const isTyping = (element) =>
   element.matches("textarea, select, input:not([type=radio]):not([type=checkbox]):not([type=submit]):not([type=button])");
 
 const step = (by) => {
-  const links = [...document.querySelectorAll(ROWS)].map((row) => row.querySelector("th a, td a")).filter(Boolean);
+  const links = [...document.querySelectorAll(ROWS)].map((row) => row.querySelector("th a, td a, h2 a")).filter(Boolean);
   if (!links.length) return false;
   const row = document.activeElement.closest(ROWS);
   const at = row ? links.findIndex((link) => row.contains(link)) : by > 0 ? -1 : links.length;
@@ -106,7 +106,9 @@ const pressed = (key) => {
   if (key === "?") return sheet();
   if ((key === "x" || key === "X") && tick(key === "X")) return true;
   if (/^[1-9]$/.test(key)) return choose(Number(key));
-  const decision = /^[a-z]$/.test(key) && document.querySelector(`[data-key="${key}"]`);
+  // In a list that is worked through, the row one is in decides which.
+  const within = document.activeElement.closest(ROWS) ?? document;
+  const decision = /^[a-z]$/.test(key) && within.querySelector(`[data-key="${key}"]`);
   return decision ? enter(decision) : false;
 };
 

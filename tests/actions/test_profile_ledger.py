@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import ProgrammingError, connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.governance.acting import acting
 from apps.governance.models import Proposal, Taint
@@ -50,6 +51,14 @@ def test_each_line_says_who_answers_for_it_and_where_it_came_from(world: World) 
         assert first.superseded_by is not None
         assert (first.superseded_by.text, first.source_conversation) == ("Has two dogs.", 7)
         assert (first.first_version, first.last_version, str(first)) == (1, 3, "Has a dog.")
+
+
+def test_the_lines_that_stand_are_read_once_for_both_texts_and_their_dates(world: World) -> None:
+    profile = make_profile(world, KEY, notes="Has a dog.", preferences="E-mail.")
+    with CaptureQueriesContext(connection) as asked:
+        amend_profile(profile, actor=world.operator, values={"notes": "Has two dogs.", "preferences": "No calls."})
+    read = [each["sql"] for each in asked if each["sql"].startswith("SELECT") and "memory_profileline" in each["sql"]]
+    assert len(read) == 1, "\n".join(read)
 
 
 def test_who_answers_for_one_text_answers_for_none_of_the_other(world: World) -> None:

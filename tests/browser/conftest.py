@@ -89,8 +89,9 @@ def page(chromium: Browser, console: Console) -> Iterator[Page]:
 
 
 def is_complaint(message: ConsoleMessage) -> bool:
-    """An error, unless it only says that a page answered with a conflict."""
-    return message.type == "error" and "status of 409 (Conflict)" not in message.text
+    """An error, unless it only says that a page answered with a conflict, or showed a form again."""
+    told = ("status of 409 (Conflict)", "status of 422 (Unprocessable Entity)")
+    return message.type == "error" and not any(each in message.text for each in told)
 
 
 def _serve(postgres: Postgres, port: int) -> "subprocess.Popen[bytes]":

@@ -5,6 +5,7 @@ from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
 from apps.conversations.actions import take_over_conversation
+from apps.desk.models import Draft
 from tests.actions.conversing import lines
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import UNFOLD, flaws, sign_in
@@ -58,6 +59,74 @@ def test_the_next_draft_opens_and_one_settled_elsewhere_says_so(
     page.screenshot(path=SCREENSHOTS / "desk" / "settled-elsewhere.png", full_page=True)
     assert lines(world, first.conversation_id)[-1] == ("agent", "It leaves today.")
     assert lines(world, second.conversation_id)[-1] == ("agent", "Draft two.")
+
+
+def test_the_list_of_drafts_is_worked_through_by_keys_without_leaving_it(page: Page, console: Console) -> None:
+    # R134, R136
+    world = make_world("a-queue-of-drafts")
+    drafts = [make_waiting_draft(world, text=f"Draft {number}.") for number in range(4)]
+    listing = reverse("admin:desk_draft_changelist")
+    sign_in(page, world)
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    page.wait_for_url(f"**{listing}**")
+    for key in ("j", "j", "k", "e", "End"):
+        page.keyboard.press(key)
+    page.keyboard.type(" And x, j and Enter are text here.")
+    _decides(page, "Control+Enter", after=drafts[1])
+    page.keyboard.press("a")
+    _decides(page, "Enter", after=drafts[2])
+    page.keyboard.press("d")
+    page.keyboard.press("2")
+    _decides(page, "Control+Enter", after=drafts[3])
+    page.keyboard.press("e")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    with page.expect_response(lambda answer: answer.status == 422):
+        page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Not done.")).to_be_visible()
+    expect(page.get_by_label("What the customer reads")).to_be_visible()
+    assert lines(world, drafts[0].conversation_id)[-1] == ("agent", "Draft 0. And x, j and Enter are text here.")
+    assert lines(world, drafts[1].conversation_id)[-1] == ("agent", "Draft 1.")
+    assert [lines(world, draft.conversation_id)[-1][0] for draft in drafts[2:]] == ["customer", "customer"]
+
+
+def _decides(page: Page, key: str, after: Draft) -> None:
+    """Press the last key of a decision; the row that follows is the one at hand."""
+    with page.expect_navigation(wait_until="load"):
+        page.keyboard.press(key)
+    expect(page.locator(f"#row-{after.pk}")).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [1440, 420])
+def test_drafts_and_questions_are_settled_in_their_lists_without_javascript(
+    chromium: Browser, console: Console, width: int
+) -> None:
+    world = make_world(f"plain-lists-{width}")
+    draft, question = make_waiting_draft(world, text="It may be on its way."), make_escalation(world)
+    make_waiting_draft(world)
+    context = chromium.new_context(
+        base_url=console.url, java_script_enabled=False, viewport={"width": width, "height": 900}
+    )
+    page = context.new_page()
+    sign_in(page, world)
+    page.goto(reverse("admin:desk_draft_changelist"))
+    row = page.locator(".pc-worked", has=page.locator(f"#row-{draft.pk}"))
+    row.locator("summary", has_text="Edit, then send").click()
+    row.get_by_label("What the customer reads").fill("It is on its way.")
+    page.screenshot(path=SCREENSHOTS / "plain" / f"drafts-{width}.png", full_page=True)
+    row.get_by_role("button", name="Edit, then send").click()
+    expect(page.get_by_text("Sent in your words.")).to_be_visible()
+    expect(page.locator(".pc-worked")).to_have_count(1)
+    page.goto(reverse("admin:desk_escalation_changelist"))
+    row = page.locator(".pc-worked", has=page.locator(f"#row-{question.pk}"))
+    row.locator("summary", has_text="Answer").click()
+    row.get_by_label("Your answer").fill("Yes, within a month.")
+    page.screenshot(path=SCREENSHOTS / "plain" / f"questions-{width}.png", full_page=True)
+    row.get_by_role("button", name="Answer").click()
+    expect(page.get_by_text("Nothing else waits.")).to_be_visible()
+    context.close()
+    assert lines(world, draft.conversation_id)[-1] == ("agent", "It is on its way.")
 
 
 def _type(page: Page, words: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page
 
+from apps.desk.models import Draft
 from apps.governance.acting import acting
 from apps.governance.models import Proposal, Taint
 from apps.personas.models import Persona
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.browser
 
 KEPT: Final = ROOT / "docs" / "pictures"
 TAKEN: Final = KEPT if os.environ.get("TAKE_PICTURES") == "1" else SCREENSHOTS / "tour"
-PICTURES: Final = ("home", "inbox", "proposal", "why", "playground", "search")
+PICTURES: Final = ("home", "inbox", "proposal", "why", "playground", "search", "drafts", "health", "told")
 LATE = {
     "name": "parcel-later-than-promised",
     "title": "Parcel later than promised",
@@ -73,6 +74,9 @@ def pages(shop: Explained) -> Mapping[str, str]:
         "why": page_of(shop.conversation),
         "playground": f"{reverse('admin:playground')}?proposal={change.pk}",
         "search": f"{reverse('admin:search')}?q=parcel",
+        "drafts": list_of(Draft),
+        "health": reverse("admin:health"),
+        "told": reverse("admin:told"),
     }
 
 

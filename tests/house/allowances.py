@@ -42,7 +42,7 @@ NO_ROWS_HERE = ("apps/prompt/", "apps/llm/", "apps/launcher/", "apps/texts/")
 # Console classes that are machinery for the declaring ones, and methods a declaration may still need.
 CONSOLE_MACHINERY = {
     "GovernedAdmin": "the one base that turns a declaration into reads, buttons and refusals",
-    "GovernedInline": "the same for rows shown inside another row's page",
+    "WorkedAdmin": "the same where what waits is decided on in the list",
 }
 CONSOLE_METHODS: dict[str, str] = {}
 

@@ -13,7 +13,7 @@ from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.acting import acting
 from tests.actions.conversing import lines
 from tests.factories import World, make_conversation, make_event, make_skill
-from tests.surfaces.console.browsing import decide, decision_of, list_of, page_of, text_of, words_of
+from tests.surfaces.console.browsing import decide, decision_of, form_values, list_of, page_of, text_of, words_of
 from tests.waiting import make_escalation, make_send_rule, make_waiting_draft
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +51,7 @@ def test_a_draft_is_sent_and_the_next_one_opens(world: World, operator: Client) 
     assert (sent.status_code, sent["Location"]) == (303, page_of(second))
     assert lines(world, first.conversation_id)[-1] == ("agent", first.text)
     opened = operator.get(page_of(second))
-    assert "Sent as the agent wrote it. Look at it again . The next one is open." in words_of(opened)
+    assert "Sent as the agent wrote it. Look at it again . The next one follows." in words_of(opened)
     assert f'<a href="{page_of(first)}">Look at it again</a>' in text_of(opened)
     edited = decide(operator, second, "edit", sent_text="Tomorrow.\r\nAt noon.")
     assert (edited.status_code, edited["Location"]) == (303, list_of(Draft))
@@ -100,7 +100,7 @@ def test_a_row_says_who_waits_where_and_how_long_in_as_many_statements_for_many(
     operator.get(listing)
     with CaptureQueriesContext(connection) as few:
         page = words_of(operator.get(listing))
-    for said in ("Thank you, that solved it.", words, f"{conversation.channel} 0 minutes"):
+    for said in ("Thank you, that solved it.", words, f"on {conversation.channel}, agent {world.agent}, waits for 0"):
         assert said in page
     for _ in range(9):
         make(world)
@@ -108,6 +108,75 @@ def test_a_row_says_who_waits_where_and_how_long_in_as_many_statements_for_many(
         page = words_of(operator.get(listing))
     assert page.count("Thank you, that solved it.") == 10
     assert len(many) == len(few)
+
+
+def in_the_list(client: Client, row: Any, button: str, listing: str, /, **typed: object) -> Any:
+    """Fill in the form that stands in the list, and send it."""
+    path = decision_of(row, button)
+    values = form_values(client.get(listing).content.decode(), path)
+    return client.post(path, values | {key: str(value) for key, value in typed.items()})
+
+
+def test_drafts_are_sent_from_the_list_one_after_the_other(world: World, operator: Client) -> None:
+    # R134, R136
+    first, second, third = (make_waiting_draft(world, text=f"Draft {at}.") for at in ("one", "two", "three"))
+    listing = f"{list_of(Draft)}?agent__id__exact={world.agent.pk}"
+    page = text_of(operator.get(listing))
+    assert page.index("Draft one.") < page.index("Draft two.") < page.index("Draft three.")
+    for fact in ("find_parcel", "Thank you, that solved it.", f'id="row-{second.pk}"', f"edit_{third.pk}_sent_text"):
+        assert fact in page
+    edited = in_the_list(operator, first, "edit", listing, sent_text="Mine.\r\nAt noon.")
+    assert (edited.status_code, edited["Location"]) == (303, f"{listing}#row-{second.pk}")
+    assert stored(world, first).sent_text == "Mine.\nAt noon."
+    assert lines(world, first.conversation_id)[-1] == ("agent", "Mine.\nAt noon.")
+    assert in_the_list(operator, second, "send", listing)["Location"] == f"{listing}#row-{third.pk}"
+    discarded = in_the_list(operator, third, "discard", listing, reason_code="wrong")
+    assert discarded["Location"] == listing
+    shown = operator.get(listing)
+    assert "Nothing else waits." in words_of(shown)
+    assert "No reply waits here." in words_of(operator.get(list_of(Draft)))
+    assert "Draft one." not in words_of(shown)
+    assert "Draft one." in words_of(operator.get(f"{list_of(Draft)}?tab=all"))
+
+
+def test_what_is_refused_in_the_list_keeps_what_was_typed(world: World, operator: Client, admin: Client) -> None:
+    first, second = make_waiting_draft(world, text="Draft one."), make_waiting_draft(world, text="Draft two.")
+    empty = in_the_list(operator, first, "edit", list_of(Draft), sent_text="")
+    assert empty.status_code == 422
+    assert "Not done." in words_of(empty)
+    path = decision_of(first, "edit")
+    again = form_values(empty.content.decode(), path)
+    assert again["sent_text"] == ""
+    decide(admin, first, "send")
+    late = operator.post(path, again | {"sent_text": "My own careful words."})
+    assert late.status_code == 409
+    page = words_of(late)
+    assert page.count("My own careful words.") == 1
+    assert page.index("My own careful words.") < page.index("Draft two.")
+    assert "Edit, then send" in page
+    assert form_values(late.content.decode(), path)["sent_text"] == "My own careful words."
+    assert lines(world, first.conversation_id)[-1] == ("agent", "Draft one.")
+    assert stored(world, second).status == Draft.Status.OPEN
+    assert operator.post(path, {"listed": "tab=open&o=99&p=x", "following": "#x"}).status_code in {302, 422}
+
+
+def test_the_last_of_a_page_leads_to_the_first_page(world: World, operator: Client) -> None:
+    drafts = [make_waiting_draft(world) for _ in range(26)]
+    second_page = f"{list_of(Draft)}?p=2"
+    assert form_values(operator.get(second_page).content.decode(), decision_of(drafts[-1], "send"))["listed"] == "p=2"
+    assert in_the_list(operator, drafts[-1], "send", second_page)["Location"] == list_of(Draft)
+
+
+def test_questions_are_answered_in_the_list(world: World, operator: Client) -> None:
+    # R135
+    first, second = make_escalation(world), make_escalation(world)
+    assert in_the_list(operator, first, "answer", list_of(Escalation)).status_code == 422
+    answered = in_the_list(operator, first, "answer", list_of(Escalation), answer="Yes.", word_for_word="on")
+    assert answered["Location"] == f"{list_of(Escalation)}#row-{second.pk}"
+    assert lines(world, first.conversation_id)[-1] == ("operator", "Yes.")
+    done = in_the_list(operator, second, "dismiss", list_of(Escalation), dismissal="They called.")
+    assert done["Location"] == list_of(Escalation)
+    assert stored(world, second).dismissal == "They called."
 
 
 def test_a_draft_is_discarded_with_a_reason(world: World, operator: Client) -> None:

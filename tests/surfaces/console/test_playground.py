@@ -8,6 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from apps.console.playground import OFFERED
 from apps.console.site import PAGES
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
@@ -83,6 +84,21 @@ def test_an_operator_tries_a_proposal_sees_its_words_and_forgets(
     assert operator.get(sent.url).status_code == 404
     with acting(world.operator):
         assert [*trial.messages.values_list("text", flat=True)] == ["", ""]
+
+
+def test_the_newest_proposals_are_offered_and_an_older_one_by_its_link(
+    operator: Client, world: World, proposal: Proposal
+) -> None:
+    for number in range(OFFERED):
+        make_skill(world, name=f"runbook-{number}", actor=world.system)
+    page = reverse("admin:playground")
+    option = f'<option value="{proposal.pk}"'
+    shown = operator.get(page).content.decode()
+    assert (shown.count("Live with proposal"), option in shown) == (OFFERED, False)
+    linked = operator.get(f"{page}?proposal={proposal.pk}").content.decode()
+    assert (linked.count("Live with proposal"), f"{option} selected" in linked) == (OFFERED + 1, True)
+    assert operator.get(f"{page}?proposal={'9' * 30}").status_code == 200
+    assert begin(operator, world, proposal=proposal.pk).status_code == 303
 
 
 def test_what_is_live_is_tried_as_it_is(operator: Client, world: World, proposal: Proposal, standin: StandIn) -> None:
