@@ -23,4 +23,4 @@ class Device:
 def with_device(user: User) -> Device:
     """A person who set up a second factor long ago."""
     secret = new_secret()
-    return Device(secret, take_up(user, secret, code_at(secret, 1), clock=lambda: STEP_SECONDS))
+    return Device(secret, take_up(user, secret, code_at(secret, 1), address="192.0.2.1", clock=lambda: STEP_SECONDS))

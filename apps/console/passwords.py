@@ -3,11 +3,15 @@
 from typing import Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.views import PasswordChangeView
+from django.db import transaction
+from django.http import HttpResponse
 from django.urls import reverse_lazy
 from unfold.forms import AdminOwnPasswordChangeForm
 
-from apps.console.signing_in import own_password_tried
+from apps.console.signing_in import address_of, own_password_tried
+from apps.tenants.account_journal import What, note_event
 
 
 class OwnPassword(AdminOwnPasswordChangeForm):
@@ -31,3 +35,9 @@ class PasswordPage(PasswordChangeView):
     form_class = OwnPassword
     template_name = "console/password_change.html"
     success_url = reverse_lazy("admin:password_change_done")
+
+    def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
+        """Its person sees that it was changed, and from where."""
+        with transaction.atomic():
+            note_event(form.user.pk, What.PASSWORD_SET, address=address_of(self.request))
+            return super().form_valid(form)

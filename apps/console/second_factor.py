@@ -17,7 +17,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
 from apps.console.refusals import explain
-from apps.console.signing_in import own_password_tried, too_many
+from apps.console.signing_in import address_of, own_password_tried, too_many
 from apps.governance.errors import GovernanceError
 from apps.tenants.attempts import code_succeeded, refused_code_seconds
 from apps.tenants.factors import (
@@ -97,7 +97,7 @@ def code_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     form, status = CodeForm(user, request.POST if request.method == "POST" else None), 200
     if form.is_bound:
         status = 422
-        if form.is_valid() and (shown := _shown(form)):
+        if form.is_valid() and (shown := _shown(form, request)):
             _let_through(request, user, shown)
             return HttpResponseRedirect(_onwards(request), status=303)
     context = {"form": form, "next": request.POST.get("next") or request.GET.get("next", "")}
@@ -123,11 +123,12 @@ def _taking_up(site: AdminSite, request: HttpRequest, user: User) -> HttpRespons
     form, status = TakeUpForm(user, request.POST if request.method == "POST" else None), 200
     if form.is_bound:
         status = 422
-        if form.is_valid() and (codes := _tried(form, lambda typed: take_up(user, secret, typed))):
+        address = address_of(request)
+        if form.is_valid() and (codes := _tried(form, lambda typed: take_up(user, secret, typed, address=address))):
             note_shown(user, request.session)
             return _recovery_codes(site, request, codes)
-    address = address_of_secret(secret, account=user.get_username(), issuer=ISSUER)
-    picture = segno.make(address, error="m", micro=False).svg_data_uri(scale=5, border=4, light="#fff")
+    told = address_of_secret(secret, account=user.get_username(), issuer=ISSUER)
+    picture = segno.make(told, error="m", micro=False).svg_data_uri(scale=5, border=4, light="#fff")
     shown = {"form": form, "picture": picture, "groups": [secret[at : at + 4] for at in range(0, len(secret), 4)]}
     return _factor(site, request, shown, status=status)
 
@@ -136,17 +137,17 @@ def _keeping(site: AdminSite, request: HttpRequest, user: User) -> HttpResponse:
     form, status = CodeForm(user, request.POST if request.method == "POST" else None), 200
     if form.is_bound:
         status = 422
-        if form.is_valid() and _shown(form):
+        if form.is_valid() and _shown(form, request):
             if "renew" in request.POST:
-                return _recovery_codes(site, request, renew_recovery_codes(user))
-            drop(user)
+                return _recovery_codes(site, request, renew_recovery_codes(user, address=address_of(request)))
+            drop(user, address=address_of(request))
             messages.success(request, "No code is asked for any more. Your password or a login link is enough.")
             return HttpResponseRedirect(reverse("admin:factor"), status=303)
     return _factor(site, request, {"form": form, "left": recovery_codes_left(user)}, status=status)
 
 
-def _shown(form: CodeForm) -> Accepted | None:
-    return _tried(form, lambda typed: accept(form.user, typed))
+def _shown(form: CodeForm, request: HttpRequest) -> Accepted | None:
+    return _tried(form, lambda typed: accept(form.user, typed, address=address_of(request)))
 
 
 def _tried(form: CodeForm, use: Callable[[str], Result]) -> Result | None:

@@ -8,6 +8,8 @@ from django.urls import URLPattern, path, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 
+from apps.console.signing_in import address_of
+from apps.tenants.account_journal import What, latest_events, note_event
 from apps.tenants.models import User
 from apps.tenants.session_store import end_others, end_session, signed_in
 
@@ -28,14 +30,18 @@ def signed_in_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         messages.success(request, _ended(request, user))
         return HttpResponseRedirect(reverse("admin:signed_in"), status=303)
     rows = signed_in(user.pk, request.session)
-    shown = {"title": "Where I am signed in", "rows": rows, "others": sum(not row.is_this_one for row in rows)}
+    others = sum(not row.is_this_one for row in rows)
+    shown = {"title": "Where I am signed in", "rows": rows, "others": others, "events": latest_events(user.pk)}
     return render(request, "console/signed_in.html", {**site.each_context(request), **shown})
 
 
 def _ended(request: HttpRequest, user: User) -> str:
     if "others" in request.POST:
         ended = end_others(user.pk, request.session)
+        if ended:
+            note_event(user.pk, What.SIGNED_OUT, address=address_of(request))
         return "You were signed in nowhere else." if not ended else f"Signed out elsewhere: {ended}."
     if end_session(user.pk, request.POST.get("end", "")):
+        note_event(user.pk, What.SIGNED_OUT, address=address_of(request))
         return "Signed out there."
     return "That session was over already."

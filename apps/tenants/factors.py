@@ -16,6 +16,7 @@ from django.utils.crypto import salted_hmac
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Invalid
+from apps.tenants.account_journal import What, note_event
 from apps.tenants.factor_models import RecoveryCode, SecondFactor
 from apps.tenants.models import TenantSettings, User
 from apps.tenants.sealing import CannotOpen, reseal, seal, unseal
@@ -83,7 +84,7 @@ def secret_begun(user: User, session: Session) -> str:
         return ""
 
 
-def take_up(user: User, secret: str, typed: str, *, clock: Clock = time.time) -> list[str]:
+def take_up(user: User, secret: str, typed: str, *, address: str, clock: Clock = time.time) -> list[str]:
     """Ask this person for codes from now on, once they showed one; returns the recovery codes, which are shown once.
 
     Raises Invalid for a wrong code; Conflicting where there is a factor already or the installation keeps no keys.
@@ -97,15 +98,21 @@ def take_up(user: User, secret: str, typed: str, *, clock: Clock = time.time) ->
         SecondFactor.objects.create(user=user, sealed=seal(secret, _whose(user)), last_step=step)
         user.factor_since = timezone.now()
         user.save(update_fields=["factor_since"])
-        return renew_recovery_codes(user)
+        note_event(user.pk, What.FACTOR_SET, address=address)
+        return _new_recovery_codes(user)
 
 
-def renew_recovery_codes(user: User) -> list[str]:
+def renew_recovery_codes(user: User, *, address: str) -> list[str]:
     """Ten new ones; those of before open nothing any more."""
-    fresh = [_new_recovery_code() for _ in range(RECOVERY_CODES)]
     with transaction.atomic():
-        RecoveryCode.objects.filter(user=user).delete()
-        RecoveryCode.objects.bulk_create(RecoveryCode(user=user, digest=_digest(user, _plain(code))) for code in fresh)
+        note_event(user.pk, What.CODES_RENEWED, address=address)
+        return _new_recovery_codes(user)
+
+
+def _new_recovery_codes(user: User) -> list[str]:
+    fresh = [_new_recovery_code() for _ in range(RECOVERY_CODES)]
+    RecoveryCode.objects.filter(user=user).delete()
+    RecoveryCode.objects.bulk_create(RecoveryCode(user=user, digest=_digest(user, _plain(code))) for code in fresh)
     return fresh
 
 
@@ -114,12 +121,14 @@ def recovery_codes_left(user: User) -> int:
     return RecoveryCode.objects.filter(user=user).count()
 
 
-def accept(user: User, typed: str, *, clock: Clock = time.time) -> Accepted:
+def accept(user: User, typed: str, *, address: str, clock: Clock = time.time) -> Accepted:
     """Use a code up, of the app or a recovery code. Raises Invalid, in words for the person, for any other."""
     plain = _plain(typed)
     if not (len(plain) == DIGITS and plain.isdecimal()):
-        if RecoveryCode.objects.filter(user=user, digest=_digest(user, plain)).delete()[0]:
-            return Accepted.RECOVERY
+        with transaction.atomic():
+            if RecoveryCode.objects.filter(user=user, digest=_digest(user, plain)).delete()[0]:
+                note_event(user.pk, What.CODE_USED, address=address)
+                return Accepted.RECOVERY
         raise Invalid(WRONG, {"code": [WRONG]})
     step = step_of(_secret_of(user), plain, clock())
     # One statement asks and writes, so that of two requests with one code one is let in.
@@ -128,12 +137,14 @@ def accept(user: User, typed: str, *, clock: Clock = time.time) -> Accepted:
     return Accepted.CODE
 
 
-def drop(user: User) -> bool:
-    """Ask this person for no codes any more; says whether there was anything to drop."""
+def drop(user: User, *, address: str = "") -> bool:
+    """Ask this person for no codes any more; says whether there was anything to drop. Without an address it is done to them."""
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user).delete()
         dropped, _ = SecondFactor.objects.filter(user=user).delete()
         User.objects.filter(pk=user.pk).update(factor_since=None)
+        if dropped:
+            note_event(user.pk, What.FACTOR_DROPPED, address=address)
     user.factor_since = None
     return bool(dropped)
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from apps.governance.acting import acting, outside
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting
+from apps.tenants.account_journal import What, note_event
 from apps.tenants.actions import deactivate_member, reset_member
 from apps.tenants.factors import drop
 from apps.tenants.identity import memberships_of, people_named
@@ -95,7 +96,9 @@ def prove_address(user: User) -> None:
 def begin_anew(user: User, **noted: object) -> None:
     """Make the password worthless, end every session, and forget whose address it was, unless that is what was noted."""
     values = {"address_proven_at": None, **noted, "password": make_password(None)}
-    User.objects.filter(pk=user.pk).update(session_generation=F("session_generation") + 1, **values)
+    with transaction.atomic():
+        User.objects.filter(pk=user.pk).update(session_generation=F("session_generation") + 1, **values)
+        note_event(user.pk, What.BEGUN_ANEW)
     user.refresh_from_db()
 
 

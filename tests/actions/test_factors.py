@@ -38,6 +38,8 @@ STATEMENTS = (
     "UPDATE tenants_user SET factor_since = NULL",
 )
 
+HERE = "192.0.2.7"
+
 
 @pytest.fixture
 def mia(db: None) -> User:
@@ -46,7 +48,7 @@ def mia(db: None) -> User:
 
 def test_a_first_code_is_asked_for_before_anything_is_kept(mia: User) -> None:
     with pytest.raises(Invalid, match="not the present code"):
-        take_up(mia, new_secret(), "123456")
+        take_up(mia, new_secret(), "123456", address=HERE)
     assert not SecondFactor.objects.exists()
     assert mia.factor_since is None
     with_device(mia)
@@ -58,10 +60,10 @@ def test_a_first_code_is_asked_for_before_anything_is_kept(mia: User) -> None:
 def test_a_code_is_used_up_and_so_are_those_before_it(mia: User) -> None:
     device = with_device(mia)
     earlier, later = device.code(), device.code(1)
-    assert accept(mia, f" {later[:3]} {later[3:]} ") is Accepted.CODE
+    assert accept(mia, f" {later[:3]} {later[3:]} ", address=HERE) is Accepted.CODE
     for used in (later, earlier):
         with pytest.raises(Invalid, match="a code works once"):
-            accept(mia, used)
+            accept(mia, used, address=HERE)
 
 
 @pytest.mark.parametrize(
@@ -70,19 +72,19 @@ def test_a_code_is_used_up_and_so_are_those_before_it(mia: User) -> None:
 def test_what_is_no_code_is_refused(mia: User, typed: str) -> None:
     with_device(mia)
     with pytest.raises(Invalid, match="not the present code"):
-        accept(mia, typed)
+        accept(mia, typed, address=HERE)
 
 
 def test_a_recovery_code_works_once_and_renewed_ones_end_those_before(mia: User) -> None:
     device = with_device(mia)
     first, second = device.recovery[:2]
-    assert accept(mia, first.upper().replace("-", " ")) is Accepted.RECOVERY
+    assert accept(mia, first.upper().replace("-", " "), address=HERE) is Accepted.RECOVERY
     assert recovery_codes_left(mia) == RECOVERY_CODES - 1
-    fresh = renew_recovery_codes(mia)
+    fresh = renew_recovery_codes(mia, address=HERE)
     for used in (first, second):
         with pytest.raises(Invalid):
-            accept(mia, used)
-    assert accept(mia, fresh[0]) is Accepted.RECOVERY
+            accept(mia, used, address=HERE)
+    assert accept(mia, fresh[0], address=HERE) is Accepted.RECOVERY
 
 
 def test_what_is_kept_opens_nothing_for_anybody_else(mia: User, settings: Settings) -> None:
@@ -92,15 +94,15 @@ def test_what_is_kept_opens_nothing_for_anybody_else(mia: User, settings: Settin
     assert device.secret not in kept.sealed
     SecondFactor.objects.filter(user=other).update(sealed=kept.sealed)
     with pytest.raises(Invalid, match="None of SEALING_KEYS opens"):
-        accept(other, device.code())
+        accept(other, device.code(), address=HERE)
     for code in device.recovery:
         assert not RecoveryCode.objects.filter(digest__contains=code[:5]).exists()
         with pytest.raises(Invalid):
-            accept(other, code)
+            accept(other, code, address=HERE)
     settings.SEALING_KEYS = [Fernet.generate_key().decode()]
     with pytest.raises(Invalid, match="Use a recovery code"):
-        accept(mia, device.code())
-    assert accept(other, theirs.recovery[0]) is Accepted.RECOVERY
+        accept(mia, device.code(), address=HERE)
+    assert accept(other, theirs.recovery[0], address=HERE) is Accepted.RECOVERY
 
 
 def test_only_the_login_reads_them(mia: User) -> None:
@@ -129,7 +131,7 @@ def test_keys_are_sealed_anew_with_the_others(
     call_command("reseal_secrets")
     assert "people: 1 keys encrypted anew, 0 that nothing opens." in capsys.readouterr().out
     settings.SEALING_KEYS = [fresh]
-    assert accept(mia, device.code()) is Accepted.CODE
+    assert accept(mia, device.code(), address=HERE) is Accepted.CODE
     settings.SEALING_KEYS = [old]
     with pytest.raises(CommandError, match="1 keys are opened by none"):
         call_command("reseal_secrets")
@@ -167,7 +169,7 @@ def test_one_code_at_once_lets_one_in(committing: str) -> None:
     def tried(_: int) -> bool:
         together.wait()
         try:
-            return accept(person, code) is Accepted.CODE
+            return accept(person, code, address=HERE) is Accepted.CODE
         except Invalid:
             return False
         finally:

@@ -17,6 +17,7 @@ SHARED = {
     "tenants_roletemplategroupobjectpermission": "the grants of those",
     "runtime_breaker": "tenants share the installation's endpoint; only workers know what fails there",
     "tenants_browsersession": "a browser's session belongs to a person, who may be in several tenants",
+    "tenants_accountevent": "what happened to a person's account; for the login alone",
     "tenants_secondfactor": "a person belongs to no tenant; sealed, and for the login alone",
     "tenants_recoverycode": "a person belongs to no tenant; hashed, and for the login alone",
     "tenants_signinattempts": "a name or an address before anybody is known; hashed, and for the login alone",

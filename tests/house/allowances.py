@@ -25,6 +25,7 @@ WRITERS = {
     "apps/skills/store.py": "bytes of files, which are no rows; the skill that names them is the governed write",
     "apps/tenants/people.py": "a person belongs to no tenant; membership is the governed write",
     "apps/tenants/factors.py": "the one writer of second factors: a person belongs to no tenant, and no record may hold a secret",
+    "apps/tenants/account_journal.py": "what happened to an account: its person belongs to no tenant, and rows are added alone",
     "apps/tenants/session_store.py": "sessions of people, who belong to no tenant; Django writes them, and their person ends them",
     "apps/tenants/grants.py": "role templates belong to no tenant; the database's owner keeps them equal to the policy",
 }
