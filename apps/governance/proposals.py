@@ -160,10 +160,13 @@ def refuse_too_few(proposal: Proposal, panel: Panel, terms: Terms) -> None:
 
 
 def refuse_full_queue(actor: Actor, terms: Terms) -> None:
-    """Refuse an agent one more proposal than its tenant wants to read, and say what it can do instead."""
+    """Refuse an agent one more proposal than its tenant wants to read, and say what it can do instead.
+
+    Those it wrote or revised itself count: runbooks that were imported for it, or drafted by a worker, are no fault of its own.
+    """
     if actor.is_person or actor.agent_id is None:
         return
-    mine = Proposal.objects.visible_to(actor).open().filter(agent_id=actor.agent_id)
+    mine = Proposal.objects.visible_to(actor).open().filter(proposers__contains=[actor.user_id])
     if mine.count() < terms.max_open_proposals:
         return
     some = "; ".join(f"{row.pk}: {row}" for row in mine.order_by("-updated_at")[:NAMED_IN_FULL_QUEUE])

@@ -130,6 +130,18 @@ def test_a_full_queue_says_what_an_agent_can_do(world: World) -> None:
     assert propose_revision(skill, actor=world.operator, values={"body": "Better."}).pk
 
 
+def test_what_others_draft_for_an_agent_fills_no_queue_of_its_own(world: World) -> None:
+    with acting(world.admin):
+        settings = TenantSettings.objects.visible_to(world.admin).get()
+    amend_settings(settings, actor=world.admin, max_open_proposals=1)
+    for number in range(3):
+        make_skill(world, actor=world.system, title=f"Guideline {number}")
+    mine = make_skill(world, actor=world.bot, title="Say where a parcel is")
+    with pytest.raises(QueueFull, match="^1 of your proposals.*New skill for say-where-a-parcel-is"):
+        make_skill(world, actor=world.bot, title="Another one")
+    assert mine.status == mine.Status.DRAFT
+
+
 def test_what_is_held_apart_is_not_decided_on_until_it_is_released(world: World) -> None:
     proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
     with pytest.raises(Invalid, match="Say why it is held apart"):
