@@ -52,8 +52,12 @@ def remembered(agent_id: int, actor: Actor, now: datetime) -> Iterator[Text]:
 
 
 def distilled(agent_id: int, actor: Actor) -> Iterator[Text]:
-    """What stands of what was distilled; what waits for a person is in no prompt."""
+    """What stands of what was distilled; what waits for a person is in no prompt.
+
+    The short tier claims nothing: it counts messages of one conversation after the other, and no two counts have to agree.
+    """
     standing = MemoryTier.objects.visible_to(actor).filter(agent_id=agent_id, status=MemoryTier.Status.STANDING)
+    standing = standing.exclude(tier=MemoryTier.Tier.SHORT)
     for tier in standing.order_by("id"):
         yield Text(Nouns.TIER, tier.pk, f"the {tier.tier} tier of memory", Part.MEMORY, tier.told)
 

@@ -107,6 +107,13 @@ def test_distilled_memory_is_read_where_it_stands(world: World, is_held: bool) -
     assert [row.other_noun for row in contradictions_of(world)] == ([] if is_held else ["tier"])
 
 
+def test_counts_of_the_session_log_contradict_nothing(world: World) -> None:
+    make_tier(world, "10:31 mail: solved, 2 messages", "10:38 mail: solved, 1 message", tier="short")
+    make_memory(world, "A conversation has 3 messages.")
+    again(world)
+    assert contradictions_of(world) == []
+
+
 def test_a_look_that_reaches_its_limit_takes_nothing_for_gone(world: World) -> None:
     memory = make_memory(world, TWO_WEEKS)
     make_rule(world, THIRTY)

@@ -137,7 +137,7 @@ def test_what_others_draft_for_an_agent_fills_no_queue_of_its_own(world: World) 
     for number in range(3):
         make_skill(world, actor=world.system, title=f"Guideline {number}")
     mine = make_skill(world, actor=world.bot, title="Say where a parcel is")
-    with pytest.raises(QueueFull, match="^1 of your proposals.*New skill for say-where-a-parcel-is"):
+    with pytest.raises(QueueFull, match=r"^1 of your proposals.*New skill for say-where-a-parcel-is"):
         make_skill(world, actor=world.bot, title="Another one")
     assert mine.status == mine.Status.DRAFT
 
