@@ -21,14 +21,27 @@ GREW: Final = 3
 class _Matter:
     words: re.Pattern[str]
     called: str
+    where_added: str = ""
 
 
-def _matter(words: str, called: str) -> _Matter:
-    return _Matter(re.compile(words, re.IGNORECASE), called)
+def _matter(words: str, called: str, where_added: str = "") -> _Matter:
+    return _Matter(re.compile(words, re.IGNORECASE), called, where_added)
+
+
+# A number that is asked for is another matter than one that is told.
+_ASKED: Final = (
+    r"(?:\b(?:what|which)\b|\b(?:tell|send|give|provide|share|state|include|confirm|quote|need|have|know)\b)"
+    r"[^.?!]{0,40}"
+)
 
 
 # The first that fits counts; what identified somebody stands as its mask.
 _MATTERS: Final[Mapping[str, _Matter]] = {
+    "asks_order_number": _matter(
+        _ASKED + r"\byour order\W{0,3}(?:number|no\b|id\b)|\bnumber of your order\b[^.!]{0,40}\?",
+        "a question for the order number",
+        "Ask for the order number where you need it and do not know it.",
+    ),
     "order_number": _matter(r"\border\W{0,3}(?:number|no\b|id\b)|\bnumber of (?:your|the) order", "the order number"),
     "tracking": _matter(r"\btrack(?:ing|ed)?\b", "how to follow the parcel"),
     "apology": _matter(r"\b(?:sorry|apolog(?:y|ies|i[sz]e))\b", "an apology"),
@@ -48,7 +61,7 @@ _MATTERS: Final[Mapping[str, _Matter]] = {
     "promise": _matter(r"\b(?:guarantee|promise|definitely|certainly)", "words that commit us"),
     "name": _matter(r"\[name\]", "the customer's name"),
     "greeting": _matter(r"^\W*(?:hello|hi|dear|good (?:morning|day|evening))\b", "a greeting"),
-    "question": _matter(r"\?\s*$", "a question to the customer"),
+    "question": _matter(r"\?\s*$", "a question to the customer", "Ask the customer what you have to know."),
 }
 _DISCARDS: Final[Mapping[str, tuple[str, str]]] = {
     "wrong": ("because they were wrong", "Look a matter up before you state it."),
@@ -100,7 +113,7 @@ def rule_of(habit: str) -> str:
         return ""
     one, two = _called(first), _called(second)
     if change == Change.ADDED:
-        return f"Put {one} into a reply where you know it and it fits."
+        return _MATTERS[first].where_added or f"Put {one} into a reply where you know it and it fits."
     if change == Change.REMOVED:
         return f"Leave {one} out of a reply unless the customer asked for it."
     if first == second:

@@ -15,6 +15,7 @@ from apps.prompt.values import Disclosure
 
 DRAFT = "Hello. Your parcel left our house. It will arrive soon. Kind regards."
 MATTERS = {
+    "asks_order_number": "Please tell us your order number so that we can look it up.",
     "order_number": "Your order number is [number].",
     "tracking": "You can track it in your account.",
     "apology": "We are sorry.",
@@ -56,10 +57,29 @@ def test_each_matter_is_known_by_its_words(matter: str, words: str) -> None:
     assert habit_of(cluster(Change.REMOVED, removed=words)) == f"removed:{matter}"
 
 
+@pytest.mark.parametrize(
+    ("words", "asks"),
+    [
+        ("What is your order number?", True),
+        ("Could you send us your order number?", True),
+        ("We need your order number to look it up.", True),
+        ("Your order number is [number].", False),
+        ("You will find the order number in the confirmation.", False),
+        ("We have found it. Your order number is [number].", False),
+    ],
+)
+def test_a_number_that_is_asked_for_is_another_matter_than_one_that_is_told(words: str, asks: bool) -> None:
+    expected = "added:asks_order_number" if asks else "added:order_number"
+    assert habit_of(cluster(Change.ADDED, added=words)) == expected
+
+
 def test_the_sentence_says_what_people_do_and_the_rule_what_the_agent_would_be_told() -> None:
     # R138
     assert sentence_of("added:order_number") == "A person added the order number"
     assert rule_of("added:order_number") == "Put the order number into a reply where you know it and it fits."
+    assert sentence_of("added:asks_order_number") == "A person added a question for the order number"
+    assert rule_of("added:asks_order_number") == "Ask for the order number where you need it and do not know it."
+    assert rule_of("added:question") == "Ask the customer what you have to know."
     assert sentence_of("removed:promise") == "A person removed words that commit us"
     assert rule_of("removed:promise") == "Leave words that commit us out of a reply unless the customer asked for it."
     assert sentence_of("replaced:duration:date") == "A person wrote a date instead of how long it takes"
