@@ -19,7 +19,8 @@ from apps.contradictions.models import Contradiction
 from apps.desk.waiting import waiting_drafts, waiting_escalations
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
-from apps.lessons.models import EditCluster
+from apps.lessons.models import EditCluster, LearningVersion
+from apps.memory.models import MemoryTier
 from apps.review.queues import OVERDUE_AFTER, overdue
 from apps.runtime.models import Turn
 from apps.runtime.stuck import TRIED_FOR, stuck_turns
@@ -28,6 +29,7 @@ from apps.tenants.models import Agent
 from apps.tools.models import ToolApproval
 
 INBOX: Final = "governance_proposal_changelist"
+HELD: Final = "status__exact"
 _THREADS: Final = "conversations_conversation_changelist"
 _DAYS, _MINUTES = OVERDUE_AFTER.days, TRIED_FOR.seconds // 60
 
@@ -61,6 +63,8 @@ QUEUES: Final[Mapping[str, Queue]] = {
     "overdue": Queue(f"Reviews that wait for more than {_DAYS} days", INBOX, ((AGE, OVERDUE),)),
     "reviews": Queue("Reviews in all", INBOX),
     "contradictions": Queue("Contradictions", "contradictions_contradiction_changelist", ((TAB, "open"),)),
+    "versions": Queue("Learning versions", "lessons_learningversion_changelist", ((TAB, "pending"),)),
+    "tiers": Queue("Distilled memory that waits for a first yes", "memory_memorytier_changelist", ((HELD, "held"),)),
     "edits": Queue("Edits that repeat", "lessons_editcluster_changelist", ((TAB, "open"),)),
 }
 # Counted in the same statement, and shown elsewhere.
@@ -114,6 +118,8 @@ def _rows(actor: Actor, now: datetime) -> dict[str, tuple[QuerySet[Any], str]]:
         NEW_SKILLS: (reviews.filter(new_skill), since),
         OTHERS: (reviews.exclude(new_skill), since),
         "contradictions": (Contradiction.objects.visible_to(actor).open(), since),
+        "versions": (LearningVersion.objects.visible_to(actor).pending(), since),
+        "tiers": (MemoryTier.objects.visible_to(actor).filter(status=MemoryTier.Status.HELD), since),
         "edits": (EditCluster.objects.visible_to(actor).filter(status=EditCluster.Status.OPEN), since),
         AGENTS: (Agent.objects.visible_to(actor), since),
         SWITCHES: (Switch.objects.visible_to(actor).on(), since),

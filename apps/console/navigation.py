@@ -166,6 +166,8 @@ def _waiting(request: HttpRequest) -> dict[str, int]:
         "Calls to approve": counted.count("calls"),
         "Edits": counted.count("edits"),
         "Contradictions": counted.count("contradictions"),
+        "Learning versions": counted.count("versions"),
+        "Memory tiers": counted.count("tiers"),
     }
 
 

@@ -41,6 +41,12 @@ def tier_panels(tier: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
+def run_panels(run: Any, request: HttpRequest) -> dict[str, Any]:
+    """The tier it was for, where there is one by now."""
+    del request
+    return {"tier": MemoryTier.objects.filter(tenant_id=run.tenant_id, agent=run.agent_id, tier=run.tier).first()}
+
+
 def _correct(tier: MemoryTier, values: Values, actor: Actor, read_at: int | None) -> MemoryTier:
     return correct_tier(tier, actor=actor, text=values["body"], read_at=read_at)
 
@@ -77,7 +83,7 @@ class TierAdmin(GovernedAdmin):
 
     list_display = ("of_agent", "reaches", "beginning", "stands", "author", "updated")
     list_display_links = ("of_agent",)
-    list_filter = ("agent", "tier")
+    list_filter = ("agent", "tier", "status")
     list_select_related = ("agent",)
     search_fields = ("agent__key", "body")
     search_help_text = "Search agent or text"
@@ -156,6 +162,7 @@ class TierRunAdmin(GovernedAdmin):
     empty = "No run yet. Tiers are distilled by the clock once an agent is set up so, or when you ask for it."
     fields = ()
     change_form_template = "console/tier_run.html"
+    panels = Panels(run_panels)
 
     @admin.display(description="When", ordering="at")
     def when(self, run: TierRun) -> str:

@@ -13,7 +13,7 @@ from apps.contradictions.models import Contradiction
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.governance.models import Proposal
 from apps.lessons.models import EditCluster, Example, LearningVersion
-from apps.memory.models import AgentMemory, MemoryBlock
+from apps.memory.models import AgentMemory, MemoryBlock, MemoryTier
 from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.schedules.models import Schedule
@@ -45,6 +45,7 @@ BY_THOSE_IN_IT: Mapping[type[Model], Callable[[Any], str]] = {
 BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
     InvokableAgent: lambda row: f"Agent {row.agent} may ask {row.callee}",
     MemoryBlock: lambda row: f"Block {row.label} of agent {row.agent}",
+    MemoryTier: lambda row: f"{row.get_tier_display()}, agent {row.agent}",
     Draft: lambda row: f"Draft of agent {row.agent}",
     Escalation: lambda row: f"{row.get_reason_display()}: agent {row.agent}",
     Schedule: lambda row: f"Schedule {row} of agent {row.agent}",

@@ -17,10 +17,11 @@ from apps.runtime.models import Turn
 from apps.runtime.stops import Stopped
 from tests.committing import committing
 from tests.contradicting import make_contradiction
+from tests.distilled import make_held_tier, make_tier
 from tests.factories import World, make_conversation, make_skill, make_world
 from tests.surfaces.console.browsing import signed_in, text_of, words_of
 from tests.surfaces.console.test_inbox import submission
-from tests.teaching import make_cluster
+from tests.teaching import make_cluster, make_version
 from tests.tooling import make_waiting_call
 from tests.waiting import make_escalation, make_waiting_draft
 
@@ -60,6 +61,10 @@ def test_every_queue_leads_to_exactly_what_it_counts(world: World, operator: Cli
     claim_proposal(submission(world, name="theirs"), actor=world.admin)
     for make in (make_waiting_draft, make_escalation, make_waiting_call, make_contradiction, make_cluster):
         make(world)
+    # R149, R174
+    make_version(world)
+    make_held_tier(world)
+    make_tier(world)
     waits = queues_of(operator)
     assert {title: queue.count for title, queue in waits.items()} == {
         "Reviews you are looking at": 1,
@@ -71,6 +76,8 @@ def test_every_queue_leads_to_exactly_what_it_counts(world: World, operator: Cli
         "Turns that wait for a switch, a budget or an endpoint": 1,
         "Reviews in all": 2,
         "Contradictions": 1,
+        "Learning versions": 1,
+        "Distilled memory that waits for a first yes": 1,
         "Edits that repeat": 1,
     }
     for title, queue in waits.items():
