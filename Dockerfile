@@ -33,5 +33,5 @@ COPY --from=build /srv/preceptor/staticfiles staticfiles
 ENV PATH=/srv/preceptor/.venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 USER preceptor
 EXPOSE 8000
-CMD ["uvicorn", "config.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--lifespan", "off", \
+CMD ["uvicorn", "config.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--lifespan", "on", \
      "--proxy-headers", "--timeout-graceful-shutdown", "20"]

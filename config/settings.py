@@ -109,7 +109,7 @@ INSTALLED_APPS = [
     *("apps.switches", "apps.schedules", "apps.notebook", "apps.contradictions", "apps.tools", "apps.comments"),
     *("apps.filters", "apps.runtime", "apps.learning", "apps.restoration"),
     *("apps.review", "apps.notices"),
-    "apps.api",
+    *("apps.api", "apps.mcp_server"),
     "apps.console",
     "apps.demo",
 ]

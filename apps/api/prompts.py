@@ -1,7 +1,8 @@
-"""What an agent is told, now or at a moment of the past, with the owner of every byte; for people."""
+"""What an agent is told, now or at a moment of the past, with the owner of every byte; the agent itself reads its own of now."""
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from django.http import Http404
@@ -19,7 +20,9 @@ from apps.governance.errors import Invalid, NotPermitted
 from apps.memory.rules import END_USER_KEY, END_USER_KEY_RULE
 from apps.prompt.assembly import assemble
 from apps.prompt.segments import Assembled, Span
-from apps.runtime.preview import told_at
+from apps.prompt.values import PromptInput
+from apps.runtime.preview import told, told_at
+from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent
 from apps.tenants.moments import AT, moment_said, zone_of
 
@@ -48,7 +51,7 @@ class SlotRow(serializers.Serializer[Any]):
     slot = serializers.IntegerField()
     name = serializers.CharField()
     text = serializers.CharField()
-    owners = OwnerRow(many=True)
+    owners = OwnerRow(many=True, help_text="Empty for an agent.")
 
 
 class PromptRow(serializers.Serializer[Any]):
@@ -75,11 +78,14 @@ class PromptView(ActorView):
         responses=PromptRow,
     )
     def get(self, request: Request, pk: str) -> Response:
-        """What the next session of an agent is told, or with `as_of` what one of then was told. People only."""
-        if not self.actor.is_person:
-            raise NotPermitted("Only people may read what an agent is told; an agent's token does not reach it.")
+        """What the next session of an agent is told, or with `as_of`, for people, what one of then was told.
+
+        An agent reads its own, without whose the words are.
+        """
         query = request.query_params
         refuse_unknown(request, PARAMETERS)
+        if not self.actor.is_person and "as_of" in query:
+            raise NotPermitted("Only people may read what was told in the past; an agent's token does not reach it.")
         agent = Agent.objects.visible_to(self.actor).filter(pk=pk).first()
         if agent is None:
             raise Http404
@@ -87,9 +93,16 @@ class PromptView(ActorView):
         if customer and not re.match(END_USER_KEY, customer):
             raise ValidationError({"end_user_key": [END_USER_KEY_RULE]})
         moment = self._moment(query.get("as_of", ""))
-        assembled = assemble(told_at(agent, customer, moment, actor=self.actor))
+        assembled = assemble(self._told(agent, customer, moment))
         found = {"agent_key": agent.key, "end_user_key": customer, "as_of": moment, "sha256": assembled.sha256}
-        return Response(PromptRow({**found, "text": assembled.text, "blocks": list(_blocks(assembled))}).data)
+        blocks = list(_blocks(assembled, with_owners=self.actor.is_person))
+        return Response(PromptRow({**found, "text": assembled.text, "blocks": blocks}).data)
+
+    def _told(self, agent: Agent, customer: str, moment: datetime | None) -> PromptInput:
+        if self.actor.is_person:
+            return told_at(agent, customer, moment, actor=self.actor)
+        # As a worker freezes it when a session opens: settings and rules are read by the system, the rest by the agent.
+        return told(agent, customer, system=system_actor(self.actor.tenant_id))
 
     def _moment(self, said: str) -> Any:
         try:
@@ -98,8 +111,8 @@ class PromptView(ActorView):
             raise ValidationError({"as_of": refusal.fields[AT]}) from refusal
 
 
-def _blocks(assembled: Assembled) -> Iterator[dict[str, Any]]:
-    spans = list(assembled.spans())
+def _blocks(assembled: Assembled, *, with_owners: bool) -> Iterator[dict[str, Any]]:
+    spans = list(assembled.spans()) if with_owners else []
     for part, text in zip(assembled.parts, assembled.blocks, strict=True):
         owners = [_owner(span) for span in spans if span.slot is part.slot]
         yield {"slot": part.slot.value, "name": part.slot.name.lower(), "text": text, "owners": owners}

@@ -67,7 +67,7 @@ class House:
         self.starting.clear()
 
     def start_web(self) -> None:
-        listening = ("--host", HOST, "--port", self.url.rpartition(":")[2], "--lifespan", "off")
+        listening = ("--host", HOST, "--port", self.url.rpartition(":")[2], "--lifespan", "on")
         command = python("-m", "uvicorn", "config.asgi:application", *listening)
         self.start("web", command, answers(f"{self.url}/healthz"))
 

@@ -39,7 +39,7 @@ def with_voice(act: Act) -> Mapping[Act, Rule]:
 def test_no_surface_departs_from_the_policy() -> None:
     # R015, R017, R018
     assert departures() == []
-    assert {surface.name for surface in surfaces()} >= {"REST", "console", "commands", "agent's tools"}
+    assert {surface.name for surface in surfaces()} >= {"REST", "MCP", "console", "commands", "agent's tools"}
 
 
 def test_every_act_is_offered_somewhere() -> None:

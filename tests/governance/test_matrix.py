@@ -10,16 +10,18 @@ from apps.governance.models import ChangeRecord, Governed, Proposal, Refusal
 from apps.governance.policy import POLICY, Act
 from tests.governance.over_commands import Commands
 from tests.governance.over_console import Console
+from tests.governance.over_mcp import Mcp
 from tests.governance.over_rest import Rest
 from tests.governance.over_tasks import Tasks
 from tests.governance.scenes import Scene, set_scene
 from tests.governance.surfaces import Actions, Surface
+from tests.mcping import Door
 from tests.wholeness import one_of_each
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.whole]
 
-SURFACES: tuple[Surface, ...] = (Actions(), Rest(), Console(), Commands(), Tasks())
+SURFACES: tuple[Surface, ...] = (Actions(), Rest(), Mcp(), Console(), Commands(), Tasks())
 # Recorded by a journal row of their own instead, or nothing is written.
 JOURNALS = {
     Act.MESSAGE_RECEIVE,
@@ -47,9 +49,12 @@ OFFERED = [
 
 
 def kind(cell: tuple[Surface, Act, Role]) -> object:
-    """One who may on every surface, and of those who may not one on some surface: at the door test_door tries every role."""
+    """One who may on every surface, and of those who may not one on some surface: at the door test_door tries every role.
+
+    A surface of one role has no other cell of the act.
+    """
     surface, act, role = cell
-    return (act, surface.name) if role in POLICY[act].allowed else act
+    return (act, surface.name) if role in POLICY[act].allowed or len(surface.roles) == 1 else act
 
 
 CELLS = [
@@ -61,6 +66,11 @@ CELLS = [
 @pytest.fixture(autouse=True)
 def no_collected_static_files(settings: Settings) -> None:
     settings.WHITENOISE_AUTOREFRESH = True
+
+
+@pytest.fixture(autouse=True)
+def open_door(door: Door) -> None:
+    Mcp.door = door
 
 
 def books(scene: Scene) -> set[tuple[int, str]]:

@@ -10,7 +10,7 @@ from apps.personas.actions import amend_persona
 from tests.actions.restoring import CUSTOMER, furnish, told_now
 from tests.factories import World, make_persona, make_world
 from tests.governance.test_history import erase
-from tests.surfaces.api.asking import Asker, person_of
+from tests.surfaces.api.asking import Asker, agent_of, person_of
 
 
 def test_the_prompt_of_now_has_an_owner_for_every_byte(world: World, operator: Asker) -> None:
@@ -39,10 +39,20 @@ def test_as_of_a_moment_it_is_what_a_session_of_then_was_told(world: World, oper
     assert "Rhyming." in operator.get(f"agents/{world.agent.pk}/prompt").body["text"]
 
 
-def test_agents_and_strangers_do_not_read_it(world: World, other: World, bot: Asker) -> None:  # R006
+def test_an_agent_reads_what_it_is_told_itself_and_not_whose_the_words_are(world: World, bot: Asker) -> None:
+    furnish(world)
+    answer = bot.get(f"agents/{world.agent.pk}/prompt?end_user_key={CUSTOMER}")
+    assert answer.status == 200
+    assert answer.body["text"] == told_now(world)
+    assert [block["owners"] for block in answer.body["blocks"]] == [[]] * 5
+    moment = timezone.now().isoformat().replace("+", "%2B")
+    assert bot.get(f"agents/{world.agent.pk}/prompt?as_of={moment}").code == "not_permitted"
+
+
+def test_strangers_do_not_read_it(world: World, other: World) -> None:  # R006
     path = f"agents/{world.agent.pk}/prompt"
-    assert bot.get(path).code == "not_permitted"
     assert person_of(other.operator_user).get(path).code == "not_found"
+    assert agent_of(other).get(path).code == "not_found"
 
 
 @pytest.mark.parametrize(

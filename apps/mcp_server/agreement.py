@@ -1,0 +1,44 @@
+"""Whether each tool is a request that agents may make, and which tool is which act."""
+
+from collections.abc import Iterator
+
+from apps.governance.actors import Role
+from apps.governance.agreements import Surface, join
+from apps.governance.policy import POLICY, Act
+from apps.mcp_server.requests import Tool
+from apps.mcp_server.tools import TOOLS
+
+
+def offers() -> dict[Act, list[str]]:
+    """Each act with the tools that perform it; a tool that only reads performs what its address does."""
+    found: dict[Act, list[str]] = {}
+    for tool in TOOLS.values():
+        view, handler = tool.view
+        for act in tool.acts or (view.acts.get(handler, ()) if tool.reads else ()):
+            found.setdefault(act, []).append(tool.name)
+    return found
+
+
+def departures() -> Iterator[str]:
+    """Tools that write by no act, by one that agents may not do, or by another than the request's own."""
+    for tool in TOOLS.values():
+        yield from _departures(tool)
+
+
+def _departures(tool: Tool) -> Iterator[str]:
+    view, handler = tool.view
+    performed = view.acts.get(handler, ())
+    if not tool.reads and not tool.acts:
+        yield f"the tool {tool.name} writes and names no act."
+    for act in tool.acts:
+        if act not in performed:
+            yield f"the tool {tool.name} is {act.value}, which {view.__name__} does not do there."
+        if Role.AGENT not in POLICY[act].allowed:
+            yield f"the tool {tool.name} is {act.value}, which the policy gives no agent."
+    fields = frozenset(tool.body().fields) if tool.body else frozenset()
+    for name in (*tool.takes, *tool.sets):
+        if tool.body is not None and name not in fields:
+            yield f"the tool {tool.name} sends {name}, which {tool.body.__name__} does not know."
+
+
+join(Surface("MCP", offers, departures))

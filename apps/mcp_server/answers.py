@@ -1,0 +1,102 @@
+"""What a model is told of an answer: the API's own document, and where it is a refusal, what to do about it."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+from apps.api.inside import Answered
+from apps.mcp_server.requests import Tool
+
+PROPOSAL: Final = re.compile(r"/proposals/(\d+)/?$")
+# What helps, by the refusal's code; what the refusal says itself is not said again.
+ADVICE: Final[Mapping[str, str]] = {
+    "already_rejected": "Do not propose the same again. Read the reason, and propose something else or leave it.",
+    "conflict": "Read what is there now, then decide anew.",
+    "erased": "Nobody can tell you any more. Go on without it.",
+    "frozen": "A person has stopped this for now. Do not try again in this conversation.",
+    "illegal_transition": "Read it again: its state does not allow this.",
+    "internal": "This is a fault of the server. Nothing was changed. Try once more later, and tell a person if it stays.",
+    "invalid": "Correct the arguments named here and call again.",
+    "malformed": "Send the arguments as plain JSON values.",
+    "not_found": "Use an id that one of the list tools gave you.",
+    "not_permitted": "Asking again in other words will not help. If it matters, hand it to a person by escalate.",
+    "nothing_permitted": "Leave these arguments out. What you may not write you can propose, or hand to a person by escalate.",
+    "queue_full": "Take back a proposal by withdraw_proposal, or wait until people have decided on some.",
+    "stale": "Read it again, then send the change with the current version.",
+    "throttled": "Wait before you call again.",
+    "too_large": "Send less in one call.",
+    "too_many": "Wait before you call again.",
+}
+# What a problem says besides its sentences.
+_TOLD: Final = ("current_version", "allowed", "ignored_fields", "findings")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the model reads, the same as data, and whether it is a refusal."""
+
+    text: str
+    data: dict[str, Any]
+    is_refusal: bool = False
+
+
+def told(tool: Tool, answered: Answered) -> Told:
+    """An answer of the API in the tool's own shape."""
+    if answered.is_refusal:
+        return refused(answered.data)
+    data = _shown(tool, answered)
+    return Told(json.dumps(data, ensure_ascii=False, separators=(",", ":")), data)
+
+
+def refused(problem: Mapping[str, Any]) -> Told:
+    """A problem document in words that a model can act on."""
+    code = str(problem.get("code", "refused"))
+    lines = [
+        f"Refused ({code}): {problem.get('title', 'The request was refused')}. {problem.get('detail', '')}".strip()
+    ]
+    lines += [f"{name.replace('_', ' ').capitalize()}: {_said(problem[name])}." for name in _TOLD if problem.get(name)]
+    if advice := ADVICE.get(code):
+        lines.append(f"What to do: {advice}")
+    return Told("\n".join(lines), dict(problem), is_refusal=True)
+
+
+def misused(errors: Mapping[str, str]) -> Told:
+    """Arguments that no request can be made of, in the form of every other refusal."""
+    said = "; ".join(f"{name}: {reason}" for name, reason in errors.items())
+    problem = {
+        "title": "Some values cannot be taken",
+        "status": 400,
+        "detail": said,
+        "code": "invalid",
+        "errors": {name: [reason] for name, reason in errors.items()},
+    }
+    return refused(problem)
+
+
+def _shown(tool: Tool, answered: Answered) -> dict[str, Any]:
+    data = answered.data
+    if data is None:
+        return {"done": True}
+    if "results" in data:
+        data = page_of(data)
+        if tool.is_single:
+            return dict(data["results"][0]) if data["results"] else {"found": False}
+    if answered.status == 202:
+        data = {**data, "waits_for_a_person": True}
+        found = PROPOSAL.search(answered.location)
+        # Where the answer is the proposal itself, its id is nobody else's.
+        data["proposal_id"] = int(found[1]) if found else data["id"]
+    return dict(data)
+
+
+def page_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A page whose cursor goes into the tool's own argument; addresses are no use to whoever calls tools."""
+    following = parse_qs(urlsplit(data.get("next") or "").query).get("cursor", [None])[0]
+    return {"results": data["results"], "next_cursor": following}
+
+
+def _said(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

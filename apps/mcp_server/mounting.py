@@ -1,0 +1,78 @@
+"""Which application answers: the MCP endpoint at its address, Django everywhere else. It is loaded when it is first asked."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from importlib import import_module
+from typing import Any, Final
+
+# Any: what the servers' own protocol hands about.
+Scope = Any
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+PATHS: Final = frozenset({"/mcp", "/mcp/"})
+ASLEEP: Final = b'{"error": "The web process was started without its lifespan. Start uvicorn with --lifespan on."}'
+
+
+class Dispatcher:
+    """Django refuses the lifespan of a server; the endpoint needs it, for what it does runs in tasks of its own."""
+
+    def __init__(self, django: App) -> None:
+        self._django = django
+        self._life: _Life | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request, or the life of the process."""
+        if scope["type"] == "lifespan":
+            self._life = _Life()
+            await self._life.live(receive, send)
+        elif scope["type"] == "http" and scope["path"] in PATHS:
+            endpoint = await self._life.endpoint() if self._life else _asleep
+            await endpoint(scope, receive, send)
+        else:
+            await self._django(scope, receive, send)
+
+
+class _Life:
+    """The library takes a second to load. The first who asks waits for it; a process that nobody asks never loads it."""
+
+    def __init__(self) -> None:
+        self._is_wanted = asyncio.Event()
+        self._endpoint: asyncio.Future[App] = asyncio.get_running_loop().create_future()
+
+    async def endpoint(self) -> App:
+        """The endpoint, running."""
+        self._is_wanted.set()
+        return await asyncio.shield(self._endpoint)
+
+    async def live(self, receive: Receive, send: Send) -> None:
+        """From the start of the process to its end. Its tasks begin and end in this one."""
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        ending = asyncio.ensure_future(receive())
+        wanted = asyncio.ensure_future(self._is_wanted.wait())
+        async with AsyncExitStack() as stack:
+            await asyncio.wait({ending, wanted}, return_when=asyncio.FIRST_COMPLETED)
+            if wanted.done():
+                await self._load(stack)
+            await ending
+        wanted.cancel()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _load(self, stack: AsyncExitStack) -> None:
+        try:
+            module = await asyncio.to_thread(import_module, "apps.mcp_server.endpoint")
+            endpoint = module.Endpoint()
+            await stack.enter_async_context(endpoint.running())
+        except Exception as error:
+            self._endpoint.set_exception(error)
+            raise
+        self._endpoint.set_result(endpoint)
+
+
+async def _asleep(scope: Scope, receive: Receive, send: Send) -> None:
+    del scope, receive
+    await send({"type": "http.response.start", "status": 503, "headers": [(b"content-type", b"application/json")]})
+    await send({"type": "http.response.body", "body": ASLEEP})

@@ -1,0 +1,93 @@
+"""Approved skills as resources, and what the agent's next session is told as a prompt: both read through the API as any tool is."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    GetPromptResult,
+    ListResourcesResult,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextContent,
+    TextResourceContents,
+)
+
+from apps.api.inside import Asked, Caller, ask
+from apps.mcp_server.answers import page_of
+
+SCHEME: Final = "skill://"
+MARKDOWN: Final = "text/markdown"
+PREFIX: Final = "session_prefix"
+APPROVED: Final[Mapping[str, Any]] = {"status": "approved"}
+
+TEMPLATES: Final = [
+    ResourceTemplate(
+        uri_template=f"{SCHEME}{{name}}",
+        name="skill",
+        description="An approved skill by its name. Reading it is counted as use.",
+        mime_type=MARKDOWN,
+    )
+]
+PROMPTS: Final = [
+    Prompt(
+        name=PREFIX,
+        description="What your next session is told before anything is said: persona, contract, skills, memory, customer.",
+        arguments=[
+            PromptArgument(name="end_user_key", description="The customer, such as slack:U12345; left out, nobody.")
+        ],
+    )
+]
+
+
+def list_skills(cursor: str | None, caller: Caller) -> ListResourcesResult:
+    """A page of approved skills."""
+    query = {**APPROVED, "page_size": 100} | ({"cursor": cursor} if cursor else {})
+    page = page_of(_read("skills/", query, caller))
+    return ListResourcesResult(
+        resources=[
+            Resource(
+                uri=f"{SCHEME}{quote(row['name'])}",
+                name=row["name"],
+                title=row["title"],
+                description=row["description"],
+                mime_type=MARKDOWN,
+            )
+            for row in page["results"]
+        ],
+        next_cursor=page["next_cursor"],
+    )
+
+
+def read_skill(uri: str, caller: Caller) -> ReadResourceResult:
+    """The text that was approved, to the byte."""
+    name = unquote(uri.removeprefix(SCHEME)) if uri.startswith(SCHEME) else ""
+    found = _read("skills/", {**APPROVED, "name": name}, caller)["results"] if name else []
+    if not found:
+        raise MCPError(INVALID_PARAMS, f"There is no approved skill at {uri}. resources/list names those there are.")
+    skill = _read(f"skills/{found[0]['id']}/", {}, caller)
+    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=MARKDOWN, text=skill["body"])])
+
+
+def get_prompt(name: str, given: Mapping[str, str], caller: Caller) -> GetPromptResult:
+    """What the API shows the agent of its own next session."""
+    if name != PREFIX:
+        raise MCPError(INVALID_PARAMS, f"There is no prompt {name}. There is {PREFIX}.")
+    told = _read(f"agents/{caller.actor.agent_id}/prompt/", given, caller)
+    return GetPromptResult(
+        description=f"sha256 {told['sha256']}",
+        messages=[PromptMessage(role="user", content=TextContent(text=told["text"]))],
+    )
+
+
+def _read(address: str, query: Mapping[str, Any], caller: Caller) -> Any:  # Any: a JSON document
+    answered = ask(Asked("GET", address, query), caller)
+    if answered.is_refusal:
+        raise MCPError(INVALID_PARAMS, f"{answered.data['title']}. {answered.data['detail']}", answered.data)
+    return answered.data

@@ -1,0 +1,90 @@
+"""A tool is a REST request in a model's words: which one, what the model gives for it, and what it does to what is there."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from apps.api.bodies import Body
+from apps.api.inside import Asked
+from apps.api.shapes import PAGING, handler_at, required_of, shape_of_body, shape_of_filters
+from apps.api.views import ActorView
+from apps.governance.policy import Act
+from apps.governance.schemas import Schema
+
+_PLACES: Final = re.compile(r"{(\w+)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. What is not said here is the address's own business."""
+
+    name: str
+    says: str
+    method: str
+    # Below the API's root; `{id}` is an argument.
+    address: str
+    # What of the body, or of the list's filters, a model gives; everything else the body knows is stripped there and said.
+    takes: tuple[str, ...] = ()
+    body: type[Body] | None = None
+    # What of the body is the same at every call.
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    # Required here though the body can do without: what nobody should write who has not read it.
+    needs: tuple[str, ...] = ()
+    # What an argument means, where the field itself does not say so to a model.
+    words: Mapping[str, str] = field(default_factory=dict)
+    acts: tuple[Act, ...] = ()
+    is_destructive: bool = False
+    is_idempotent: bool = False
+    # The one row of a list that has at most one.
+    is_single: bool = False
+
+    @property
+    def reads(self) -> bool:
+        """It changes nothing. That an approved skill was fetched is counted, and no content."""
+        return self.method == "GET"
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The arguments that stand in the address."""
+        return tuple(_PLACES.findall(self.address))
+
+    @property
+    def view(self) -> tuple[type[ActorView], str]:
+        """The view that answers, and what it calls this request."""
+        return handler_at(self.method, self.filled(dict.fromkeys(self.places, 1)))
+
+    @property
+    def is_paged(self) -> bool:
+        """It answers pages of rows."""
+        return not self.is_single and self.view[1] == "list"
+
+    def filled(self, given: Mapping[str, Any]) -> str:
+        """The address with its arguments in place."""
+        return _PLACES.sub(lambda found: str(given[found[1]]), self.address)
+
+    def schema(self) -> Schema:
+        """What it takes, as JSON Schema."""
+        places = {name: {"type": "integer", "minimum": 1} for name in self.places}
+        needed = [*self.places, *self.needs]
+        if self.body is not None:
+            shapes = shape_of_body(self.body, self.takes)
+            needed += [name for name in required_of(self.body, self.takes) if name not in needed]
+        else:
+            shapes = shape_of_filters(self.view[0], self.takes)
+        properties = {**places, **shapes, **(PAGING if self.is_paged else {})}
+        for name, said in self.words.items():
+            properties[name] = {**properties[name], "description": said}
+        return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+
+    def known(self) -> frozenset[str]:
+        """Every argument that has a meaning here, also one that is stripped."""
+        beside = frozenset(self.body().fields) | self.body.shown if self.body else frozenset()
+        return frozenset((*self.places, *self.takes, *(PAGING if self.is_paged else ()))) | beside
+
+    def asked(self, given: Mapping[str, Any]) -> Asked:
+        """The request it stands for. The arguments that the address holds are whole numbers by now."""
+        rest = {name: value for name, value in given.items() if name not in self.places}
+        if self.body is None:
+            return Asked(self.method, self.filled(given), rest)
+        return Asked(self.method, self.filled(given), {}, {**rest, **self.sets})

@@ -1,0 +1,12 @@
+"""Every tool there is, in the order in which a model is told of them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from apps.mcp_server.requests import Tool
+from apps.mcp_server.tools_for_customers import FOR_CUSTOMERS
+from apps.mcp_server.tools_for_itself import FOR_ITSELF
+from apps.mcp_server.tools_for_plans import FOR_PLANS
+from apps.mcp_server.tools_for_skills import FOR_SKILLS
+
+TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in (*FOR_ITSELF, *FOR_SKILLS, *FOR_CUSTOMERS, *FOR_PLANS)}

@@ -1,0 +1,239 @@
+"""Tools over the official client: both generations of the protocol, what they read and write, and how refusals are said."""
+
+import logging
+
+import jsonschema
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from mcp.client.client import Client
+from mcp_types import ListToolsResult
+
+from apps.api.inside import Caller
+from apps.governance.acting import acting
+from apps.governance.models import Proposal, Refusal
+from apps.mcp_server.calling import call
+from apps.mcp_server.tools import TOOLS
+from apps.memory.models import AgentMemory
+from apps.personas.models import Persona
+from apps.skills.models import Skill
+from apps.switches.actions import throw_switch
+from apps.switches.models import Switch
+from tests.factories import (
+    World,
+    make_block,
+    make_conversation,
+    make_memory,
+    make_persona,
+    make_profile,
+    make_skill,
+    make_skill_with_file,
+)
+from tests.house.sources import ROOT
+from tests.mcping import GENERATIONS, Door, refusal_of
+from tests.surfaces.api.asking import agent_of
+
+pytestmark = pytest.mark.django_db
+
+
+async def listed(client: Client) -> ListToolsResult:
+    return await client.list_tools()
+
+
+@pytest.mark.parametrize("mode", GENERATIONS.values(), ids=GENERATIONS)
+def test_both_generations_list_read_write_and_are_refused(door: Door, world: World, mode: str) -> None:
+    skill = make_skill(world, "approved")
+    assert {tool.name for tool in door.connected(world.token, listed, mode).tools} == set(TOOLS)
+    read = door.call(world.token, "list_skills", {"status": "approved"}, mode)
+    assert [row["id"] for row in read.data["results"]] == [skill.pk]
+    written = door.call(world.token, "draft_skill", {"title": "Greet", "description": "How.", "body": "Hello."}, mode)
+    assert (written.data["status"], written.data["name"]) == ("draft", "greet")
+    assert door.call(world.token, "discard_skill_draft", {"id": skill.pk}, mode).code == "not_permitted"
+
+
+def test_the_two_generations_speak_different_versions(door: Door, world: World) -> None:
+    async def version(client: Client) -> str:
+        return client.protocol_version
+
+    spoken = {name: door.connected(world.token, version, mode) for name, mode in GENERATIONS.items()}
+    assert spoken["new"] >= "2026-07-28" > spoken["old"]
+
+
+def test_a_tool_answers_what_rest_answers(door: Door, world: World) -> None:
+    # R091, R096
+    skill = make_skill(world, "approved")
+    by_tool = door.call(world.token, "get_skill", {"id": skill.pk}).data
+    by_rest = agent_of(world).get(f"skills/{skill.pk}/").body
+    assert by_tool["use_count"] == 1
+    assert by_rest["use_count"] == 2
+    counted = {"use_count", "last_used_at"}
+    assert {name: value for name, value in by_tool.items() if name not in counted} == {
+        name: value for name, value in by_rest.items() if name not in counted
+    }
+
+
+def test_what_an_agent_may_not_write_is_stripped_and_said(door: Door, world: World) -> None:
+    # R017, R018, Z-14
+    persona = make_persona(world)
+    said = door.call(
+        world.token, "propose_persona_patch", {"id": persona.pk, "proposed_patch": "Be kind.", "style": "Mine."}
+    )
+    assert said.data["ignored_fields"] == ["style"]
+    assert said.data["proposed_patch"] == "Be kind."
+    with acting(world.operator):
+        assert Persona.objects.get(pk=persona.pk).style == persona.style
+    forged = door.call(world.token, "propose_persona_patch", {"id": persona.pk, "style": "Mine."})
+    assert forged.code == "nothing_permitted"
+    assert "style" in forged.text
+    assert "What to do: Leave these arguments out." in forged.text
+    with acting(world.operator):
+        assert Refusal.objects.filter(code="nothing_permitted").count() == 1
+
+
+def test_a_forged_status_makes_no_skill_live(door: Door, world: World) -> None:
+    # R018, R094
+    given = {"title": "Greet", "description": "How.", "body": "Hello.", "status": "approved"}
+    said = door.call(world.token, "draft_skill", given)
+    assert said.data["ignored_fields"] == ["status"]
+    with acting(world.operator):
+        assert Skill.objects.get(pk=said.data["id"]).status == Skill.Status.DRAFT
+
+
+def test_a_change_of_an_approved_skill_waits_for_a_person(door: Door, world: World) -> None:
+    # R019, Z-3
+    skill = make_skill(world, "approved")
+    said = door.call(world.token, "update_skill", {"id": skill.pk, "version": skill.version, "body": "Better."})
+    assert said.data["waits_for_a_person"] is True
+    with acting(world.operator):
+        waiting = Proposal.objects.visible_to(world.operator).open().get(pk=said.data["proposal_id"])
+        assert Skill.objects.get(pk=skill.pk).body == skill.body
+    assert waiting.content["body"] == "Better."
+    mine = door.call(world.token, "list_proposals", {"state": "open"}).data["results"]
+    assert [row["id"] for row in mine] == [waiting.pk]
+    assert door.call(world.token, "withdraw_proposal", {"id": waiting.pk}).data == {"done": True}
+
+
+def test_a_change_of_what_has_changed_is_refused_with_the_current_version(door: Door, world: World) -> None:
+    memory = make_memory(world)
+    given = {"id": memory.pk, "version": memory.version, "body": "One."}
+    assert door.call(world.token, "update_memory", given).data["version"] == memory.version + 1
+    said = door.call(world.token, "update_memory", given | {"body": "Two."})
+    assert (said.code, said.data["current_version"]) == ("stale", memory.version + 1)
+    assert f"Current version: {memory.version + 1}." in said.text
+    assert "Read it again" in said.text
+    with acting(world.operator):
+        assert AgentMemory.objects.get(pk=memory.pk).body == "One."
+
+
+def test_arguments_are_judged_in_words(door: Door, world: World) -> None:
+    skill = make_skill(world)
+    unknown = door.call(world.token, "get_skill", {"id": skill.pk, "verbose": True})
+    assert unknown.code == "invalid"
+    assert "verbose: There is no such argument. There are: id." in unknown.text
+    for wrong in (0, -1, True, "7", 1.5, 2**63, None):
+        assert list(door.call(world.token, "get_skill", {"id": wrong}).data["errors"]) == ["id"]
+    assert list(door.call(world.token, "update_skill", {"id": skill.pk}).data["errors"]) == ["version"]
+    assert list(door.call(world.token, "find_profile").data["errors"]) == ["end_user_key"]
+    assert list(door.call(world.token, "list_skills", {"status": ["draft"]}).data["errors"]) == ["status"]
+    too_long = door.call(world.token, "draft_skill", {"title": "T", "description": "x" * 400, "body": "B."})
+    assert (too_long.code, list(too_long.data["errors"])) == ("invalid", ["description"])
+    assert door.call(world.token, "get_skill", {"id": 987654}).code == "not_found"
+
+
+def test_a_tool_that_is_none_is_an_error_of_the_protocol(door: Door, world: World) -> None:
+    refusal = refusal_of(door, world.token, lambda client: client.call_tool("approve_skill", {"id": 1}))
+    assert "There is no tool approve_skill" in refusal.message
+
+
+def test_a_stop_holds_over_mcp(door: Door, world: World) -> None:
+    memory = make_memory(world)
+    throw_switch(Switch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
+    said = door.call(world.token, "update_memory", {"id": memory.pk, "version": memory.version, "body": "New."})
+    assert said.code == "frozen"
+    assert "Do not try again" in said.text
+
+
+def test_what_an_agent_has_is_found_without_knowing_ids(door: Door, world: World) -> None:
+    assert door.call(world.token, "read_persona").data == {"found": False}
+    persona, memory, block = make_persona(world), make_memory(world), make_block(world)
+    profile, conversation = make_profile(world), make_conversation(world)
+    assert door.call(world.token, "read_persona").data["id"] == persona.pk
+    assert door.call(world.token, "read_memory").data["body"] == memory.body
+    assert [row["label"] for row in door.call(world.token, "list_blocks").data["results"]] == [block.label]
+    found = door.call(world.token, "find_profile", {"end_user_key": profile.end_user_key}).data
+    assert (found["id"], found["notes"]) == (profile.pk, profile.notes)
+    assert door.call(world.token, "get_conversation", {"id": conversation.pk}).data["status"] == "open"
+    assert door.call(world.token, "read_transcript", {"conversation_id": conversation.pk}).data["next_cursor"] is None
+
+
+def test_a_list_goes_on_where_its_page_ended(door: Door, world: World) -> None:
+    skills = {make_skill(world).pk for _ in range(3)}
+    page = door.call(world.token, "list_skills", {"page_size": 2}).data
+    rest = door.call(world.token, "list_skills", {"page_size": 2, "cursor": page["next_cursor"]}).data
+    assert {row["id"] for row in (*page["results"], *rest["results"])} == skills
+    assert rest["next_cursor"] is None
+
+
+def test_files_of_a_skill_come_as_links(door: Door, world: World) -> None:
+    # R091
+    skill = make_skill_with_file(world)
+    files = door.call(world.token, "list_skill_files", {"skill_id": skill.pk}).data["attachments"]
+    assert files[0]["link"].startswith("/files/")
+
+
+def test_a_fault_of_ours_is_said_without_its_words(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    # A host the settings do not know makes the view's own addresses fail, behind everything that a caller can send.
+    caplog.set_level(logging.CRITICAL, "apps.mcp_server")
+    for _ in range(2):
+        make_skill(world)
+    caller = Caller(world.bot, world.token, "elsewhere.example", is_secure=False)
+    said = call(TOOLS["list_skills"], {"page_size": 1}, caller)
+    assert (said.is_refusal, said.data["code"]) == (True, "internal")
+    assert "elsewhere" not in said.text
+
+
+def test_a_call_costs_what_its_request_costs(door: Door, world: World) -> None:
+    for _ in range(3):
+        skill = make_skill(world, "approved")
+    asker = agent_of(world)
+    pairs: tuple[tuple[str, dict[str, int], str], ...] = (
+        ("list_skills", {}, "skills/"),
+        ("get_skill", {"id": skill.pk}, f"skills/{skill.pk}/"),
+    )
+    for name, given, path in pairs:
+        door.call(world.token, name, given)
+        with CaptureQueriesContext(connection) as over_rest:
+            asker.get(path)
+        with CaptureQueriesContext(connection) as over_mcp:
+            door.call(world.token, name, given)
+        # The client asks besides which generation the server speaks, and for the tools: each time its token is looked up.
+        asked = [each["sql"] for each in over_mcp.captured_queries]
+        looked_up = [place for place, sql in enumerate(asked) if "resolve_token" in sql]
+        for_a_token = len(asked) - looked_up[-1]
+        assert len(asked) - 2 * for_a_token == len(over_rest.captured_queries)
+        assert len(looked_up) == 3
+
+
+def test_every_schema_is_one_and_takes_nothing_else(world: World) -> None:
+    for tool in TOOLS.values():
+        schema = tool.schema()
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["additionalProperties"] is False
+        assert set(schema["required"]) <= set(schema["properties"])
+        assert all("description" in of or "enum" in of or "type" in of for of in schema["properties"].values())
+        assert not any(name in {"agent_key", "tenant", "agent"} for name in schema["properties"])
+
+
+def test_hints_tell_what_reads_and_what_destroys(door: Door, world: World) -> None:
+    hints = {tool.name: tool.annotations for tool in door.connected(world.token, listed).tools}
+    reading = {name for name, hint in hints.items() if hint and hint.read_only_hint}
+    assert reading == {name for name, tool in TOOLS.items() if tool.method == "GET"}
+    assert {"discard_skill_draft", "update_memory", "resolve_conversation"} <= {
+        name for name, hint in hints.items() if hint and hint.destructive_hint
+    }
+    assert all(hint and hint.open_world_hint is False for hint in hints.values())
+
+
+def test_every_tool_stands_in_the_documentation() -> None:
+    page = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
+    assert [name for name in TOOLS if f"`{name}`" not in page] == []

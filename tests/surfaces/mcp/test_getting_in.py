@@ -1,0 +1,110 @@
+"""Who gets in at the MCP endpoint: whoever has an agent's token, over an address of the installation's own."""
+
+import asyncio
+from typing import Any
+
+import httpx2
+import pytest
+from django.test import Client as Browser
+from pytest_django import Settings
+
+from apps.mcp_server.mounting import Dispatcher
+from apps.tenants.actions import issue_token, revoke_token, rotate_token
+from tests.committing import committing
+from tests.factories import World, make_world
+from tests.mcping import Door
+
+__all__ = ["committing"]
+
+DISCOVER = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
+
+
+def asked(door: Door, token: str, **headers: str) -> httpx2.Response:
+    return door.post(DISCOVER, Authorization=f"Bearer {token}", **headers)
+
+
+def test_a_token_opens_it(door: Door, world: World) -> None:
+    answer = asked(door, world.token)
+    assert answer.status_code == 200
+    assert answer.json()["result"]["tools"]
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer pcp_unknown", "Basic dXNlcjpwYXNz", "Bearer a b", "pcp_x"])
+def test_nobody_is_asked_for_a_token(db: None, door: Door, header: str) -> None:
+    answer = door.post(DISCOVER, **({"Authorization": header} if header else {}))
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer ")
+    assert answer.json()["error"] == "invalid_token"
+
+
+def test_a_revoked_token_opens_nothing_from_the_next_request_on(door: Door, world: World) -> None:
+    issued = issue_token(world.agent, actor=world.admin, name="second")
+    assert asked(door, issued.secret).status_code == 200
+    revoke_token(issued.row, actor=world.admin)
+    assert asked(door, issued.secret).status_code == 401
+
+
+def test_an_expired_token_opens_nothing(door: Door, committing: str) -> None:
+    world = make_world()
+    issued = issue_token(world.agent, actor=world.admin, name="second")
+    assert asked(door, issued.secret).status_code == 200
+    rotate_token(issued.row, actor=world.admin, grace_hours=0)
+    assert asked(door, issued.secret).status_code == 401
+
+
+def test_a_persons_session_does_not_open_it(door: Door, world: World) -> None:
+    # R015
+    browser = Browser()
+    browser.force_login(world.admin_user)
+    cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in browser.cookies.items())
+    assert "sessionid" in cookies
+    assert door.post(DISCOVER, Cookie=cookies).status_code == 401
+
+
+def test_it_answers_to_the_installations_names_and_pages_alone(door: Door, world: World, settings: Settings) -> None:
+    assert asked(door, world.token, Host="elsewhere.example").status_code == 421
+    assert asked(door, world.token, Origin="https://elsewhere.example").status_code == 403
+    assert asked(door, world.token, Origin=settings.CONSOLE_URL).status_code == 200
+    settings.ALLOWED_HOSTS = [".example.com"]
+    assert asked(door, world.token, Host="eu.example.com").status_code == 200
+    assert asked(door, world.token).status_code == 421
+
+
+def test_a_token_is_not_taken_over_plain_http_where_the_console_is_behind_tls(
+    door: Door, world: World, settings: Settings
+) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    assert asked(door, world.token).status_code == 403
+    assert asked(door, world.token, X_Forwarded_Proto="https").status_code == 200
+
+
+def test_only_post_is_taken_and_not_without_end(door: Door, world: World) -> None:
+    answer = httpx2.get(door.url, headers={"Authorization": f"Bearer {world.token}"})
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
+    assert door.post(b" " * 2_000_000, Authorization=f"Bearer {world.token}").status_code == 413
+
+
+def test_a_trailing_slash_is_welcome(door: Door, world: World) -> None:
+    assert asked(Door(f"{door.url}/", door.is_idle), world.token).status_code == 200
+
+
+def test_django_answers_everywhere_else(door: Door) -> None:
+    assert httpx2.get(door.url.replace("/mcp", "/healthz")).text == "ok\n"
+    assert httpx2.get(door.url.replace("/mcp", "/mcp2")).status_code == 404
+
+
+def test_without_its_lifespan_the_process_says_how_to_start_it() -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    async def nothing() -> None:
+        return None
+
+    async def django(*_: Any) -> None:
+        raise AssertionError("not asked")
+
+    asyncio.run(Dispatcher(django)({"type": "http", "path": "/mcp", "method": "POST"}, nothing, send))
+    assert sent[0]["status"] == 503
+    assert b"--lifespan on" in sent[1]["body"]
