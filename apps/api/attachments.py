@@ -35,14 +35,20 @@ AROUND_BYTES = 20_000
 class MultipartBody(MultiPartParser):
     """A form with a file that ends."""
 
+    @property
+    def file_bytes(self) -> int:
+        """As many as the installation allows."""
+        limit: int = settings.ATTACHMENT_BYTES
+        return limit
+
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
         """Refused by its announced length, before a byte of it is read."""
         request = (parser_context or {})["request"]
-        limit = settings.ATTACHMENT_BYTES + AROUND_BYTES
+        limit = self.file_bytes + AROUND_BYTES
         if int(request.META.get("CONTENT_LENGTH") or 0) > limit:
-            raise TooLarge(f"The body has more than {limit} bytes; a file may have {settings.ATTACHMENT_BYTES}.")
+            raise TooLarge(f"The body has more than {limit} bytes; a file may have {self.file_bytes}.")
         return super().parse(stream, media_type, parser_context)
 
 

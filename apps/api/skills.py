@@ -1,5 +1,6 @@
 """Skills: born drafts, approved byte for byte by a person, changed afterwards only through one (R018, R092-R096, Z-2, Z-3)."""
 
+import json
 from typing import Any, ClassVar
 
 from django.db.models import F, Q, QuerySet, Value
@@ -60,14 +61,31 @@ class SkillRow(SkillLine):
 
     attachment = SerializerMethodField(help_text="The first of the files, for clients that know one (Z-20).")
     attachments = FileShown(source="files", many=True, read_only=True)
+    front_matter = SerializerMethodField(
+        help_text="What the open format says of an imported skill besides; null for none."
+    )
 
     @extend_schema_field(FileShown(allow_null=True))
     def get_attachment(self, skill: Skill) -> Any:
         """The first file, if there is one."""
         return FileShown(skill.files[0]).data if skill.files else None
 
+    def get_front_matter(self, skill: Skill) -> dict[str, Any] | None:
+        """As it came, and as an export says it again."""
+        return json.loads(skill.front_matter) if skill.front_matter else None
+
     class Meta(SkillLine.Meta):
-        fields = (*LINE, "body", "attachment", "attachments", *COUNTED, *APPROVAL, *STAMPS, "ignored_fields")
+        fields = (
+            *LINE,
+            "body",
+            "attachment",
+            "attachments",
+            "front_matter",
+            *COUNTED,
+            *APPROVAL,
+            *STAMPS,
+            "ignored_fields",
+        )
         read_only_fields = fields
 
 

@@ -41,6 +41,7 @@ from apps.api.restoring import RestoreView
 from apps.api.schedules import ScheduleView
 from apps.api.send_rules import SendRuleView
 from apps.api.sessions import SessionView
+from apps.api.skill_archives import ExportsView, ExportView, ImportView
 from apps.api.skills import SkillView
 from apps.api.spend import SpendView
 from apps.api.standing_rules import RuleView
@@ -138,6 +139,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^tool-servers/(?P<pk>[0-9]{1,18})/refresh/?$", RefreshView.as_view(), name="tool-server-refresh"),
     re_path(r"^conversations/(?P<pk>[0-9]{1,18})/stream/?$", stream, name="conversation-stream"),
     re_path(r"^events/(?P<pk>[0-9]{1,18})/?$", EventView.as_view(), name="event-detail"),
+    re_path(r"^skills/export/?$", ExportsView.as_view(), name="skill-exports"),
+    re_path(r"^skills/import/?$", ImportView.as_view(), name="skill-import"),
+    re_path(r"^skills/(?P<pk>[0-9]{1,18})/export/?$", ExportView.as_view(), name="skill-export"),
     re_path(r"^skills/(?P<skill_id>[0-9]{1,18})/attachments/?$", AttachmentsView.as_view(), name="attachment-list"),
     re_path(
         r"^skills/(?P<skill_id>[0-9]{1,18})/attachments/(?P<name>[^/]+)/?$",

@@ -32,7 +32,9 @@ from apps.tenants.session_store import note_seen
 from apps.tenants.staff import is_staff, visit_of
 
 # These wait for a store, a model or the workers.
-OF_A_TENANT = frozenset({"upload_file", "try_endpoint", "refresh_server", "health"})
+OF_A_TENANT = frozenset(
+    {"upload_file", "try_endpoint", "refresh_server", "health", "import_skills", "export_skills", "export_skill"}
+)
 # And these write people and sessions, which only the login role may, or show nothing of a tenant.
 OUTSIDE = OF_A_TENANT | {
     *("login", "logout", "login_link", "invitation", "code", "factor", "signed_in"),

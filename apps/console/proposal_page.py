@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from apps.console import proposal_words as words
+from apps.console.brought import brought
 from apps.console.comments import comments_panel
 from apps.console.diffs import FieldDiff, field_diffs
 from apps.console.flags import flags
@@ -82,6 +83,7 @@ def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
 def _who(proposal: Proposal, people: People) -> dict[str, Any]:
     wrote, decided = proposal.edited_by, proposal.decided_by
     return {
+        "brought": brought(proposal.evidence),
         "people": people,
         "proposer": people[proposal.proposed_by],
         "editor": people[wrote] if wrote else "",

@@ -9,6 +9,8 @@ from django.http import HttpRequest
 from apps.console.lists import TabbedList
 from apps.console.previews import slot_text
 from apps.console.requests import actor_of
+from apps.governance.door import may
+from apps.governance.policy import Act
 from apps.prompt.values import Slot
 from apps.tenants.models import Agent
 
@@ -39,8 +41,19 @@ class SkillList(TabbedList):
 
     def index(self) -> Index | None:
         """None where no agent is chosen, or none that is there."""
-        chosen = str(self.params.get(AGENT, ""))
-        if not (chosen.isdecimal() and len(chosen) <= LONGEST_NUMBER):
-            return None
-        agent = Agent.objects.visible_to(self.actor).filter(pk=int(chosen)).first()
+        chosen = self._chosen()
+        agent = Agent.objects.visible_to(self.actor).filter(pk=int(chosen)).first() if chosen else None
         return Index(agent, slot_text(agent, Slot.SKILLS, self.actor)) if agent else None
+
+    def of_agent(self) -> str:
+        """What an export is narrowed by."""
+        chosen = self._chosen()
+        return f"?agent={chosen}" if chosen else ""
+
+    def may_import(self) -> bool:
+        """Whether drafts may come in by whoever looks."""
+        return may(self.actor, Act.SKILL_DRAFT)
+
+    def _chosen(self) -> str:
+        chosen = str(self.params.get(AGENT, ""))
+        return chosen if chosen.isdecimal() and len(chosen) <= LONGEST_NUMBER else ""

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from apps.console.attachments import files_panel
+from apps.console.brought import brought
 from apps.console.comments import said_about
 from apps.console.contradictions import contradictions_about
 from apps.console.curation import curation_panel
@@ -48,7 +49,7 @@ def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
         "flags": _flagged(skill, actor_of(request)),
         "sources": list(_sources(skill, record, request)),
         "led_by": skill.extractions.count(),
-        "evidence": record.evidence if record else {},
+        "brought": brought(record.evidence) if record else None,
         "drafter": people_of(request)[skill.drafted_by],
         "approver": people_of(request)[skill.approved_by] if skill.approved_by else "",
         "use": getattr(skill, "use", None),

@@ -89,7 +89,8 @@ def _drafted(pair: Pair[Skill], shelf: Shelf) -> Step:
 
     def carry(*, actor: Actor, read_at: int | None) -> Skill:
         del read_at
-        fresh = draft_skill(row.agent_id, actor=actor, values=values, taint=Taint(row.taint))
+        taint, kept = Taint(row.taint), row.front_matter
+        fresh = draft_skill(row.agent_id, actor=actor, values=values, taint=taint, front_matter=kept)
         for file in row.files:
             attach_file(fresh, actor=actor, file=file)
         return fresh

@@ -50,6 +50,8 @@ def draft_skill(
     values: Mapping[str, str],
     evidence: Mapping[str, Any] | None = None,
     taint: Taint | None = None,
+    files: Files = (),
+    front_matter: str = "",
 ) -> Skill:
     """Write a runbook down. Every skill is born a draft, whoever writes it, and waits for a reviewer at once (R093)."""
     naming = named(values.get("name", ""), values.get("title", ""))
@@ -61,6 +63,8 @@ def draft_skill(
         description=values.get("description", ""),
         category=values.get("category", ""),
         body=values.get("body", ""),
+        attachments=[asdict(file) for file in files],
+        front_matter=front_matter,
         drafted_by=actor.label,
         taint=taint or (Taint.OPERATOR if actor.is_person else Taint.AGENT),
     )

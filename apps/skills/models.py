@@ -58,6 +58,8 @@ class Skill(Governed):
     attachments = models.JSONField(
         default=list, db_default=models.Value([], models.JSONField()), blank=True, editable=False
     )
+    # What the open format says of an imported skill and nothing here uses, as canonical JSON; written when it is born.
+    front_matter = models.TextField(blank=True, default="", db_default="", editable=False, validators=[plain_text])
     status = FSMField(max_length=12, choices=Status.choices, default=Status.DRAFT, protected=True)
     drafted_by = models.CharField(max_length=200, editable=False)
     content_sha256 = models.CharField(max_length=64, editable=False, default="")
@@ -120,7 +122,8 @@ class Skill(Governed):
     def sha256(self) -> str:
         """The hash of what a customer would be served by, as it stands in memory."""
         files = (part for file in self.files for part in (file.name, file.media_type, file.sha256))
-        return content_sha256(self.name, self.title, self.description, self.body, *files)
+        kept = [self.front_matter] if self.front_matter else []
+        return content_sha256(self.name, self.title, self.description, self.body, *files, *kept)
 
     @property
     def files(self) -> tuple[Attached, ...]:

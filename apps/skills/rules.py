@@ -90,6 +90,7 @@ class Attached:
     characters: int | None = None
     findings: Sequence[str] = ()
     touches: Sequence[str] = ()
+    imported: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -102,9 +103,9 @@ class Attached:
         return self.characters is not None and self.characters <= FILE_CHARACTERS
 
     @property
-    def by_agent(self) -> bool:
-        """Whether an agent put it there."""
-        return self.uploaded_by.startswith("agent:")
+    def is_strange(self) -> bool:
+        """Whether no person chose it by itself: an agent put it there, or it came along with others."""
+        return self.imported or self.uploaded_by.startswith("agent:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +161,17 @@ def file_name(name: str) -> str:
 
 def crowded(files: Sequence[Attached], name: str, files_per_skill: int) -> Refused | None:
     """Why a skill takes no further file, or none of this name."""
-    if len(files) >= files_per_skill:
+    return crowded_names([file.name for file in files], name, files_per_skill)
+
+
+def crowded_names(names: Sequence[str], name: str, files_per_skill: int) -> Refused | None:
+    """The same of files that are known by their names alone."""
+    if len(names) >= files_per_skill:
         return Refused(
-            "file", f"A skill has at most {files_per_skill} files, and this one has {len(files)}. Remove one."
+            "file", f"A skill has at most {files_per_skill} files, and this one has {len(names)}. Remove one."
         )
     # Looked at as a reader does: another case or a letter that poses as another makes no other name.
-    if any(_as_read(file.name) == _as_read(name) for file in files):
+    if any(_as_read(each) == _as_read(name) for each in names):
         return Refused("name", f"This skill has a file {name} already. Remove that one, or choose another name.")
     return None
 
@@ -248,12 +254,12 @@ def touches(texts: Iterable[str], files: Iterable[Attached] = ()) -> frozenset[T
 
 
 def to_confirm_of(files: Iterable[Attached]) -> tuple[str, ...]:
-    """What a reviewer has to confirm of files: what the scanner points at, and each of an agent's that nobody read whole."""
+    """What a reviewer has to confirm of files: what the scanner points at, and each strange one that nobody read whole."""
     return tuple(
         said
         for file in files
         for said in (
             *(f"{finding} in the file {file.name}" for finding in file.findings),
-            *([f"attached file {file.name}"] if file.by_agent and not file.is_read_whole else []),
+            *([f"attached file {file.name}"] if file.is_strange and not file.is_read_whole else []),
         )
     )

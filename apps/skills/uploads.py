@@ -42,7 +42,7 @@ def upload_file(
         raise refused(vetted)
     if full := crowded(skill.files, vetted.name, settings.ATTACHMENTS_PER_SKILL):
         raise refused(full)
-    _refuse_full_tenant(actor.tenant_id, len(content))
+    refuse_full_tenant(actor.tenant_id, len(content))
     file = Attached(
         name=vetted.name,
         media_type=vetted.media_type,
@@ -62,7 +62,8 @@ def stored_bytes(tenant_id: int) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _refuse_full_tenant(tenant_id: int, size_bytes: int) -> None:
+def refuse_full_tenant(tenant_id: int, size_bytes: int) -> None:
+    """Refuse files that would make a tenant's weigh more than they may."""
     # Not under a lock: two uploads at the same moment may pass the limit by one file.
     stored, limit = stored_bytes(tenant_id), settings.ATTACHMENTS_TENANT_BYTES
     if stored + size_bytes > limit:

@@ -32,6 +32,7 @@ NAMED_RULES = (
         f"apps/lessons/{name}.py"
         for name in ("cases", "digesting", "edits", "examples", "habits", "loosening", "loosening_words", "weakening")
     ),
+    *(f"apps/skills/{name}.py" for name in ("archives", "front_matter", "incoming", "skill_md")),
 )
 KERNEL = (
     Floor("prompt", ("apps/prompt/*",), 100.0),

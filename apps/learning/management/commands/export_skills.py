@@ -1,0 +1,53 @@
+"""Write approved skills as a zip of folders in the Agent Skills format."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.conversations.management.named import actor_named, agent_named
+from apps.governance.errors import GovernanceError
+from apps.skills.exporting import approved_all, write_zip
+
+
+class Command(BaseCommand):
+    """The same skills give the same bytes, whenever and wherever it is run."""
+
+    help = (
+        "Write the approved skills of a tenant, of one agent or one of them, as a zip of folders with a SKILL.md each and"
+        " their files. Nothing that nobody approved is in it. The same skills give the same bytes."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whose, which, and where to."""
+        parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
+        parser.add_argument("--agent", metavar="KEY", help="The key of one of its agents. Without it, all of them.")
+        parser.add_argument("--skill", metavar="NAME", help="The name of one skill. Without it, all that are approved.")
+        parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="The zip to write, or to replace.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """One line at the end."""
+        del args
+        actor = actor_named(options["tenant"])
+        agent_id = agent_named(options["agent"], actor=actor).pk if options["agent"] else None
+        out: Path = options["out"]
+        half = out.with_name(f"{out.name}.part")
+        try:
+            skills = approved_all(agent_id, actor=actor)
+            chosen = [skill for skill in skills if options["skill"] in {None, skill.name}]
+            if not chosen:
+                raise CommandError(f"No approved skill is called {options['skill']}. There is: {_names(skills)}.")
+            with half.open("wb") as file:
+                write_zip(file, chosen)
+            half.replace(out)
+        except GovernanceError as refusal:
+            half.unlink(missing_ok=True)
+            raise CommandError(str(refusal)) from refusal
+        except OSError as refusal:
+            half.unlink(missing_ok=True)
+            raise CommandError(f"{out} cannot be written: {refusal.strerror}.") from refusal
+        self.stdout.write(f"{len(chosen)} in {out}: {_names(chosen)}")
+
+
+def _names(skills: list[Any]) -> str:
+    return ", ".join(sorted({skill.name for skill in skills}))

@@ -1,0 +1,101 @@
+"""Approved skills as folders of the open format, in a zip whose bytes depend on the rows alone. What nobody approved stays here."""
+
+import re
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from pathlib import PurePosixPath
+from typing import IO, Final
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor, Role
+from apps.governance.errors import Conflicting, NotPermitted, NotVisible
+from apps.skills.archives import UNPACKED_BYTES, Entry, pack
+from apps.skills.files import content_of
+from apps.skills.incoming import FOLDERS
+from apps.skills.models import Skill
+from apps.skills.rules import Attached
+from apps.skills.skill_md import FILE_NAME, Provenance, SkillText, write_skill
+
+NOT_APPROVED: Final = "Only what a person approved is exported, and this skill is {}."
+NONE: Final = "There is no approved skill to export."
+
+
+def approved_one(skill_id: int, *, actor: Actor) -> list[Skill]:
+    """The skill, where it may leave: what is no customer's business yet, or no longer, is nobody else's either."""
+    _refuse_staff(actor)
+    with acting(actor):
+        skill = Skill.objects.visible_to(actor).select_related("agent").filter(pk=skill_id).first()
+    if skill is None:
+        raise NotVisible("There is no such skill.")
+    if skill.is_quarantined:
+        raise Conflicting(NOT_APPROVED.format("in quarantine"))
+    if skill.status != Skill.Status.APPROVED:
+        raise Conflicting(NOT_APPROVED.format(skill.status))
+    return [skill]
+
+
+def approved_all(agent_id: int | None = None, *, actor: Actor) -> list[Skill]:
+    """Every approved skill that this actor sees, of one agent or of all."""
+    _refuse_staff(actor)
+    with acting(actor):
+        skills = Skill.objects.visible_to(actor).approved().select_related("agent")
+        found = list(skills if agent_id is None else skills.for_agent(agent_id))
+    if not found:
+        raise Conflicting(NONE)
+    return sorted(found, key=lambda skill: (skill.agent.key, skill.name))
+
+
+def zipped(skills: Sequence[Skill]) -> bytes:
+    """The archive of as many skills as an import takes at once."""
+    weight = sum(len(skill.body.encode()) + sum(file.size_bytes for file in skill.files) for skill in skills)
+    if weight > UNPACKED_BYTES:
+        raise Conflicting(
+            f"Together these skills have {weight} bytes; {UNPACKED_BYTES} are sent at once. Export one agent's, or use the"
+            " command export_skills."
+        )
+    out = BytesIO()
+    write_zip(out, skills)
+    return out.getvalue()
+
+
+def write_zip(out: IO[bytes], skills: Sequence[Skill]) -> None:
+    """Write the archive; one agent's skills stand at its top, those of several below their agents' keys."""
+    several = len({skill.agent_id for skill in skills}) > 1
+    pack(out, (entry for skill in skills for entry in _entries(skill, several)))
+
+
+def archive_name(skills: Sequence[Skill]) -> str:
+    """What the download is called."""
+    if len(skills) == 1:
+        return f"{skills[0].name}.zip"
+    keys = {skill.agent.key for skill in skills}
+    return f"skills-{keys.pop()}.zip" if len(keys) == 1 else "skills.zip"
+
+
+def _refuse_staff(actor: Actor) -> None:
+    # As of files one by one.
+    if actor.role is Role.STAFF:
+        raise NotPermitted("Platform staff take no skills away. Ask a member of the tenant.")
+
+
+def _entries(skill: Skill, several: bool) -> Iterator[Entry]:
+    if skill.sha256 != skill.approved_sha256:
+        raise Conflicting(f"Skill {skill.name} is not what was approved. Nothing is exported; verify the books.")
+    folder = PurePosixPath(*([skill.agent.key] if several else []), skill.name)
+    yield Entry(folder / FILE_NAME, write_skill(_text(skill), Provenance(skill.version, skill.approved_sha256)))
+    for file in skill.files:
+        yield Entry(folder / _place(file, skill.body), content_of(file))
+
+
+def _text(skill: Skill) -> SkillText:
+    return SkillText(skill.name, skill.title, skill.description, skill.category, skill.body, skill.front_matter)
+
+
+def _place(file: Attached, body: str) -> PurePosixPath:
+    """Where the runbook says it lies, in one of the format's folders; beside the runbook where it says no more than a name."""
+    folders = "|".join(FOLDERS)
+    said = re.search(rf"(?<![\w/.-])(?:\./)?({folders})/{re.escape(file.name)}(?![\w-]|\.\w)", body)
+    if said:
+        return PurePosixPath(said[1], file.name)
+    is_ours = file.name.casefold() == FILE_NAME.casefold()
+    return PurePosixPath("references", file.name) if is_ours else PurePosixPath(file.name)

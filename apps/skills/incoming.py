@@ -1,0 +1,121 @@
+"""The skills in files from elsewhere, as they would be drafted: what of each is taken, what is left out, and why; pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+from apps.prompt.findings import to_confirm
+from apps.skills.archives import Entry, Unreadable
+from apps.skills.front_matter import Malformed
+from apps.skills.rules import LookedThrough, Refused, crowded_names, looked_through, vet_file
+from apps.skills.skill_md import FILE_NAME, SkillText, read_skill
+
+SKILLS: Final = 200
+FOLDERS: Final = ("scripts", "references", "assets")
+_NOWHERE: Final = PurePosixPath()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large one file may be, and how many a skill may have."""
+
+    file_bytes: int
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingFile:
+    """A file that comes along, looked through like any other."""
+
+    name: str
+    media_type: str
+    content: bytes
+    found: LookedThrough
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """One skill as it came: its text, or the flaw for which it is not taken."""
+
+    folder: str
+    text: SkillText | None
+    flaw: str = ""
+    files: tuple[IncomingFile, ...] = ()
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What it is called, as far as that could be read."""
+        return self.text.name if self.text else self.folder
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What whoever approves it will have to confirm."""
+        in_text = to_confirm(self.text.values.values()) if self.text else ()
+        return (*in_text, *(f"{each} in the file {file.name}" for file in self.files for each in file.found.findings))
+
+
+def skills_among(entries: Sequence[Entry], limits: Limits) -> tuple[Incoming, ...]:
+    """Every folder with a `SKILL.md`, the outermost where one lies in another. A name is taken once."""
+    taken: set[str] = set()
+    return tuple(_once(each, taken) for each in _found(entries, limits))
+
+
+def _found(entries: Sequence[Entry], limits: Limits) -> Iterator[Incoming]:
+    written = {entry.path.parent: entry for entry in entries if entry.path.name.lower() == FILE_NAME.lower()}
+    roots = [root for root in written if not any(outer in written for outer in root.parents)]
+    if len(roots) > SKILLS:
+        raise Unreadable(f"It holds {len(roots)} skills; {SKILLS} are taken at once. Send them in parts.")
+    files: dict[PurePosixPath, list[Entry]] = {root: [] for root in roots}
+    for entry in entries:
+        root = next((place for place in entry.path.parents if place in files), None)
+        if root is not None and entry is not written[root]:
+            files[root].append(entry)
+    for root in roots:
+        yield _read(root, written[root].content, files[root], limits)
+
+
+def _read(root: PurePosixPath, content: bytes, entries: Sequence[Entry], limits: Limits) -> Incoming:
+    folder = "" if root == _NOWHERE else str(root)
+    try:
+        text = read_skill(content)
+    except Malformed as refusal:
+        return Incoming(folder, None, str(refusal))
+    files, left_out, notes = _files(root, entries, limits)
+    if folder and root.name != text.name:
+        notes.append(f"Its folder is called {root.name}; the skill is {text.name}.")
+    return Incoming(folder, text, "", tuple(files), tuple(left_out), (*text.notes, *notes))
+
+
+def _files(
+    root: PurePosixPath, entries: Sequence[Entry], limits: Limits
+) -> tuple[list[IncomingFile], list[str], list[str]]:
+    files: list[IncomingFile] = []
+    left_out: list[str] = []
+    notes: list[str] = []
+    for entry in entries:
+        path = entry.path.relative_to(root)
+        vetted = vet_file(path.name, entry.content, limits.file_bytes)
+        if not isinstance(vetted, Refused):
+            names = [file.name for file in files]
+            full = crowded_names(names, vetted.name, limits.files)
+            vetted = full or vetted
+        if isinstance(vetted, Refused):
+            left_out.append(f"{path}: {vetted.reason}")
+            continue
+        found = looked_through(vetted.media_type, entry.content)
+        files.append(IncomingFile(vetted.name, vetted.media_type, entry.content, found))
+        if str(path.parent) not in {".", *FOLDERS}:
+            notes.append(f"{path} is kept as {vetted.name}: files here lie in no folders of their own.")
+    return files, left_out, notes
+
+
+def _once(each: Incoming, taken: set[str]) -> Incoming:
+    if each.text is None:
+        return each
+    if each.name in taken:
+        return Incoming(each.folder, None, f"A skill {each.name} came before it in the same file.")
+    taken.add(each.name)
+    return each

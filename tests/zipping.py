@@ -1,0 +1,50 @@
+"""Archives as others make them, honest and not."""
+
+import io
+import zipfile
+from collections.abc import Mapping
+
+SKILL_MD = b"""---
+name: send-an-invoice
+description: How to send an invoice again. Use it when a customer lost one.
+license: CC-BY-4.0
+compatibility: Needs a mail server
+allowed-tools:
+  - Read
+  - Bash(git:*)
+metadata:
+  author: example-org
+  version: "1.10"
+---
+
+# Send an invoice
+
+Look the address up in references/addresses.csv, then send it.
+"""
+
+
+def a_zip(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def an_entry(name: str, content: bytes = b"x", *, mode: int = 0, flags: int = 0) -> bytes:
+    """A zip of one entry that says something unusual of itself."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        told = zipfile.ZipInfo("placeholder")
+        told.filename = told.orig_filename = name
+        told.external_attr = mode << 16
+        archive.writestr(told, content)
+        told.flag_bits |= flags
+    return out.getvalue()
+
+
+def a_skill(name: str = "send-an-invoice", **fields: str) -> bytes:
+    """A `SKILL.md` of few words."""
+    given = {"name": name, "description": "How to do it.", **fields}
+    said = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in given.items())
+    return f"---\n{said}---\n\nDo it.\n".encode()
