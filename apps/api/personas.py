@@ -13,7 +13,7 @@ from rest_framework.serializers import CharField, ChoiceField, IntegerField, Ser
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Sent, Text, YesNo
-from apps.api.filters import AgentFilters
+from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.governance.actions import reject_proposal
@@ -117,6 +117,12 @@ class PersonaChange(Body):
     reason = Text(required=False)
 
 
+class PersonaFilters(AgentFilters):
+    """By agent and state."""
+
+    status = ChoiceFilter(choices=Persona.Status.choices)
+
+
 class PersonaView(Versioned[Persona]):
     """Personas of the tenant; an agent sees its own."""
 
@@ -132,7 +138,7 @@ class PersonaView(Versioned[Persona]):
     }
     queryset = Persona.objects.none()
     serializer_class = PersonaRow
-    filterset_class = AgentFilters
+    filterset_class = PersonaFilters
 
     def get_queryset(self) -> QuerySet[Persona]:
         """With the text of the proposal that waits."""

@@ -8,7 +8,6 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from apps.api.inside import Answered
-from apps.mcp_server.requests import Tool
 
 PROPOSAL: Final = re.compile(r"/proposals/(\d+)/?$")
 # What helps, by the refusal's code; what the refusal says itself is not said again.
@@ -43,11 +42,8 @@ class Told:
     is_refusal: bool = False
 
 
-def told(tool: Tool, answered: Answered) -> Told:
-    """An answer of the API in the tool's own shape."""
-    if answered.is_refusal:
-        return refused(answered.data)
-    data = _shown(tool, answered)
+def told(data: dict[str, Any]) -> Told:
+    """What was shown or done, as text and as data."""
     return Told(json.dumps(data, ensure_ascii=False, separators=(",", ":")), data)
 
 
@@ -76,13 +72,14 @@ def misused(errors: Mapping[str, str]) -> Told:
     return refused(problem)
 
 
-def _shown(tool: Tool, answered: Answered) -> dict[str, Any]:
+def shown(answered: Answered, *, is_single: bool = False) -> dict[str, Any]:
+    """An answer of the API for whoever calls tools: rows without addresses, and said where it waits for a person."""
     data = answered.data
     if data is None:
         return {"done": True}
     if "results" in data:
         data = page_of(data)
-        if tool.is_single:
+        if is_single:
             return dict(data["results"][0]) if data["results"] else {"found": False}
     if answered.status == 202:
         data = {**data, "waits_for_a_person": True}

@@ -1,17 +1,20 @@
 """A tool is a REST request in a model's words: which one, what the model gives for it, and what it does to what is there."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from apps.api.bodies import Body
-from apps.api.inside import Asked
+from apps.api.inside import Answered, Asked
 from apps.api.shapes import PAGING, handler_at, required_of, shape_of_body, shape_of_filters
 from apps.api.views import ActorView
 from apps.governance.policy import Act
 from apps.governance.schemas import Schema
+from apps.mcp_server.answers import shown
 
+# What the database calls an id.
+LARGEST: Final = 2**63 - 1
 _PLACES: Final = re.compile(r"{(\w+)}")
 
 
@@ -88,3 +91,30 @@ class Tool:
         if self.body is None:
             return Asked(self.method, self.filled(given), rest)
         return Asked(self.method, self.filled(given), {}, {**rest, **self.sets})
+
+    def misuses(self, given: Mapping[str, Any]) -> dict[str, str]:
+        """Arguments that no request can be made of, each with the reason."""
+        return dict(self._misuses(given))
+
+    def shown(self, answered: Answered, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What is told of an answer that is no refusal."""
+        del given
+        return shown(answered, is_single=self.is_single)
+
+    def _misuses(self, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        known = self.known() - set(self.sets)
+        for name in sorted(set(given) - known):
+            yield name, f"There is no such argument. There are: {', '.join(self.schema()['properties'])}."
+        for name in self.places:
+            value = given.get(name)
+            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST:
+                yield name, "This is a whole number from 1, and has to be there."
+        # Where more was sent than is offered, the API judges first: an attempt at what is not permitted goes into the books.
+        if not set(given) - set(self.schema()["properties"]):
+            yield from ((name, "This has to be there.") for name in self.needs if name not in given)
+        if self.body is None:
+            yield from (
+                (name, "This is a text or a number.")
+                for name, value in given.items()
+                if name in known and not isinstance(value, str | int | bool)
+            )

@@ -32,7 +32,7 @@ from starlette.requests import Request
 from apps.api.inside import Caller
 from apps.mcp_server import reading
 from apps.mcp_server.calling import call
-from apps.mcp_server.tools import TOOLS
+from apps.mcp_server.tools import SHELVES, TOOLS
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ def make_server() -> Server[Any]:
         version="1",
         title="Preceptor",
         instructions=INSTRUCTIONS,
-        get_tool_input_schema=_schema_named,
+        get_tool_input_schema=lambda name: _schemas().get(name),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
@@ -66,13 +66,13 @@ def make_server() -> Server[Any]:
 
 async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
     """Every tool, to every agent alike: what it may do with one, the API says when it calls."""
-    del context, params
-    return ListToolsResult(tools=_listed())
+    del params
+    return ListToolsResult(tools=_listed(_shelf(context)))
 
 
 async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
     """One call."""
-    tool = TOOLS.get(params.name)
+    tool = SHELVES[_shelf(context)].get(params.name)
     if tool is None:
         raise MCPError(INVALID_PARAMS, f"There is no tool {params.name}. tools/list names those there are.")
     answer = await in_thread(lambda: call(tool, params.arguments or {}, caller_of(context)))
@@ -138,22 +138,29 @@ async def in_thread(work: Callable[[], Result]) -> Result:
     return await asyncio.to_thread(run)
 
 
+def _shelf(context: Context) -> str:
+    """By which names the tools are asked for."""
+    names = context.request.query_params.get("names", "") if context.request else ""
+    if names not in SHELVES:
+        raise MCPError(
+            INVALID_PARAMS, "The address asks for names that there are not. Leave `names` out, or say davepi."
+        )
+    return names
+
+
 @cache
 def _schemas() -> Mapping[str, Mapping[str, Any]]:
+    """Asked for headers that stand for arguments, of which no tool has any."""
     return {name: tool.schema() for name, tool in TOOLS.items()}
 
 
-def _schema_named(name: str) -> Mapping[str, Any] | None:
-    return _schemas().get(name)
-
-
 @cache
-def _listed() -> list[Listed]:
+def _listed(shelf: str) -> list[Listed]:
     return [
         Listed(
             name=tool.name,
             description=tool.says,
-            input_schema=dict(_schemas()[tool.name]),
+            input_schema=tool.schema(),
             annotations=ToolAnnotations(
                 read_only_hint=tool.reads,
                 destructive_hint=tool.is_destructive,
@@ -161,5 +168,5 @@ def _listed() -> list[Listed]:
                 open_world_hint=False,
             ),
         )
-        for tool in TOOLS.values()
+        for tool in SHELVES[shelf].values()
     ]

@@ -1,0 +1,189 @@
+"""dAvePi's generated names and argument shapes for what both know, so that an agent written for it runs with another address."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from apps.api.inside import Answered, Asked
+from apps.governance.schemas import Schema
+from apps.mcp_server.answers import shown
+from apps.mcp_server.requests import LARGEST
+
+MOST_ROWS: Final = 100
+ROWS: Final = 20
+_SORT: Final = re.compile(r"(\w+):(asc|desc)")
+_ROW: Final[Schema] = {"type": "object", "additionalProperties": True}
+_ID: Final[Schema] = {"type": "string", "pattern": "^[0-9]{1,18}$", "description": "The _id of the record."}
+_LISTING: Final[Mapping[str, Schema]] = {
+    "filter": {**_ROW, "description": "Fields and the values they have to have; no operators."},
+    "page": {"type": "integer", "minimum": 1, "maximum": 1, "description": "The first page; narrow it by filter."},
+    "perPage": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 200,
+        "description": f"Left out, {ROWS}; at most {MOST_ROWS}.",
+    },
+    "sort": {"type": "string", "description": "field:asc or field:desc, within the page."},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """One of dAvePi's schemas: where its rows are here, which of its fields are called otherwise, and what may be searched."""
+
+    name: str
+    address: str
+    verbs: tuple[str, ...]
+    called: Mapping[str, str] = field(default_factory=dict)
+    # The filter that `q` is.
+    search: str = ""
+
+
+_ALSO: Final = {"_id": "id"}
+NOUNS: Final = (
+    Noun("agentPersona", "personas/", ("list", "get", "update")),
+    Noun("agentMemory", "memories/", ("list", "get", "create", "update")),
+    Noun("customerProfile", "profiles/", ("list", "get", "create", "update")),
+    Noun(
+        "skill",
+        "skills/",
+        ("list", "get", "create", "update", "delete"),
+        {"name": "title", "slug": "name"},
+        search="search",
+    ),
+    Noun("conversation", "conversations/", ("list", "get", "update"), {"conversationId": "conversation_key"}),
+)
+_VERBS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "list": ("GET", "", "List {} records, the newest first."),
+    "get": ("GET", "{id}/", "Fetch a single {} record by _id."),
+    "create": ("POST", "", "Create a new {} record."),
+    "update": ("PATCH", "{id}/", "Change fields of a {} record. What you may not write is left as it is and named."),
+    "delete": ("DELETE", "{id}/", "Delete a {} record, where that is permitted."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """One generated tool: a verb on a noun."""
+
+    noun: Noun
+    verb: str
+
+    @property
+    def name(self) -> str:
+        """Such as `update_agentMemory`."""
+        return f"{self.verb}_{self.noun.name}"
+
+    @property
+    def says(self) -> str:
+        """What it is for."""
+        return _VERBS[self.verb][2].format(self.noun.name)
+
+    @property
+    def reads(self) -> bool:
+        """It changes nothing."""
+        return self.verb in {"list", "get"}
+
+    @property
+    def is_destructive(self) -> bool:
+        """It writes over what was there."""
+        return self.verb in {"update", "delete"}
+
+    @property
+    def is_idempotent(self) -> bool:
+        """Twice the same is once."""
+        return self.verb == "update"
+
+    def schema(self) -> Schema:
+        """What it takes."""
+        taken: dict[str, Schema] = {}
+        if self.verb == "list":
+            taken = {**_LISTING, **({"q": {"type": "string"}} if self.noun.search else {})}
+        if self.verb in {"get", "update", "delete"}:
+            taken["id"] = _ID
+        if self.verb in {"create", "update"}:
+            taken["record"] = _ROW
+        needed = [name for name in taken if self.verb != "list"]
+        return {"type": "object", "properties": taken, "required": needed, "additionalProperties": False}
+
+    def misuses(self, given: Mapping[str, Any]) -> dict[str, str]:
+        """Arguments that no request can be made of, each with the reason."""
+        return dict(self._misuses(given))
+
+    def asked(self, given: Mapping[str, Any]) -> Asked:
+        """The request it stands for."""
+        method, below, _ = _VERBS[self.verb]
+        address = f"{self.noun.address}{below.format(id=given.get('id'))}"
+        if "record" in given:
+            return Asked(method, address, {}, {self._ours(name): value for name, value in given["record"].items()})
+        if self.verb != "list":
+            return Asked(method, address, {})
+        query = {self._ours(name): value for name, value in given.get("filter", {}).items()}
+        query["page_size"] = min(given.get("perPage", ROWS), MOST_ROWS)
+        return Asked(method, address, query | ({self.noun.search: given["q"]} if "q" in given else {}))
+
+    def shown(self, answered: Answered, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Its own shape of an answer."""
+        found = shown(answered)
+        if self.verb != "list":
+            return self._theirs(found)
+        rows = [self._theirs(row) for row in found["results"]]
+        if sort := _SORT.fullmatch(given.get("sort", "")):
+            rows.sort(key=lambda row: (row.get(sort[1]) is not None, row.get(sort[1])), reverse=sort[2] == "desc")
+        told = {"results": rows, "page": 1, "perPage": min(given.get("perPage", ROWS), MOST_ROWS)}
+        return told if found["next_cursor"] else {**told, "totalResults": len(rows)}
+
+    def _misuses(self, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        schema = self.schema()
+        for name in sorted(set(given) - set(schema["properties"])):
+            yield name, f"There is no such argument. There are: {', '.join(schema['properties'])}."
+        if "id" in schema["required"] and not _is_id(given.get("id")):
+            yield "id", "This is the _id of a record, and has to be there."
+        for name in ("record", "filter"):
+            known = name in schema["required"] or (name in schema["properties"] and name in given)
+            if known and not isinstance(given.get(name), Mapping):
+                yield name, "This is an object of fields, and has to be there."
+        if self.verb == "list":
+            yield from self._misuses_of_list(given)
+
+    def _misuses_of_list(self, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        values = given.get("filter", {})
+        for name, value in values.items() if isinstance(values, Mapping) else ():
+            if not isinstance(value, str | int | bool):
+                yield f"filter.{name}", "Give the value itself; operators are not known here."
+        if given.get("page", 1) != 1:
+            yield "page", "Only the first page is told. Narrow it by filter."
+        size = given.get("perPage", ROWS)
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            yield "perPage", "This is a whole number from 1."
+        if "sort" in given and not (isinstance(given["sort"], str) and _SORT.fullmatch(given["sort"])):
+            yield "sort", "Say field:asc or field:desc."
+
+    def _ours(self, name: str) -> str:
+        return self.noun.called.get(name) or _ALSO.get(name) or re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+
+    def _theirs(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        back = {ours: theirs for theirs, ours in {**self.noun.called, **_ALSO}.items()}
+        told = {back.get(name) or _camel(name): value for name, value in row.items()}
+        return told | ({"_id": str(told["_id"])} if "_id" in told else {})
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+def _is_id(value: object) -> bool:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    is_text = isinstance(value, str) and value.isascii() and value.isdigit()
+    return (is_number or is_text) and len(str(value)) <= len(str(LARGEST)) - 1 and int(str(value)) > 0
+
+
+ALIASES: Final = {alias.name: alias for noun in NOUNS for verb in noun.verbs for alias in [Alias(noun, verb)]}
+# Ours that an alias stands for; whoever asks for dAvePi's names is told of each once.
+STOOD_FOR: Final = frozenset(
+    {"read_persona", "propose_persona_patch", "read_memory", "start_memory", "update_memory", "find_profile"}
+    | {"start_profile", "update_profile", "list_skills", "get_skill", "draft_skill", "update_skill"}
+    | {"discard_skill_draft", "list_conversations", "get_conversation", "resolve_conversation", "abandon_conversation"}
+)
