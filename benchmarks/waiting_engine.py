@@ -22,6 +22,7 @@ from django.conf import settings  # noqa: E402  # settings stand before the engi
 from apps.llm.anthropic.async_client import async_backend_at  # noqa: E402
 from apps.llm.backend import AsyncBackend, Listener, Reply, Request  # noqa: E402
 from apps.runtime.engine import Engine, Limits  # noqa: E402
+from apps.runtime.loaded import set_aside_what_was_loaded  # noqa: E402
 
 DRAIN_SECONDS = 300
 # A loop between two others would profit from what the first has warmed.
@@ -95,6 +96,7 @@ def main() -> int:
         return gates[0]
 
     limits = Limits(turns, settings.TURN_DATABASE_THREADS, settings.SWEEP_INTERVAL_SECONDS, settings.TURN_LEASE_SECONDS)
+    set_aside_what_was_loaded()
     idle_kb, begun = memory_kb("VmRSS"), perf_counter()
     engine = Engine(gate, limits)
     engine.start()

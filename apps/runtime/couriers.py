@@ -19,15 +19,15 @@ IN_FLIGHT: Final = 64
 # A tenant whose server hangs must not keep the others' waiting.
 OF_A_TENANT: Final = 16
 
-# Runs a call with the database in a thread; Any: whatever the call gives.
-InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
+# Does a tenant's work with the database in a thread; Any: whatever the call gives.
+Do = Callable[[int, Callable[[], Any]], Awaitable[Any]]
 
 
 class Couriers:
     """Sends whatever is due; what it loses is due again when its lease runs out."""
 
-    def __init__(self, in_thread: InThread) -> None:
-        self._in_thread = in_thread
+    def __init__(self, do: Do) -> None:
+        self._do = do
         self._going: dict[int, asyncio.Task[None]] = {}
         self._of_tenant: Counter[int] = Counter()
         self._session: aiohttp.ClientSession | None = None
@@ -65,11 +65,11 @@ class Couriers:
         following: int | None = delivery_id
         try:
             while following is not None:
-                parcel = await self._in_thread(partial(take_delivery, tenant_id, following))
+                parcel = await self._do(tenant_id, partial(take_delivery, tenant_id, following))
                 if parcel is None:
                     return
                 answer = await post(self._session, parcel)
-                following = await self._in_thread(partial(note_answer, parcel, answer))
+                following = await self._do(tenant_id, partial(note_answer, parcel, answer))
         except (DatabaseError, InterfaceError) as error:
             logger.warning(
                 "delivery left to its lease", extra={"delivery_id": delivery_id, "error": type(error).__name__}

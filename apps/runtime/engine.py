@@ -10,18 +10,16 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import ParamSpec, TypeVar
 
 from django.db import DatabaseError, InterfaceError
 
 from apps.llm.backend import AsyncBackend
 from apps.runtime.beating import Holding, beat_all, interrupted
 from apps.runtime.clients import Clients
-from apps.runtime.connecting import Connections
 from apps.runtime.couriers import Couriers
+from apps.runtime.crew import HOUSE, Crew
 from apps.runtime.fairness import Fair
 from apps.runtime.listening import Ears, attentive, nobody
 from apps.runtime.moves import AskModel, Over
@@ -31,9 +29,6 @@ from apps.runtime.scheduling import due_now
 from apps.runtime.turn import Turning, begin
 
 logger = logging.getLogger(__name__)
-
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
 
 # No two workers ask what is due in the same moment for long.
 JITTER = 0.2
@@ -64,8 +59,7 @@ class Engine:
     ) -> None:
         self.limits, self.toolbox, self.ears = limits, toolbox, ears
         self._clients = Clients(make_backend, make_backend_at)
-        self._connections = Connections()
-        self._threads = ThreadPoolExecutor(limits.threads, "turns", initializer=self._connections.keep)
+        self._crew = Crew(limits.threads)
         # Turns that end go before turns that begin.
         beginning = max(1, limits.threads // 2)
         self._beginning = asyncio.Semaphore(beginning)
@@ -73,7 +67,7 @@ class Engine:
         self._begins_each = max(1, beginning - 1)
         self._begins: Counter[int] = Counter()
         self._fair = Fair(limits.in_flight)
-        self._couriers = Couriers(self._in_thread)
+        self._couriers = Couriers(self._crew.do)
         self._held: dict[int, Holding] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._woken = asyncio.Event()
@@ -121,7 +115,7 @@ class Engine:
         try:
             asyncio.run(self._live())
         finally:
-            self._connections.close()
+            self._crew.close()
 
     async def _live(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -132,8 +126,9 @@ class Engine:
             await self._drain()
         finally:
             beats.cancel()
+            await asyncio.gather(beats, return_exceptions=True)
             await self._clients.aclose()
-            self._threads.shutdown()
+            self._crew.shutdown()
 
     async def _pump(self) -> None:
         polled = -self.limits.poll_seconds
@@ -159,7 +154,7 @@ class Engine:
 
     async def _poll(self) -> None:
         try:
-            due = await self._in_thread(due_now)
+            due = await self._crew.do(HOUSE, due_now)
             for tenant_id, conversation_id in due.turns:
                 self._fair.add(tenant_id, conversation_id)
             self._couriers.send(due.deliveries)
@@ -179,7 +174,7 @@ class Engine:
 
     async def _begun(self, tenant_id: int, conversation_id: int) -> Turning | None:
         try:
-            return await self._in_thread(begin, tenant_id, conversation_id, self.toolbox)
+            return await self._crew.do(tenant_id, partial(begin, tenant_id, conversation_id, self.toolbox))
         finally:
             self._begins -= Counter([tenant_id])
             self._beginning.release()
@@ -192,13 +187,13 @@ class Engine:
         holding = self._held[turning.turn.pk] = Holding(turning, task)
         try:
             while not isinstance(move := turning.move, Over):
-                await self._in_thread(turning.go, await self._reported(holding, move))
+                await self._go(turning, await self._reported(holding, move))
             return move.more_waits
         except asyncio.CancelledError:
             if holding.is_stopped:
-                await self._in_thread(turning.go, turning.stopped)
+                await self._go(turning, turning.stopped)
             elif self._is_draining:
-                await self._in_thread(turning.go, turning.let_go)
+                await self._go(turning, turning.let_go)
             return False
         finally:
             del self._held[turning.turn.pk]
@@ -228,16 +223,8 @@ class Engine:
         except Exception as error:  # noqa: BLE001  # the turn sorts out whom it concerns
             return partial(turning.failed, error)
 
-    async def _in_thread(self, call: Callable[Given, Result], *args: Given.args, **named: Given.kwargs) -> Result:
-        """Do something with the database. It runs to its end even where whoever waits for it is cancelled."""
-        working = self._loop.run_in_executor(
-            self._threads, partial(self._connections.lend, partial(call, *args, **named))
-        )
-        try:
-            return await asyncio.shield(working)
-        except asyncio.CancelledError:
-            await asyncio.wait([working])
-            raise
+    async def _go(self, turning: Turning, report: Callable[[], None]) -> None:
+        await self._crew.do(turning.turn.tenant_id, partial(turning.go, report))
 
     async def _beat(self) -> None:
         """Extend the leases of what runs; what another worker took over is left to it."""
@@ -245,7 +232,7 @@ class Engine:
             await asyncio.sleep(self.limits.lease_seconds / 3)
             held = list(self._held.values())
             try:
-                beaten = await self._in_thread(beat_all, held)
+                beaten = await self._crew.do(HOUSE, partial(beat_all, held))
             except (DatabaseError, InterfaceError) as error:
                 logger.warning("leases could not be extended", extra={"error": type(error).__name__})
                 continue
@@ -263,7 +250,7 @@ class Engine:
             if not thinking:
                 continue
             try:
-                found = await self._in_thread(interrupted, thinking)
+                found = await self._crew.do(HOUSE, partial(interrupted, thinking))
             except (DatabaseError, InterfaceError) as error:
                 logger.warning("what arrived meanwhile cannot be read", extra={"error": type(error).__name__})
                 continue

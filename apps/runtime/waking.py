@@ -7,6 +7,7 @@ from django.conf import settings
 from apps.runtime.airing import Air
 from apps.runtime.backends import engine_backend, engine_backend_at
 from apps.runtime.engine import Engine, Limits
+from apps.runtime.loaded import set_aside_what_was_loaded
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +25,7 @@ def start() -> None:
         poll_seconds=settings.SWEEP_INTERVAL_SECONDS,
         lease_seconds=settings.TURN_LEASE_SECONDS,
     )
+    set_aside_what_was_loaded()
     air = Air()
     air.start()
     engine = Engine(engine_backend, limits, make_backend_at=engine_backend_at, ears=air)

@@ -23,10 +23,10 @@ async def _sent(due: Sequence[tuple[int, int]]) -> None:
     loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(1) as thread:
 
-        async def in_thread(call: Callable[[], Any]) -> Any:  # Any: as the couriers have it
+        async def do(_tenant_id: int, call: Callable[[], Any]) -> Any:  # Any: as the couriers have it
             return await loop.run_in_executor(thread, call)
 
-        couriers = Couriers(in_thread)
+        couriers = Couriers(do)
         couriers.send(due)
         await couriers.drain(SECONDS)
-        await in_thread(connections.close_all)
+        await loop.run_in_executor(thread, connections.close_all)

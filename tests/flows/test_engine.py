@@ -113,6 +113,35 @@ def test_a_tenant_whose_turns_begin_slowly_keeps_no_other_from_beginning(postgre
             engine.stop(drain_seconds=5)
 
 
+def test_a_flood_of_answers_that_are_kept_slowly_keeps_no_other_tenant_waiting(
+    postgres: Postgres, database: str
+) -> None:
+    flooding, other = make_world(), make_world()
+    for world in (flooding, other):
+        make_persona(world)
+    flood = [make_customer(flooding, number) for number in range(FLOOD)]
+    limits = Limits(in_flight=20, threads=4, poll_seconds=FINISHED_SECONDS, lease_seconds=30)
+    with running_standin() as url, psycopg.connect(postgres.url_for("postgres", database=database)) as raw:
+        slow_down(url, 2 * SETTLED_SECONDS)
+        engine = Engine(lambda: async_backend_at("stand-in", url, connections=20), limits)
+        engine.start()
+        try:
+            assert wait_until(lambda: asked(url) == FLOOD, FINISHED_SECONDS, 0.1)
+            # Whatever refers to the one tenant is not written until this is let go.
+            raw.execute("SELECT FROM tenants_tenant WHERE id = %s FOR UPDATE", [flooding.tenant.pk])
+            slow_down(url, 0)
+            time.sleep(3 * SETTLED_SECONDS)
+            newcomer = make_customer(other, 1)
+            engine.wake(other.tenant.pk, newcomer.conversation_id)
+            assert wait_until(lambda: turn_of(other, newcomer) is not None, FINISHED_SECONDS, 0.2)
+            assert [event for event in flood if turn_of(flooding, event)] == []
+            raw.rollback()
+            assert wait_until(lambda: all(turn_of(flooding, event) for event in flood), FINISHED_SECONDS, 0.2)
+        finally:
+            raw.rollback()
+            engine.stop(drain_seconds=5)
+
+
 def test_a_wake_up_call_comes_when_it_is_due(engine: Engine) -> None:
     # R126
     world = make_world()
