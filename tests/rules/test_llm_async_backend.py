@@ -133,6 +133,32 @@ def test_unknown_stop_reason_is_refused(base_url: str) -> None:
         ask(base_url, HELLO, silent)
 
 
+@pytest.mark.parametrize("listener", [None, silent])
+def test_calls_say_nothing_of_the_machine_they_come_from(listener: Listener | None) -> None:
+    heads: list[str] = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append((await reader.readuntil(b"\r\n\r\n")).decode().lower())
+        writer.write(b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async def ask_once() -> None:
+        async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+            host, port = server.sockets[0].getsockname()
+            backend = async_backend_at("a-key", f"http://{host}:{port}", connections=1)
+            with pytest.raises(BackendError):
+                await backend.complete(HELLO, listener)
+            await backend.aclose()
+
+    asyncio.run(ask_once())
+    [head] = heads
+    assert "anthropic-version" in head
+    assert [
+        word for word in ("os", "arch", "runtime", "lang", "package", "async") if f"x-stainless-{word}" in head
+    ] == []
+
+
 def test_missing_key_is_said_before_anything_is_sent() -> None:
     with pytest.raises(NotAuthorised, match="Set ANTHROPIC_API_KEY"):
         async_backend_at("", "", connections=1)

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from apps.llm.backend import AsyncBackend, Listener, Reply, Request
     from apps.llm.reaching import Networks
 
+# What the SDK says of this machine: nobody at the other end needs to know, and each call that waits holds it four times.
+UNTOLD: Final = {
+    f"X-Stainless-{name}": anthropic.Omit()
+    for name in ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
+}
 MESSAGES: Final = "/v1/messages"
 # By this header the SDK gives the answer with its headers.
 RAW: Final = "X-Stainless-Raw-Response"
@@ -67,7 +72,7 @@ class AsyncAnthropicBackend:
             # The transport limits each silence, never the whole: an answer that drips would not end.
             async with asyncio.timeout(request.timeout_seconds) as limit:
                 if listener is not None or request.max_tokens > STREAM_ABOVE_TOKENS:
-                    arguments = arguments_of(request) | {"timeout": _timeout(request)}
+                    arguments = arguments_of(request) | {"timeout": _timeout(request), "extra_headers": UNTOLD}
                     return await streamed(self._client, arguments, listener)
                 return await self._whole(request)
         except TimeoutError as error:
@@ -82,7 +87,7 @@ class AsyncAnthropicBackend:
     async def _whole(self, request: Request) -> Reply:
         with typed_errors():
             body = body_of(request)
-            headers = {RAW: "raw", "Content-Length": str(body.length)}
+            headers = UNTOLD | {RAW: "raw", "Content-Length": str(body.length)}
             options: RequestOptions = {"timeout": _timeout(request), "headers": headers}
             # Not messages.create(): as long as it waits it keeps the arguments, a copy of them and the text made of it.
             asked = self._client.post(MESSAGES, cast_to=anthropic.types.Message, content=body, options=options)
