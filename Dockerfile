@@ -18,7 +18,10 @@ RUN SECRET_KEY=used-for-this-one-command-only .venv/bin/python manage.py collect
 
 FROM python:3.12-slim
 # The model's client trusts the system's certificates and brings none of its own.
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/* \
+# PostgreSQL's own packages have the client programs of the server's version, for backups.
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates postgresql-common \
+    && /usr/share/postgresql-common/pgdg/apt.postgresql.org.sh -y \
+    && apt-get install -y --no-install-recommends postgresql-client-18 && rm -rf /var/lib/apt/lists/* \
     && groupadd --system --gid 10001 preceptor \
     && useradd --system --uid 10001 --gid preceptor --no-create-home --home-dir /nonexistent preceptor \
     && install --directory --owner=preceptor --group=preceptor --mode=0700 /var/lib/preceptor/attachments

@@ -111,7 +111,7 @@ INSTALLED_APPS = [
     *("apps.review", "apps.notices"),
     *("apps.api", "apps.mcp_server"),
     "apps.console",
-    "apps.demo",
+    *("apps.demo", "apps.operations"),
 ]
 
 MIDDLEWARE = [

@@ -86,12 +86,17 @@ SELECT 'role ' || role.rolname || ': ' || concat_ws(', ',
 """
 
 
+# A list of texts as PostgreSQL tells it once a dump was restored. Means what the migrations wrote, and is told like it.
+_ELEMENT: Final = r"'(?:[^']|'')*'::character varying::text"
+_RESTORED_LIST: Final = re.compile(rf"ARRAY\[({_ELEMENT}(?:, {_ELEMENT})*)\]")
+
+
 def standing_walls(using: str = "default") -> list[str]:
     """Every fact of the database at hand, in the names every installation shares."""
     plain = [line for query in (_TABLES, _POLICIES, _TRIGGERS, _RULES) for (line,) in _ask(using, query)]
     functions = [f"{line}, source: {_one_line(source)}" for line, source in _ask(using, _FUNCTIONS)]
     roles = [line for (line,) in _ask(using, _ROLES, [role_name(role) for role in ROLES if role != "owner"])]
-    return sorted({_shared_names(line) for line in (*plain, *functions, *_rights(using), *roles)})
+    return sorted({_as_migrated(_shared_names(line)) for line in (*plain, *functions, *_rights(using), *roles)})
 
 
 def walls_drift(using: str = "default") -> list[str]:
@@ -114,6 +119,13 @@ def _rights(using: str) -> list[str]:
 
 def _one_line(source: str) -> str:
     return " ".join(source.split())
+
+
+def _as_migrated(line: str) -> str:
+    """A list whose elements are cast one by one, cast as a whole."""
+    return _RESTORED_LIST.sub(
+        lambda found: f"ARRAY[{found[1].replace('::character varying::text', '::character varying')}]::text[]", line
+    )
 
 
 def _shared_names(line: str) -> str:

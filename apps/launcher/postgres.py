@@ -216,6 +216,11 @@ def _plain_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}
 
 
+def embedded_program(name: str) -> Path:
+    """One of PostgreSQL's client programs, as the wheel brings it."""
+    return _wheel_folder() / BINARIES / name
+
+
 def _wheel_folder() -> Path:
     # find_spec, not import: the wheel's own Python layer is never run.
     spec = find_spec(WHEEL)

@@ -1,0 +1,194 @@
+"""A backup is one file: a manifest of what must be in it, PostgreSQL's own dump, and the attachments' folder."""
+
+import hashlib
+import json
+import os
+import shutil
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import psycopg
+
+from apps.operations.contents import Contents, contents, migrations, sees_everything, sorting
+from apps.operations.programs import run_program
+
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+DUMP: Final = "database.dump"
+FILES: Final = "attachments"
+_MANIFEST_BYTES: Final = 10_000_000
+_CHUNK: Final = 1 << 20
+_SERVER_MAJOR: Final = 10_000
+
+
+class BackupRefused(Exception):
+    """There is no backup to be made, or none that could be restored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a backup holds. `contents` are of the same moment as the dump, so a restored database can be held against them."""
+
+    format: int
+    made_at: str
+    server_major: int
+    sorting: list[str]
+    migrations: list[str]
+    contents: Contents
+    dump_sha256: str
+    dump_bytes: int
+    file_count: int
+    file_bytes: int
+    # Where attachments lie in a bucket, they are not in the backup.
+    has_files: bool
+
+    @property
+    def rows(self) -> int:
+        """How many rows all tables have together."""
+        return sum(int(rows) for rows, _ in self.contents.values())
+
+    @property
+    def moment(self) -> datetime:
+        """The moment of its snapshot, by the database's clock."""
+        return datetime.fromisoformat(self.made_at)
+
+
+def back_up(owner_url: str, file: Path, files: Path | None) -> Manifest:
+    """Write a backup of the database, and of the folder of attachments if there is one. Nobody need stop meanwhile.
+
+    The folder is read after the database: bytes are stored before a row names them, so no row lacks its file.
+    """
+    if file.exists():
+        raise BackupRefused(f"{file} is there already. Name another file, or move this one away.")
+    if not file.parent.is_dir():
+        raise BackupRefused(f"There is no folder {file.parent}. Make it first.")
+    with TemporaryDirectory(dir=file.parent, prefix=".backup-") as folder:
+        dump = Path(folder) / DUMP
+        told = _dumped(owner_url, dump)
+        found = sorted(path for path in files.rglob("*") if path.is_file()) if files else []
+        manifest = Manifest(
+            format=FORMAT,
+            **told,
+            dump_sha256=_sha256(dump),
+            dump_bytes=dump.stat().st_size,
+            file_count=len(found),
+            file_bytes=sum(path.stat().st_size for path in found),
+            has_files=files is not None,
+        )
+        (Path(folder) / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1), encoding="utf-8")
+        parts = {MANIFEST: Path(folder) / MANIFEST, DUMP: dump}
+        _pack(file, parts | {f"{FILES}/{path.relative_to(files or path.parent)}": path for path in found})
+    return manifest
+
+
+def manifest_of(file: Path) -> Manifest:
+    """What a backup says it holds. Refused if it is none, or of a release whose form this one does not know."""
+    try:
+        with tarfile.open(file) as archive:
+            first = archive.next()
+            handle = archive.extractfile(first) if first and first.name == MANIFEST else None
+            said = json.loads(handle.read(_MANIFEST_BYTES)) if handle else {}
+    except FileNotFoundError as missing:
+        raise BackupRefused(f"There is no file {file}.") from missing
+    except (tarfile.TarError, OSError, ValueError) as unreadable:
+        raise BackupRefused(f"{file} is no backup. Make one with: manage.py back_up FILE") from unreadable
+    return _understood(file, said)
+
+
+@contextmanager
+def unpacked(file: Path, manifest: Manifest) -> Iterator[Path]:
+    """A folder with the dump and the attachments of a backup, whole or not at all."""
+    with TemporaryDirectory(dir=file.parent, prefix=".restore-") as name:
+        folder = Path(name)
+        try:
+            with tarfile.open(file) as archive:
+                archive.extractall(folder, filter="data")
+        except (tarfile.TarError, OSError) as damaged:
+            raise BackupRefused(f"{file} is damaged: {damaged}. Nothing was restored.") from damaged
+        dump = folder / DUMP
+        if not dump.is_file() or _sha256(dump) != manifest.dump_sha256:
+            raise BackupRefused(f"{file} is damaged: its dump is not the one it was made with. Nothing was restored.")
+        yield folder
+
+
+def put_back(folder: Path, files: Path) -> int:
+    """Copy the attachments that are not there, and say how many. Names are never used twice, so those that are stay."""
+    copied = 0
+    source = folder / FILES
+    for path in sorted(source.rglob("*")) if source.is_dir() else ():
+        target = files / path.relative_to(source)
+        if path.is_file() and not target.exists():
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Under another name until it is whole: one that was cut off would be taken for the file.
+            unfinished = target.with_name(f"{target.name}.unfinished")
+            shutil.copyfile(path, unfinished)
+            unfinished.chmod(0o600)
+            unfinished.rename(target)
+            copied += 1
+    return copied
+
+
+def _pack(file: Path, parts: Mapping[str, Path]) -> None:
+    """One archive of these, in their order, under its name once it is whole."""
+    unfinished = file.with_name(f"{file.name}.unfinished")
+    try:
+        # Whoever can read it reads every customer's words.
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as handle:
+            with tarfile.open(fileobj=handle, mode="w") as archive:
+                for name, path in parts.items():
+                    archive.add(path, name, recursive=False)
+            handle.flush()
+            os.fsync(handle.fileno())
+        unfinished.rename(file)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _dumped(owner_url: str, dump: Path) -> Mapping[str, Any]:
+    """The dump, and what it holds: both are read in one snapshot."""
+    with psycopg.connect(owner_url) as connection:
+        if not sees_everything(connection):
+            raise BackupRefused(
+                "DATABASE_OWNER_URL signs in as somebody from whom row security hides rows. A backup takes a superuser, or a role"
+                " with BYPASSRLS."
+            )
+        connection.rollback()
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        [(snapshot, now)] = connection.execute("SELECT pg_export_snapshot(), now()").fetchall()
+        major = connection.info.server_version // _SERVER_MAJOR
+        words = ("--format=custom", "--compress=6", f"--snapshot={snapshot}", f"--file={dump}")
+        run_program("pg_dump", words, owner_url, server_major=major)
+        return {
+            "made_at": now.isoformat(),
+            "server_major": major,
+            "sorting": sorting(connection),
+            "migrations": migrations(connection),
+            "contents": contents(connection),
+        }
+
+
+def _understood(file: Path, said: Any) -> Manifest:
+    if not isinstance(said, dict) or "format" not in said:
+        raise BackupRefused(f"{file} is no backup. Make one with: manage.py back_up FILE")
+    if said["format"] != FORMAT:
+        raise BackupRefused(f"{file} has form {said['format']}, and this release reads {FORMAT}. Use the one it is of.")
+    try:
+        return Manifest(**said)
+    except TypeError as unknown:
+        raise BackupRefused(f"{file} is damaged: its manifest is not whole.") from unknown
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as handle:
+        while chunk := handle.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,67 @@
+"""What a database holds, in figures that two databases can be compared by: rows and a digest of each table."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+Contents = Mapping[str, list[str]]
+
+_TABLES = """
+SELECT relname FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname
+"""
+# Whatever order the rows stand in. A row as text, so that every column counts.
+_DIGEST = "SELECT count(*)::text, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text FROM {} AS t"
+# How the database sorts and compares texts; an index of one order is no index of another.
+_SORTING = """
+SELECT pg_encoding_to_char(encoding), datlocprovider::text, coalesce(datlocale, datcollate)
+FROM pg_database WHERE datname = current_database()
+"""
+_SEES_ALL = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+_MIGRATIONS = "SELECT app, name FROM django_migrations ORDER BY app, name"
+
+
+def contents(connection: Connection) -> Contents:
+    """Each table with its number of rows and their digest."""
+    connection.execute("SET LOCAL timezone = 'UTC'")
+    return {table: _counted(connection, table) for table in tables(connection)}
+
+
+def tables(connection: Connection) -> list[str]:
+    """The tables of the product, by name."""
+    return [str(name) for (name,) in connection.execute(_TABLES).fetchall()]
+
+
+def sorting(connection: Connection) -> list[str]:
+    """Encoding, provider and name of the order its texts stand in."""
+    [found] = connection.execute(_SORTING).fetchall()
+    return [str(each) for each in found]
+
+
+def sees_everything(connection: Connection) -> bool:
+    """Whether row security hides nothing from this login."""
+    return connection.execute(_SEES_ALL).fetchone() == (True,)
+
+
+def migrations(connection: Connection) -> list[str]:
+    """Every migration that made it what it is."""
+    return [f"{app}.{name}" for app, name in connection.execute(_MIGRATIONS).fetchall()]
+
+
+def differences(wanted: Contents, found: Contents) -> Iterator[str]:
+    """A sentence for each table that does not hold what it should."""
+    for table in sorted({*wanted, *found}):
+        if table not in found:
+            yield f"{table} is missing."
+        elif table not in wanted:
+            yield f"{table} should not be there."
+        elif wanted[table] != found[table]:
+            yield f"{table} has {found[table][0]} rows of {wanted[table][0]}, or rows that differ."
+
+
+def _counted(connection: Connection, table: str) -> list[str]:
+    [(rows, digest)] = connection.execute(sql.SQL(_DIGEST).format(sql.Identifier("public", table))).fetchall()
+    return [str(rows), str(digest)]

@@ -1,0 +1,79 @@
+"""The drill: a backup is restored beside the installation, and the product itself says there what it says here."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, urlencode, urlsplit
+
+from django.conf import settings
+from django.db import connections
+
+from apps.launcher.places import PROJECT
+
+SCRATCH: Final = "_drill"
+_SECONDS: Final = 1800
+_QUOTED_LINES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a command of the product printed, and whether it was content."""
+
+    out: str
+    err: str
+    is_well: bool
+
+    @property
+    def closing(self) -> str:
+        """The last lines of what it complained about."""
+        return " ".join(self.err.strip().splitlines()[-_QUOTED_LINES:])
+
+
+def asked_in(name: str, *words: str) -> Said:
+    """Run a command of the product on a database of this server, in a process of its own."""
+    ran = subprocess.run(  # noqa: S603  # our own program, and words of ours
+        [sys.executable, str(PROJECT / "manage.py"), *words],
+        env=_environment(name),
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_SECONDS,
+    )
+    return Said(ran.stdout, ran.stderr, ran.returncode == 0)
+
+
+def prompts_in(said: str) -> dict[str, str]:
+    """The hash of each prompt, by whose and for whom."""
+    told = (json.loads(line) for line in said.splitlines())
+    return {f"{each['tenant']}/{each['agent']} for {each['customer']}": each["sha256"] for each in told}
+
+
+def other_prompts(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each prompt that is not the same byte for byte."""
+    for whose in sorted({*here, *there}):
+        if here.get(whose) != there.get(whose):
+            yield f"The prompt of {whose} is another."
+
+
+def _environment(name: str) -> dict[str, str]:
+    """The installation's own, but for the database; its roles keep their names."""
+    return os.environ | {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": _login_url(name),
+        "DATABASE_OWNER_URL": urlsplit(settings.DATABASE_OWNER_URL)._replace(path=f"/{quote(name)}").geturl(),
+        "DATABASE_ROLE_PREFIX": settings.DATABASE_ROLE_PREFIX,
+    }
+
+
+def _login_url(name: str) -> str:
+    """How the product itself signs in, but to another database. The folder of a socket stands where a host cannot."""
+    told = connections["default"].settings_dict
+    who = quote(told["USER"]) + (f":{quote(told['PASSWORD'], safe='')}" if told["PASSWORD"] else "")
+    more = {key: value for key, value in told["OPTIONS"].items() if isinstance(value, str)}
+    query = urlencode({"host": told["HOST"], **({"port": told["PORT"]} if told["PORT"] else {}), **more})
+    return f"postgresql://{who}@/{quote(name)}?{query}"

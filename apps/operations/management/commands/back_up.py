@@ -1,0 +1,48 @@
+"""Keep everything in one file."""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.operations.backups import BackupRefused, Manifest, back_up
+from apps.operations.management.owning import need_owner
+from apps.operations.programs import ProgramFailed
+
+
+class Command(BaseCommand):
+    """Needs DATABASE_OWNER_URL, since row security hides tenants' rows from every other login."""
+
+    help = "Write the database and the folder of attachments to one file. Nobody need stop meanwhile."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Where to."""
+        parser.add_argument("file", type=Path, metavar="FILE", help="The file to write. It must not be there yet.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Say what is in it, and what is not."""
+        del args
+        need_owner()
+        try:
+            manifest = back_up(settings.DATABASE_OWNER_URL, options["file"].absolute(), folder_of_files())
+        except (BackupRefused, ProgramFailed) as refusal:
+            raise CommandError(str(refusal)) from refusal
+        self.stdout.write(f"{options['file']}: {in_words(manifest)}, as of {manifest.made_at}.")
+        if not manifest.has_files:
+            self.stderr.write(f"Attachments lie in the bucket {settings.ATTACHMENTS_S3_BUCKET} and are not in it.")
+        self.stderr.write("SECRET_KEY and SEALING_KEYS are not in it either. Keep them elsewhere.")
+
+
+def folder_of_files() -> Path | None:
+    """Where attachments lie; None if that is a bucket."""
+    return None if settings.ATTACHMENTS_S3_BUCKET else Path(settings.ATTACHMENTS_DIR)
+
+
+def in_words(manifest: Manifest) -> str:
+    """What a backup holds."""
+    kilobytes = (manifest.dump_bytes + manifest.file_bytes) / 1000
+    return (
+        f"{manifest.rows:,} rows in {len(manifest.contents)} tables, {manifest.file_count:,} attachments,"
+        f" {kilobytes:,.0f} kB"
+    )

@@ -1,0 +1,69 @@
+"""Which bytes every agent is told, in a form two databases can be compared by."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.errors import Erased
+from apps.memory.models import CustomerProfile
+from apps.prompt.assembly import assemble
+from apps.runtime.preview import told
+from apps.tenants.identity import system_actor
+from apps.tenants.management.named import ALL, tenants_named
+from apps.tenants.models import Agent
+
+NOBODY = "nobody"
+CUSTOMERS = 3
+
+
+class Command(BaseCommand):
+    """No words are printed, and customers by the number of their profile."""
+
+    help = (
+        "Print the hash of what each agent is told, one JSON object a line: for nobody in particular, and for the customers who"
+        f" came in last, {CUSTOMERS} of a tenant. Read as it stood at a moment, so that the same moment gives the same hashes."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whose, and of when."""
+        parser.add_argument("--tenant", default=ALL, metavar="KEY", help="The tenant's key; all tenants by default.")
+        parser.add_argument("--at", metavar="TIME", help="A moment with its offset; now by default.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Read, assemble, print; nothing is stored."""
+        del args
+        moment = _moment(options["at"])
+        for key, tenant_id in tenants_named(options["tenant"]):
+            system = system_actor(tenant_id)
+            with acting(system):
+                agents = list(Agent.objects.filter(tenant_id=tenant_id, created_at__lte=moment).order_by("pk"))
+                known = CustomerProfile.objects.filter(tenant_id=tenant_id, created_at__lte=moment).order_by("-pk")
+                customers = [
+                    (NOBODY, ""),
+                    *((str(pk), name) for pk, name in known.values_list("pk", "end_user_key")[:CUSTOMERS]),
+                ]
+            for agent in agents:
+                for customer, end_user_key in customers:
+                    line = {"tenant": key, "agent": agent.key, "customer": customer}
+                    try:
+                        told_then = assemble(told(agent, end_user_key, system=system, moment=moment))
+                        line |= {"bytes": str(len(told_then.text.encode())), "sha256": told_then.sha256}
+                    except Erased:
+                        line |= {"bytes": "0", "sha256": "erased"}
+                    self.stdout.write(json.dumps(line))
+
+
+def _moment(said: str | None) -> datetime:
+    if said is None:
+        return timezone.now()
+    try:
+        moment = datetime.fromisoformat(said)
+    except ValueError as refusal:
+        raise CommandError(f"--at: “{said}” is no moment. Write 2026-11-23T18:00:00+00:00.") from refusal
+    if moment.tzinfo is None:
+        raise CommandError(f"--at: “{said}” has no offset. Write {said}+00:00.")
+    return moment

@@ -1,0 +1,51 @@
+"""Put a backup in the place of the database."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connections
+
+from apps.operations.backups import BackupRefused, manifest_of, put_back, unpacked
+from apps.operations.management.commands.back_up import folder_of_files, in_words
+from apps.operations.management.owning import need_owner
+from apps.operations.programs import ProgramFailed
+from apps.operations.restoring import UNFINISHED, database_name, is_taken, put_in_place, restore_beside
+
+
+class Command(BaseCommand):
+    """Restored beside, held against its manifest, and only then put in place: a damaged backup costs nothing."""
+
+    help = (
+        "Restore a backup. What stands in the database is replaced only with --replace, and only when all of the backup is there"
+        " again. Stop web, worker and beat first."
+    )
+    requires_system_checks: tuple[str, ...] = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which one, and whether what is there may go."""
+        parser.add_argument("file", type=Path, metavar="FILE", help="What back_up wrote.")
+        parser.add_argument("--replace", action="store_true", help="Drop what is in the database now, for good.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Say what was restored, and bring it to this release."""
+        del args
+        need_owner()
+        try:
+            self._restore(options["file"].absolute(), replace=options["replace"])
+        except (BackupRefused, ProgramFailed) as refusal:
+            raise CommandError(str(refusal)) from refusal
+        call_command("setup_database", verbosity=options["verbosity"], stdout=self.stdout)
+
+    def _restore(self, file: Path, *, replace: bool) -> None:
+        manifest, name, files = manifest_of(file), database_name(), folder_of_files()
+        if is_taken(name) and not replace:
+            raise CommandError(f"The database {name} is not empty. To drop what is in it, say --replace.")
+        with unpacked(file, manifest) as folder:
+            self.stderr.write(f"Restoring {in_words(manifest)}, as of {manifest.made_at}.")
+            restore_beside(folder, manifest, f"{name}{UNFINISHED}")
+            connections.close_all()
+            put_in_place(f"{name}{UNFINISHED}", name)
+            copied = put_back(folder, files) if files else 0
+        self.stdout.write(f"{name} holds every row of the backup; {copied} attachments were copied back.")

@@ -1,0 +1,219 @@
+"""Backups, from the first to the day they are needed: back_up, restore_backup, drill_backup, hash_prompts."""
+
+import json
+import tarfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connections
+from pytest_django import Settings
+
+from apps.governance.acting import acting
+from apps.launcher.postgres import Postgres
+from apps.operations.backups import MANIFEST, BackupRefused, back_up, manifest_of
+from apps.operations.contents import differences
+from apps.operations.drilling import other_prompts
+from apps.operations.programs import ProgramFailed, run_program
+from apps.personas.models import Persona
+from apps.tenants.drift import drift
+from tests.committing import committing
+from tests.factories import World, make_persona, make_profile, make_skill, make_world
+from tests.surfaces.commands.run import run
+
+__all__ = ["committing"]
+
+
+@pytest.fixture
+def world(committing: str, postgres: Postgres, settings: Settings, tmp_path: Path) -> Iterator[World]:
+    """A tenant with something in it, and one file among its attachments."""
+    settings.DATABASE_OWNER_URL = postgres.url_for("postgres", database=committing)
+    settings.ATTACHMENTS_DIR = tmp_path / "attachments"
+    made = make_world()
+    make_persona(made)
+    make_profile(made)
+    make_skill(made, "approved")
+    kept = tmp_path / "attachments" / str(made.tenant.pk)
+    kept.mkdir(parents=True)
+    (kept / "abc").write_bytes(b"a price list")
+    yield made
+    connections.close_all()
+
+
+@pytest.fixture
+def backup(world: World, tmp_path: Path) -> Path:
+    file = tmp_path / "backup.tar"
+    assert run("back_up", str(file)).failure == ""
+    return file
+
+
+def as_superuser(statement: str) -> None:
+    with psycopg.connect(settings.DATABASE_OWNER_URL, autocommit=True) as connection:
+        connection.execute(statement)
+
+
+def databases() -> set[str]:
+    with psycopg.connect(settings.DATABASE_OWNER_URL) as connection:
+        return {name for (name,) in connection.execute("SELECT datname FROM pg_database").fetchall()}
+
+
+def personas(world: World) -> int:
+    with acting(world.operator):
+        return Persona.objects.count()
+
+
+def lose_everything(world: World) -> None:
+    as_superuser("SET session_replication_role = replica; TRUNCATE personas_persona, skills_skill CASCADE")
+    (settings.ATTACHMENTS_DIR / str(world.tenant.pk) / "abc").unlink()
+    assert personas(world) == 0
+
+
+def forged(backup: Path, **changes: object) -> Path:
+    """The backup with another manifest."""
+    other = backup.with_name("forged.tar")
+    with tarfile.open(backup) as source, tarfile.open(other, "w") as target:
+        for member in source:
+            handle = source.extractfile(member)
+            assert handle is not None
+            content = handle.read()
+            if member.name == MANIFEST:
+                content = json.dumps(json.loads(content) | changes).encode()
+                member.size = len(content)
+            target.addfile(member, BytesIO(content))
+    return other
+
+
+def test_what_was_lost_comes_back_from_a_backup_and_nothing_else_does(world: World, backup: Path) -> None:
+    lose_everything(world)
+    refused = run("restore_backup", str(backup))
+    assert "is not empty. To drop what is in it, say --replace." in refused.failure
+    assert personas(world) == 0
+    before = databases()
+    seen = run("restore_backup", str(backup), "--replace", "--verbosity", "0")
+    assert seen.failure == ""
+    assert "holds every row of the backup; 1 attachments were copied back." in seen.out
+    assert personas(world) == 1
+    assert (settings.ATTACHMENTS_DIR / str(world.tenant.pk) / "abc").read_bytes() == b"a price list"
+    assert databases() == before
+    assert drift() == []
+    assert run("verify_audit").failure == ""
+
+
+def test_a_backup_is_its_owners_alone_and_says_what_it_lacks(
+    world: World, backup: Path, settings: Settings, tmp_path: Path
+) -> None:
+    assert backup.stat().st_mode & 0o777 == 0o600
+    assert "is there already" in run("back_up", str(backup)).failure
+    assert "There is no folder" in run("back_up", str(tmp_path / "nowhere" / "x.tar")).failure
+    settings.ATTACHMENTS_S3_BUCKET = "files-of-acme"
+    seen = run("back_up", str(tmp_path / "bucket.tar"))
+    assert "Attachments lie in the bucket files-of-acme and are not in it." in seen.err
+    assert "SEALING_KEYS" in seen.err
+    assert not manifest_of(tmp_path / "bucket.tar").has_files
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".") or "unfinished" in path.name] == []
+
+
+FORGED = (
+    ({"format": 2}, "has form 2, and this release reads 1"),
+    ({"dump_sha256": "0" * 64}, "is damaged: its dump is not the one it was made with"),
+    ({"server_major": 99}, "The backup is of PostgreSQL 99"),
+    ({"sorting": ["UTF8", "i", "de-DE"]}, "This server sorts texts by"),
+    ({"contents": {"personas_persona": ["7", "1"]}}, "What was restored is not what was backed up"),
+    ({"more": 1}, "its manifest is not whole"),
+)
+
+
+def test_a_backup_that_is_none_or_not_whole_costs_nothing(world: World, backup: Path, tmp_path: Path) -> None:
+    before = databases()
+    for changes, sentence in FORGED:
+        assert sentence in run("restore_backup", str(forged(backup, **changes)), "--replace").failure
+    other, cut = tmp_path / "other.tar", tmp_path / "cut.tar"
+    other.write_text("Dear diary")
+    assert "is no backup" in run("restore_backup", str(other), "--replace").failure
+    with tarfile.open(other, "w") as archive:
+        archive.add(backup, "backup")
+    assert "is no backup" in run("restore_backup", str(other), "--replace").failure
+    cut.write_bytes(backup.read_bytes()[: backup.stat().st_size // 2])
+    assert "is damaged" in run("restore_backup", str(cut), "--replace").failure
+    assert "There is no file" in run("restore_backup", str(tmp_path / "absent.tar"), "--replace").failure
+    assert personas(world) == 1
+    assert databases() == before
+
+
+@pytest.mark.django_db
+def test_who_does_not_see_every_row_makes_no_backup(postgres: Postgres, tmp_path: Path) -> None:
+    login = connections["default"].settings_dict
+    url = postgres.url_for(login["USER"], database=login["NAME"])
+    with pytest.raises(BackupRefused, match="row security hides rows"):
+        back_up(url, tmp_path / "half.tar", None)
+    assert not (tmp_path / "half.tar").exists()
+
+
+def test_commands_about_the_whole_database_need_its_owner(settings: Settings, tmp_path: Path) -> None:
+    settings.DATABASE_OWNER_URL = ""
+    for words in (("back_up", str(tmp_path / "x")), ("restore_backup", str(tmp_path / "x")), ("drill_backup",)):
+        assert "Set DATABASE_OWNER_URL" in run(*words).failure
+
+
+@pytest.mark.slow
+def test_the_drill_says_whether_a_backup_can_be_relied_on(world: World) -> None:
+    before = databases()
+    seen = run("drill_backup")
+    assert (seen.failure, seen.err) == ("", "")
+    said = seen.out.splitlines()
+    assert "1 attachments" in said[0]
+    assert said[2:5] == [
+        "The chain of every tenant is whole.",
+        "Walls, rights and grants are those of this release.",
+        "2 prompts are the same, byte for byte.",
+    ]
+    assert "can be relied on" in said[5]
+    # And it fails where the books or the walls were touched.
+    as_superuser(
+        "SET session_replication_role = replica; UPDATE governance_changerecord SET act = 'persona.amend' WHERE id ="
+        " (SELECT min(id) FROM governance_changerecord); ALTER TABLE personas_persona NO FORCE ROW LEVEL SECURITY"
+    )
+    seen = run("drill_backup")
+    assert "could not be relied on: 2 findings" in seen.failure
+    assert "verify_audit fails" in seen.err
+    assert "sync_policy fails" in seen.err
+    assert databases() == before
+
+
+def test_prompts_of_a_moment_have_the_same_hashes_whatever_is_written_later(world: World) -> None:
+    with psycopg.connect(settings.DATABASE_OWNER_URL) as connection:
+        [(now,)] = connection.execute("SELECT now()").fetchall()
+    words = ("hash_prompts", "--tenant", world.tenant.key, "--at", now.isoformat())
+    first = run(*words)
+    assert first.failure == ""
+    lines = [json.loads(line) for line in first.out.splitlines()]
+    assert [(line["agent"], line["customer"] == "nobody") for line in lines] == [("support", True), ("support", False)]
+    assert all(len(line["sha256"]) == 64 and int(line["bytes"]) > 500 for line in lines)
+    make_skill(world, "approved")
+    assert run(*words).out == first.out
+    now_told = [
+        json.loads(line)["sha256"] for line in run("hash_prompts", "--tenant", world.tenant.key).out.splitlines()
+    ]
+    assert now_told != [line["sha256"] for line in lines]
+    assert "is no moment" in run("hash_prompts", "--at", "yesterday").failure
+    assert "has no offset" in run("hash_prompts", "--at", "2026-11-23T18:00").failure
+
+
+def test_a_prompt_that_differs_and_a_table_that_differs_are_named() -> None:
+    assert list(other_prompts({"a": "1", "b": "2"}, {"a": "1", "b": "3"})) == ["The prompt of b is another."]
+    wanted, found = {"a": ["2", "5"], "b": ["1", "1"]}, {"a": ["1", "5"], "c": ["0", "0"]}
+    assert list(differences(wanted, found)) == [
+        "a has 1 rows of 2, or rows that differ.",
+        "b is missing.",
+        "c should not be there.",
+    ]
+
+
+def test_a_program_that_is_missing_or_fails_says_so() -> None:
+    with pytest.raises(ProgramFailed, match="The server is PostgreSQL 99 and there is only pg_dump"):
+        run_program("pg_dump", (), "postgresql://nobody@/nothing", server_major=99)
+    with pytest.raises(ProgramFailed, match="pg_dump failed with code"):
+        run_program("pg_dump", (), "postgresql://nobody@/nothing?host=/nowhere", server_major=18)
