@@ -31,9 +31,12 @@ from apps.tenants.models import User
 from apps.tenants.session_store import note_seen
 from apps.tenants.staff import is_staff, visit_of
 
-# These wait for a store, a model or the workers.
+# These wait for a store, a model or the workers, or read for long.
 OF_A_TENANT = frozenset(
-    {"upload_file", "try_endpoint", "refresh_server", "health", "import_skills", "export_skills", "export_skill"}
+    {
+        *("upload_file", "try_endpoint", "refresh_server", "health"),
+        *("import_skills", "export_skills", "export_skill", "verify_books", "export_books"),
+    }
 )
 # And these write people and sessions, which only the login role may, or show nothing of a tenant.
 OUTSIDE = OF_A_TENANT | {

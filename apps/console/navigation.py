@@ -105,6 +105,7 @@ GROUPS = (
             Place("Prices", "payments", "tenants_modelprice_changelist"),
             Place("Send rules", "call_split", "desk_sendrule_changelist"),
             Place("Switches", "toggle_off", "switches_switch_changelist"),
+            Place("Policy", "policy", "policy"),
             Place("Health", "ecg_heart", "health"),
             Place("Settings", "settings", "tenants_tenantsettings_changelist"),
         ),

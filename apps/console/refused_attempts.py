@@ -4,14 +4,17 @@ from typing import Any
 
 from django.apps import apps
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from apps.console.books import this_month
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.history import url_of_subject
+from apps.console.lists import TabbedList
 from apps.console.panels import Panels
 from apps.console.requests import actor_of, people_of
 from apps.console.titles import moment, title_of
-from apps.governance.actors import Actor
+from apps.governance.actors import Actor, Role
 from apps.governance.models import AuditCheck, AuditLink, Refusal
 
 
@@ -70,12 +73,24 @@ def check_panels(check: AuditCheck, request: HttpRequest) -> dict[str, Any]:
     return {"head": AuditLink.objects.order_by("-position").first()}
 
 
+class Books(TabbedList):
+    """The verifications, with the days that an admin may ask for."""
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """The rows as everywhere; who reads them says whether they may be taken out."""
+        self.days = this_month() if actor_of(request).role is Role.ADMIN else None
+        rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        return rows
+
+
 class AuditCheckAdmin(GovernedAdmin):
     """Read-only: when somebody verified the books, and what came of it."""
 
     list_display = ("when", "position", "result")
     list_display_links = ("when",)
-    empty = "Nobody has verified the books yet. Run: manage.py verify_audit"
+    list_before_template = "console/books_before.html"
+    changelist = Books
+    empty = "Nobody has verified the books yet. Verify them above, or daily by: manage.py verify_audit"
     fields = ()
     change_form_template = "console/verification.html"
     panels = Panels(check_panels)

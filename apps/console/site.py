@@ -19,6 +19,7 @@ from apps.console.assistant import talk_urls
 from apps.console.attachments import download, upload
 from apps.console.awaiting import awaiting
 from apps.console.blocks import BlockAdmin
+from apps.console.books import books_urls
 from apps.console.carried import carried_page
 from apps.console.changes import ChangeRecordAdmin
 from apps.console.checkpoints import CheckpointAdmin
@@ -50,6 +51,7 @@ from apps.console.passwords import PasswordPage
 from apps.console.past_prompts import prompt_page
 from apps.console.personas import PersonaAdmin
 from apps.console.playground import trial_urls
+from apps.console.policy_shown import policy_shown
 from apps.console.profiles import ProfileAdmin
 from apps.console.proposals import ProposalAdmin
 from apps.console.reflections import ReflectionAdmin
@@ -163,6 +165,7 @@ PAGES = {
 WHOLE_PAGES = {
     "figures": figures_page,
     "health": health_page,
+    "policy": policy_shown,
     "restore": restore_page,
     "search": search_page,
     "told": told_page,
@@ -172,8 +175,8 @@ WHOLE_PAGES = {
 def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:
     """Their paths."""
     pages = (path(f"{name}/", site.admin_view(partial(shown, site)), name=name) for name, shown in WHOLE_PAGES.items())
-    own = (*factor_urls(site), *signed_in_urls(site), *filter_urls(site), *together_urls(site), *skill_file_urls(site))
-    return [*trial_urls(site), *live_urls(site), *new_agent_urls(site), *own, *pages]
+    own = (*factor_urls(site), *signed_in_urls(site), *filter_urls(site), *together_urls(site), *books_urls(site))
+    return [*trial_urls(site), *live_urls(site), *new_agent_urls(site), *skill_file_urls(site), *own, *pages]
 
 
 class ConsoleSite(UnfoldAdminSite):

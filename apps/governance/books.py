@@ -1,7 +1,7 @@
 """A tenant's books as they stand in the tables, read as a stream: whoever calls acts for the tenant."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.db import connection
 from django.db.models import JSONField, Model
 
-from apps.governance.audit import Finding, Found, Linked, Values, Verified
+from apps.governance.audit import Finding, Found, Linked, Values, Verified, as_stored, verify
 from apps.governance.door import text_sha256
 from apps.governance.models import AuditCheck, AuditLink, ChangeRecord, ChangeText, Refusal
 
@@ -76,6 +76,23 @@ def _join_whole_tables() -> None:
     # Where statistics are old, the planner takes a tenant for a few rows and reads all of them once for each link.
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('enable_nestloop', 'off', true)")
+
+
+def verify_books(tenant_id: int, anchors: Mapping[int, Sequence[str]]) -> Verified:
+    """Compute every hash of the tenant's books anew, and note in them that it was done."""
+    verified = verify((linked for linked, _ in linked_entries(tenant_id)), anchors)
+    verified.findings += entries_beside(tenant_id)
+    keep_check(tenant_id, verified)
+    return verified
+
+
+def line_of(linked: Linked, words: Values | None) -> str:
+    """An entry as books are handed out: whoever gets the lines can compute every hash again."""
+    line: dict[str, Any] = {"link": dict(linked.link), "entry": dict(linked.entry) if linked.entry else None}
+    if words is not None:
+        parsed = {name: json.loads(words[name]) for name in ("before", "after")}
+        line["text"] = {"salt": words["salt"], **parsed, "reason": words["reason"]}
+    return json.dumps(line, default=as_stored, ensure_ascii=False)
 
 
 def keep_check(tenant_id: int, verified: Verified) -> AuditCheck:

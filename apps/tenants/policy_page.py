@@ -60,13 +60,14 @@ def page_drift() -> list[str]:
 def _acts() -> str:
     head = ("act", *(role.value for role in Role), "risk", "reviewers")
     rows = (
-        (act.value, *(_verdict(rule, role) for role in Role), rule.risk.value, str(rule.reviewers or "none"))
+        (act.value, *(verdict(rule, role) for role in Role), rule.risk.value, str(rule.reviewers or "none"))
         for act, rule in POLICY.items()
     )
     return _table(head, rows)
 
 
-def _verdict(rule: Rule, role: Role) -> str:
+def verdict(rule: Rule, role: Role) -> str:
+    """What a role may, in a word."""
     return "yes" if role in rule.direct else "proposes" if role in rule.proposes else "no"
 
 

@@ -45,6 +45,7 @@ def paths(world: World) -> dict[str, str]:
         "figures": reverse("admin:figures"),
         "told": reverse("admin:told"),
         "health": reverse("admin:health"),
+        "policy": reverse("admin:policy"),
         "search": f"{reverse('admin:search')}?q=refund",
         "search-empty": reverse("admin:search"),
         "search-nothing": f"{reverse('admin:search')}?q=xylophone",

@@ -1,14 +1,12 @@
 """Hand a tenant's books out."""
 
-import json
 from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.acting import acting
-from apps.governance.audit import Linked, Values, as_stored
-from apps.governance.books import linked_entries
+from apps.governance.books import line_of, linked_entries
 from apps.tenants.identity import tenant_named
 
 
@@ -34,16 +32,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no tenant “{options['tenant']}”.")
         with acting(actor):
             for linked, words in linked_entries(actor.tenant_id, options["since"], options["until"]):
-                line = _line(linked, words if options["with_texts"] else None)
-                self.stdout.write(json.dumps(line, default=as_stored, ensure_ascii=False))
-
-
-def _line(linked: Linked, words: Values | None) -> dict[str, Any]:
-    line: dict[str, Any] = {"link": dict(linked.link), "entry": dict(linked.entry) if linked.entry else None}
-    if words is not None:
-        parsed = {name: json.loads(words[name]) for name in ("before", "after")}
-        line["text"] = {"salt": words["salt"], **parsed, "reason": words["reason"]}
-    return line
+                self.stdout.write(line_of(linked, words if options["with_texts"] else None))
 
 
 def _moment(said: str) -> datetime:

@@ -10,8 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.acting import acting
-from apps.governance.audit import Verified, verify
-from apps.governance.books import entries_beside, keep_check, linked_entries
+from apps.governance.audit import Verified
+from apps.governance.books import verify_books
 from apps.governance.errors import GovernanceError
 from apps.governance.receipts import mismatches, receipt_of
 from apps.tenants.identity import system_actor, tenant_named
@@ -86,9 +86,7 @@ class Command(BaseCommand):
     def _verified(self, key: str, tenant_id: int, anchors: Anchors) -> Verified:
         started = perf_counter()
         with acting(system_actor(tenant_id)):
-            verified = verify((linked for linked, _ in linked_entries(tenant_id)), anchors)
-            verified.findings += entries_beside(tenant_id)
-            keep_check(tenant_id, verified)
+            verified = verify_books(tenant_id, anchors)
         speed = verified.entry_count / (perf_counter() - started)
         for finding in verified.findings:
             self.stderr.write(f"{key}: {finding.row} was {finding.found.value}. {finding.sentence}")

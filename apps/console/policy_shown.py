@@ -1,0 +1,64 @@
+"""Who may do what, as a page: the policy's own table, and what whoever reads it may."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+
+from apps.console.requests import actor_of
+from apps.governance.actors import Actor, Role
+from apps.governance.door import may
+from apps.governance.policy import POLICY, Act
+from apps.tenants.policy_page import verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One act: what each role may, what this reader may, and what it takes."""
+
+    act: str
+    verdicts: tuple[str, ...]
+    is_open: bool
+    risk: str
+    reviewers: int
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """The acts on one kind of thing."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+def policy_shown(site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """It is made of the table that every act asks, so it cannot say anything else."""
+    shown = {
+        "title": "Policy",
+        "roles": [role.value for role in Role],
+        "own": actor_of(request).role.value,
+        "nouns": list(nouns(actor_of(request))),
+    }
+    return TemplateResponse(request, "console/policy.html", {**site.each_context(request), **shown})
+
+
+def nouns(actor: Actor) -> Iterator[Noun]:
+    """Every act under its noun, in the order of their names."""
+    for noun, acts in groupby(sorted(POLICY, key=lambda act: act.value), key=lambda act: act.value.partition(".")[0]):
+        yield Noun(noun.replace("_", " ").capitalize(), tuple(_row(act, actor) for act in acts))
+
+
+def _row(act: Act, actor: Actor) -> Row:
+    rule = POLICY[act]
+    return Row(
+        act=act.value.partition(".")[2].replace("_", " "),
+        verdicts=tuple(verdict(rule, role) for role in Role),
+        is_open=may(actor, act),
+        risk=rule.risk.value,
+        reviewers=rule.reviewers or 0,
+        fields=tuple(rule.fields),
+    )

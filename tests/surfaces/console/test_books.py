@@ -1,0 +1,136 @@
+"""The books in the console: verified by a button, taken out by an admin; and the page of who may do what."""
+
+import json
+
+import psycopg
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.console.books import MOST
+from apps.governance.acting import acting
+from apps.governance.actors import Role
+from apps.governance.audit import link_sha256, row_sha256
+from apps.governance.models import AuditCheck, AuditLink, Refusal
+from apps.governance.policy import POLICY
+from apps.tenants.policy_page import verdict
+from tests.committing import committing
+from tests.factories import World, make_limit, make_persona, make_skill, make_world
+from tests.surfaces.console.browsing import form_values, list_of, signed_in, text_of, words_of
+
+__all__ = ["committing"]
+LISTED = list_of(AuditCheck)
+VERIFY, EXPORT, POLICY_PAGE = (reverse(f"admin:{name}") for name in ("verify_books", "export_books", "policy"))
+
+
+def checks(world: World) -> list[int]:
+    """How many findings each verification had, the latest first."""
+    with acting(world.operator):
+        return list(AuditCheck.objects.values_list("finding_count", flat=True))
+
+
+def test_the_books_are_verified_by_a_button_and_say_what_was_altered(committing: str) -> None:
+    # R017
+    world, other = make_world(), make_world()
+    client = signed_in(world.operator_user)
+    make_persona(world)
+    assert "Nobody has verified the books yet." in words_of(client.get(LISTED))
+    sound = client.post(VERIFY, form_values(client.get(LISTED).content.decode(), VERIFY))
+    assert (sound.status_code, sound["Location"]) == (303, LISTED)
+    with acting(world.operator):
+        count = AuditLink.objects.filter(tenant_id=world.tenant.pk).count()
+    assert f"Verified. All {count} entries stand as they were written." in words_of(client.get(LISTED))
+    with psycopg.connect(settings.DATABASE_OWNER_URL, dbname=committing) as superuser:
+        superuser.execute("SET session_replication_role = replica")
+        superuser.execute("UPDATE governance_changerecord SET actor_label = 'operator:9' WHERE act = 'persona.create'")
+        [(record_id,)] = superuser.execute("SELECT id FROM governance_changerecord WHERE act = 'persona.create'")
+    found = client.post(VERIFY)
+    assert found.status_code == 200
+    assert "The books do not stand as they were written: 1 finding." in words_of(found)
+    assert f"change record {record_id} was altered." in words_of(found)
+    assert (checks(world), checks(other)) == ([1, 0], [])
+
+
+def test_what_is_too_long_for_a_page_is_left_to_the_command(committing: str) -> None:
+    world = make_world()
+    client = signed_in(world.operator_user)
+    with psycopg.connect(settings.DATABASE_OWNER_URL, dbname=committing) as superuser:
+        superuser.execute("SET session_replication_role = replica")
+        superuser.execute("UPDATE governance_auditlink SET position = position + %s", [MOST])
+    assert client.post(VERIFY)["Location"] == LISTED
+    assert "manage.py verify_audit" in words_of(client.get(LISTED))
+    assert checks(world) == []
+
+
+def test_an_admin_takes_out_the_books_of_some_days(committing: str) -> None:
+    world, other = make_world(), make_world()
+    make_skill(world)
+    make_skill(other)
+    admin, operator = signed_in(world.admin_user), signed_in(world.operator_user)
+    assert EXPORT not in text_of(operator.get(LISTED))
+    today = timezone.localdate().isoformat()
+    refused = operator.get(EXPORT, {"since": today, "until": today})
+    assert refused.status_code == 403
+    assert "Only an admin takes the books out of the house." in words_of(refused)
+    days = form_values(admin.get(LISTED).content.decode(), EXPORT)
+    assert days == {"since": timezone.localdate().replace(day=1).isoformat(), "until": today}
+    answer = admin.get(EXPORT, days)
+    assert answer["Content-Disposition"] == (
+        f'attachment; filename="books-{world.tenant.key}-{days["since"]}-{today}.jsonl"'
+    )
+    exported = [json.loads(line) for line in answer.content.decode().splitlines()]
+    with acting(world.operator):
+        assert len(exported) == AuditLink.objects.filter(tenant_id=world.tenant.pk).count() > 3
+    for line in exported:
+        assert row_sha256(line["entry"]) == line["link"]["entry_sha256"]
+        assert link_sha256(line["link"]) == line["link"]["sha256"]
+        assert (line["link"]["tenant_id"], "text" in line) == (world.tenant.pk, False)
+    assert admin.get(EXPORT, {"since": "2001-01-01", "until": "2001-01-02"}).content == b""
+    for spoiled in ({}, {"since": "yesterday", "until": today}, {"since": today}):
+        assert admin.get(EXPORT, spoiled)["Location"] == LISTED
+    assert "Name both days, such as 2026-11-01." in words_of(admin.get(LISTED))
+
+
+def test_nobody_verifies_or_fetches_who_is_not_signed_in(client: Client, operator: Client) -> None:
+    assert client.post(VERIFY).status_code == client.get(EXPORT).status_code == 302
+    assert operator.get(VERIFY).status_code == 405
+    assert operator.post(EXPORT).status_code == 405
+
+
+def test_a_refused_export_stands_in_the_books(world: World, operator: Client) -> None:
+    operator.get(EXPORT)
+    with acting(world.operator):
+        assert Refusal.objects.filter(code="not_permitted").exists()
+
+
+def test_the_policy_page_says_what_the_policy_says_and_what_the_reader_may(
+    world: World, operator: Client, admin: Client
+) -> None:
+    operator.get(POLICY_PAGE)
+    with CaptureQueriesContext(connection) as asked:
+        page = operator.get(POLICY_PAGE)
+    assert len([each for each in asked if each["sql"].startswith("SELECT") and "set_config" not in each["sql"]]) <= 12
+    nouns = page.context["nouns"]
+    shown = {
+        f"{noun.title.lower().replace(' ', '_')}.{row.act.replace(' ', '_')}": row
+        for noun in nouns
+        for row in noun.rows
+    }
+    assert set(shown) == {act.value for act in POLICY}
+    for act, rule in POLICY.items():
+        assert shown[act.value].verdicts == tuple(verdict(rule, role) for role in Role)
+    assert "Your role here is operator" in words_of(page)
+    assert (shown["skill.approve"].is_open, shown["agent.create"].is_open) == (True, False)
+    assert "create" in open_to(admin, "Agent")
+    make_limit(world)
+    assert "approve" not in open_to(operator, "Skill")
+    assert "amend" in open_to(operator, "Skill")
+
+
+def open_to(client: Client, title: str) -> set[str]:
+    """What the reader may do to one noun, as the page has it."""
+    [noun] = [noun for noun in client.get(POLICY_PAGE).context["nouns"] if noun.title == title]
+    return {row.act for row in noun.rows if row.is_open}
