@@ -85,7 +85,10 @@ class InboundEvent(models.Model):
 
 
 class Message(models.Model):
-    """One step of the transcript, with the exact API message it was or became. Append-only."""
+    """One step of the transcript, with the exact API message it was or became; what tools gave back is told once, with their calls.
+
+    Append-only.
+    """
 
     class Sender(models.TextChoices):
         """Whose words these are."""

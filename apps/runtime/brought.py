@@ -16,7 +16,7 @@ from apps.prompt.values import SendMode, Slot
 from apps.runtime.kept_parts import StoredPart
 from apps.runtime.models import Session
 from apps.runtime.rules import history_skipped
-from apps.runtime.steps import ordered
+from apps.runtime.steps import sent_again
 from apps.tenants.identity import Said, held_once
 
 UTC = "UTC"
@@ -78,7 +78,7 @@ class History:
         skipped = history_skipped(told["messages"])
         kept = told["messages"] - skipped
         recent = (told["history"] or [])[-kept:] if kept else []
-        sent = tuple(ordered(wire) for wire in recent)
+        sent = tuple(sent_again(wire, calls) for wire, calls in recent)
         if (withdrawn := told["withdrawn"]) is None:
             return cls(skipped, sent)
         messages = tuple(_unlearned(wire, summary_of(withdrawn)) for wire in sent)

@@ -204,8 +204,12 @@ _BANK: Final = f"""
 _HISTORY: Final = """
     'messages', (SELECT count(*) FROM conversations_message AS message
                   WHERE message.tenant_id = %(tenant)s AND message.conversation_id = thread.id AND message.wire IS NOT NULL),
-    'history', (SELECT json_agg(recent.wire ORDER BY recent.position) FROM (
-                    SELECT message.wire, message.position FROM conversations_message AS message
+    'history', (SELECT json_agg(json_build_array(recent.wire, recent.calls) ORDER BY recent.position) FROM (
+                    SELECT message.wire, message.position, CASE WHEN message.sender = 'tool' THEN (
+                               SELECT called.tool_calls FROM conversations_message AS called
+                                WHERE called.tenant_id = message.tenant_id AND called.conversation_id = message.conversation_id
+                                  AND called.position = message.position - 1) END AS calls
+                      FROM conversations_message AS message
                      WHERE message.tenant_id = %(tenant)s AND message.conversation_id = thread.id AND message.wire IS NOT NULL
                      ORDER BY message.position DESC LIMIT %(history)s) AS recent)"""
 

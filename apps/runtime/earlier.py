@@ -100,10 +100,26 @@ def _read(brought: Told, others: Told, conversation_id: int) -> Earlier:
         agents_talks=_others(agents, conversation_id),
         everybodys_talks=_others(everybodys, conversation_id),
     )
-    lefts = ((datetime.fromisoformat(call["requested_at"]), call) for call in (*mine, *agents, *everybodys))
+    # One call is brought up to three times: it is this conversation's, of this agent, and begins as everybody's do.
+    calls = {(call["conversation"], call["requested_at"]): call for call in (*mine, *agents, *everybodys)}.values()
+    lefts = ((datetime.fromisoformat(call["requested_at"]), call) for call in calls)
     for at, left in sorted(lefts, key=itemgetter(0)):
-        earlier.keep(left["entries"], at, left["cached_tokens"])
+        earlier.keep(_entries(left["entries"]), at, left["cached_tokens"])
     return earlier
+
+
+def told_entries(entries: Mapping[str, Sequence[int]]) -> str:
+    """As the books keep what a call left; five of these stand in every call."""
+    return ";".join(f"{key} {seconds} {tokens}" for key, (seconds, tokens) in entries.items())
+
+
+def _entries(told: str | Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[int]]:
+    """What such a line says: the hash of each prefix, its lifetime in seconds and its length in tokens."""
+    if not isinstance(told, str):
+        # Of an earlier release.
+        return told
+    lines = (entry.split() for entry in told.split(";") if entry)
+    return {key: (int(seconds), int(tokens)) for key, seconds, tokens in lines}
 
 
 def _hashes(blocks: str) -> tuple[str, ...]:
@@ -127,7 +143,7 @@ def _before(call: Told) -> Before:
         window_start=start,
         message_count=count,
         requested_at=datetime.fromisoformat(call["requested_at"]),
-        entries=call["entries"],
+        entries=_entries(call["entries"]),
         block_hashes=_hashes(ledger["blocks"]),
         is_kept=call["status"] == Turn.Status.DONE,
     )

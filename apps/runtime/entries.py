@@ -10,7 +10,7 @@ from apps.conversations.rules import ToolCall
 from apps.llm.backend import Json, JsonObject, Reply
 from apps.llm.prices import NO_RATES, OwnRates, priced
 from apps.runtime.models import ToolStep
-from apps.runtime.steps import Said, Step, canonical_object, storable_text
+from apps.runtime.steps import ANSWERED, Said, Step, canonical_object, storable_text
 
 SENDERS = {
     InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER,
@@ -27,12 +27,11 @@ class CallNotes:
     """What is known of a model call beside its usage: when it began, what it should have read, what it left cached."""
 
     requested_at: datetime
-    prefix_sha256: str
     shared_sha256: str
     workspace_sha256: str
     expected_read_tokens: int
     has_unexpected_miss: bool
-    entries: JsonObject
+    entries: str
     ledger: JsonObject
 
 
@@ -105,7 +104,7 @@ def _answered_rows(turn_id: int, steps: Sequence[Step]) -> list[JsonObject]:
         calls: list[Json] = [canonical_object(asdict(call)) for call in step.calls]
         rows.append({**_row(Message.Sender.AGENT, step.text), "tool_calls": calls, "wire": step.said})
         if step.results is not None:
-            rows.append({**_row(Message.Sender.TOOL, ""), "wire": step.results})
+            rows.append({**_row(Message.Sender.TOOL, ""), "wire": ANSWERED})
     return [{**row, "turn_id": turn_id} for row in rows]
 
 

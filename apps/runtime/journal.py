@@ -20,7 +20,7 @@ from apps.runtime.models import Session, ToolStep, Turn
 from apps.runtime.outside import LOST, Outcome
 from apps.runtime.rules import RESTARTS_PER_TURN
 from apps.runtime.statements import BEAT, CLOSE, END_CALL, ENTER, HOLD, KEEP, POSTPONE, RESTART, SAID_MORE
-from apps.runtime.steps import Step, canonical_object, skills_read, storable_text
+from apps.runtime.steps import Step, sent_again, skills_read, storable_text
 from apps.runtime.stops import ANSWERING, SENDING, Stopped
 
 
@@ -111,7 +111,9 @@ def history_of(conversation: Conversation, *, actor: Actor) -> list[JsonObject]:
     """The API messages of earlier turns, as they were sent."""
     with acting(actor):
         rows = Message.objects.filter(conversation=conversation).exclude(wire=None).order_by("position")
-        return [canonical_object(wire) for wire in rows.values_list("wire", flat=True) if wire is not None]
+        told = list(rows.values_list("tool_calls", "wire"))
+        before = [None, *(calls for calls, _ in told)]
+        return [sent_again(wire, calls) for calls, (_, wire) in zip(before, told, strict=False) if wire is not None]
 
 
 def keep(

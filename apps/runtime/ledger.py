@@ -12,7 +12,7 @@ from apps.llm.prices import price_of
 from apps.prompt.ledger import Charged, Parting, Sent, by_slot, parting
 from apps.prompt.values import SEPARATOR, Slot
 from apps.runtime.accounts import Account, Planned
-from apps.runtime.earlier import Before, Earlier, sampled
+from apps.runtime.earlier import Before, Earlier, sampled, told_entries
 from apps.runtime.entries import CallNotes
 from apps.runtime.journal import history_of
 from apps.runtime.models import Session
@@ -68,12 +68,11 @@ def notes_of(planned: Planned, reply: Reply, account: Account) -> CallNotes:
     ledger |= {"miss": miss.stored} if miss else {}
     return CallNotes(
         requested_at=planned.requested_at,
-        prefix_sha256=account.frozen.session.prefix_sha256,
         shared_sha256=planned.shared_sha256,
         workspace_sha256=planned.workspace_sha256,
         expected_read_tokens=expected_read,
         has_unexpected_miss=bool(miss and not miss.is_expected),
-        entries={key: list(value) for key, value in planned.entries.items()},
+        entries=told_entries(planned.entries),
         ledger=ledger,
     )
 

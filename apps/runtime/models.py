@@ -16,7 +16,11 @@ from apps.runtime.spend_models import Spend
 
 # Django looks for an app's models here.
 __all__ = ["BreakerRow", "ModelCall", "Session", "SessionPart", "SnapshotPart", "Spend", "ToolStep", "Turn"]
-_PINNED = models.Q(learning_version_id__isnull=False)
+_PINNED, _RUNNING = models.Q(learning_version_id__isnull=False), models.Q(status="running")
+# A turn is born without either; an entry of an index is written when there is something to find.
+_REPLIED, _IN_SESSION = models.Q(reply__isnull=False), models.Q(session__isnull=False)
+# In round 0 each worker counted its own steps.
+_OF_ROUND_0 = models.Case(models.When(round=0, then="fence"), default=0)
 
 
 class SnapshotPart(models.Model):
@@ -108,7 +112,7 @@ class Turn(models.Model):
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     conversation = models.ForeignKey("conversations.Conversation", on_delete=models.PROTECT, related_name="turns")
-    session = models.ForeignKey(Session, null=True, on_delete=models.PROTECT, related_name="turns")
+    session = models.ForeignKey(Session, null=True, db_index=False, on_delete=models.PROTECT, related_name="turns")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.RUNNING)
     outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True)
     round = models.PositiveSmallIntegerField(default=1)
@@ -139,11 +143,9 @@ class Turn(models.Model):
         ordering: ClassVar = ["-id"]
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["tenant", "conversation"],
-                condition=models.Q(status="running"),
-                name="one_running_turn_per_conversation",
+                fields=["tenant", "conversation"], condition=_RUNNING, name="one_running_turn_per_conversation"
             ),
-            models.UniqueConstraint(fields=["tenant", "reply"], name="reply_is_of_one_turn"),
+            models.UniqueConstraint(fields=["tenant", "reply"], condition=_REPLIED, name="reply_is_of_one_turn"),
             models.CheckConstraint(
                 condition=~models.Q(status="done")
                 | models.Q(reply__isnull=False)
@@ -156,6 +158,7 @@ class Turn(models.Model):
             ),
         ]
         indexes: ClassVar = [
+            models.Index(fields=["session"], condition=_IN_SESSION, name="turn_of_session"),
             models.Index(fields=["tenant", "id"], condition=models.Q(status="failed"), name="failed_turn"),
             models.Index(fields=["finished_at"], condition=models.Q(status="failed"), name="turn_failed_lately"),
             models.Index(
@@ -181,11 +184,11 @@ class ModelCall(models.Model):
 
     Steps count from 1 in each `round` of a turn; round 0 is of earlier releases, which kept no words. `asked` is the user turn
     as it was sent, kept with the first step, and `said` what the model answered, where the transcript does not have them.
-    `entries` are the cached prefixes the call left behind, hash to lifetime in seconds; `ledger` says it slot by slot.
+    `entries` are the cached prefixes the call left behind, as `told_entries` writes them; `ledger` says it slot by slot.
     """
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
-    turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="calls")
+    turn = models.ForeignKey(Turn, db_index=False, on_delete=models.PROTECT, related_name="calls")
     fence = models.PositiveIntegerField()
     round = models.PositiveSmallIntegerField(default=0)
     step = models.PositiveSmallIntegerField()
@@ -195,7 +198,6 @@ class ModelCall(models.Model):
     model = models.CharField(max_length=80)
     stand_in = models.BooleanField()
     stop_reason = models.CharField(max_length=40)
-    prefix_sha256 = models.CharField(max_length=64)
     input_tokens = models.PositiveIntegerField()
     output_tokens = models.PositiveIntegerField()
     cache_read_tokens = models.PositiveIntegerField()
@@ -220,9 +222,7 @@ class ModelCall(models.Model):
             models.Index(fields=["tenant", "at"], condition=models.Q(stand_in=True), name="call_of_stand_in"),
         ]
         constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["tenant", "turn", "round", "step"], condition=models.Q(round__gt=0), name="step_is_written_once"
-            ),
+            models.UniqueConstraint("tenant", "turn", "round", "step", _OF_ROUND_0, name="step_is_written_once"),
         ]
 
     def __str__(self) -> str:

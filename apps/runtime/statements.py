@@ -35,11 +35,11 @@ UPDATE runtime_turn SET run_at = statement_timestamp() + %(seconds)s::interval, 
 _STEPS: Final = f"""
 ), calls AS (
     INSERT INTO runtime_modelcall (
-        tenant_id, turn_id, fence, round, step, asked, said, text, model, stand_in, stop_reason, prefix_sha256, input_tokens,
-        output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, cost_micro_usd, requested_at,
+        tenant_id, turn_id, fence, round, step, asked, said, text, model, stand_in, stop_reason, input_tokens, output_tokens,
+        cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, cost_micro_usd, requested_at,
         shared_sha256, workspace_sha256, expected_read_tokens, has_unexpected_miss, entries, ledger, at)
     SELECT held.tenant_id, held.id, held.fence, held.round, call.step, call.asked, call.said, call.text, call.model,
-           call.stand_in, call.stop_reason, call.prefix_sha256, call.input_tokens, call.output_tokens, call.cache_read_tokens,
+           call.stand_in, call.stop_reason, call.input_tokens, call.output_tokens, call.cache_read_tokens,
            call.cache_write_5m_tokens, call.cache_write_1h_tokens, call.cost_micro_usd, call.requested_at, call.shared_sha256,
            call.workspace_sha256, call.expected_read_tokens, call.has_unexpected_miss, call.entries, call.ledger,
            statement_timestamp()

@@ -3,11 +3,15 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
 from apps.conversations.rules import ToolCall
 from apps.llm.backend import Json, JsonObject, StopReason, ToolUse
 from apps.prompt.framing import canonical, canonical_json
 from apps.prompt.tool_names import GET_SKILL, SKILL_VIEW
+
+# What tools gave back stands in the transcript once, with their calls in the row before; what the model is told is made of it.
+ANSWERED: Final[JsonObject] = {"role": "user"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +81,25 @@ def _gave_approved(call: ToolCall) -> bool:
 
 def results_of(calls: tuple[ToolCall, ...]) -> JsonObject:
     """The user message that answers a step's tool calls."""
-    return canonical_object(
+    return canonical_object(_results_of(calls))
+
+
+def _results_of(calls: Iterable[ToolCall]) -> JsonObject:
+    content: list[Json] = [
         {
-            "role": "user",
-            "content": [
-                {
-                    "type": "tool_result",
-                    "tool_use_id": call.call_id,
-                    "content": call.result,
-                    **({"is_error": True} if call.is_error else {}),
-                }
-                for call in calls
-            ],
+            "type": "tool_result",
+            "tool_use_id": call.call_id,
+            "content": call.result,
+            **({"is_error": True} if call.is_error else {}),
         }
-    )
+        for call in calls
+    ]
+    return {"role": "user", "content": content}
+
+
+def sent_again(wire: JsonObject, calls: Sequence[Mapping[str, Any]] | None) -> JsonObject:
+    """A message of the transcript as it was sent; `calls` are those of the row before it."""
+    return ordered(_results_of(ToolCall(**call) for call in calls or ()) if wire == ANSWERED else wire)
 
 
 def canonical_object(value: JsonObject) -> JsonObject:

@@ -11,7 +11,19 @@ from apps.runtime.claims import claim
 from apps.runtime.driving import answer
 from apps.runtime.models import ModelCall, Turn
 from apps.runtime.rules import CRASHES_PER_TURN, PATIENCE
-from tests.actions.conversing import fault, lease_runs_out, lines, reply, say, take, tell, tool, turn_of
+from tests.actions.conversing import (
+    calls,
+    fault,
+    lease_runs_out,
+    lines,
+    reply,
+    say,
+    take,
+    tell,
+    tool,
+    turn_of,
+    unmarked,
+)
 from tests.factories import World, make_persona, make_world
 from tests.standing_in import StandIn
 
@@ -105,8 +117,20 @@ def test_every_model_call_is_kept_with_what_it_used(world: World, standin: Stand
     assert (first.step, first.stop_reason, second.step, second.stop_reason) == (1, "tool_use", 2, "end_turn")
     assert first.stand_in
     assert first.cost_micro_usd is None
-    assert first.prefix_sha256 == turn.session.prefix_sha256
     assert first.input_tokens + first.cache_write_5m_tokens + first.cache_write_1h_tokens > 0
+
+
+def test_what_tools_gave_back_is_kept_once_and_told_again_as_it_was(world: World, standin: StandIn) -> None:
+    # R043, R127
+    standin.play(tool("list_skills"), tool("get_skill", skill_id=0), reply("There are none."))
+    turn = say(world, "What can you do?", standin)
+    say(world, "And now?", standin)
+    last, next_one = ([unmarked(said["content"]) for said in body["messages"]] for body in standin.requests()[-2:])
+    assert next_one[: len(last)] == last
+    assert [block["content"] for [block] in last[2::2]] == [call["result"] for call in calls(world, turn)]
+    with acting(world.system):
+        told = Message.objects.filter(turn_id=turn.pk, sender=Message.Sender.TOOL)
+        assert list(told.values_list("wire", flat=True)) == [{"role": "user"}] * 2
 
 
 def test_an_overloaded_model_postpones_the_turn_and_the_next_attempt_answers(world: World, standin: StandIn) -> None:

@@ -124,7 +124,7 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
             ("step_is_written_once", "DROP INDEX"),
             ("tool_step_is_written_once", "ALTER TABLE runtime_toolstep DROP CONSTRAINT"),
             ("turn_replies_once", "DROP INDEX"),
-            ("reply_is_of_one_turn", "ALTER TABLE runtime_turn DROP CONSTRAINT"),
+            ("reply_is_of_one_turn", "DROP INDEX"),
             ("one_running_turn_per_conversation", "DROP INDEX"),
         )
     ),

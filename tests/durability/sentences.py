@@ -198,9 +198,11 @@ OUTSIDE: Final = """
 SELECT format('%s:%s:%s', tool.turn_id, tool.step, tool.place),
        format('%s:%s:%s:%s', tool.turn_id, tool.round, tool.step, tool.place),
        tool.repeats, tool.state, tool.is_error, tool.result, turn.status = 'done', EXISTS (
-           SELECT 1 FROM conversations_message AS message, jsonb_array_elements(message.wire -> 'content') AS block
-            WHERE message.turn_id = tool.turn_id AND message.sender = 'tool' AND block ->> 'tool_use_id' = tool.call_id
-              AND block ->> 'content' = tool.result)
+           SELECT 1 FROM conversations_message AS message, jsonb_array_elements(message.tool_calls) AS told
+            WHERE message.turn_id = tool.turn_id AND told ->> 'call_id' = tool.call_id AND told ->> 'result' = tool.result
+              AND EXISTS (SELECT 1 FROM conversations_message AS answered
+                           WHERE answered.tenant_id = message.tenant_id AND answered.conversation_id = message.conversation_id
+                             AND answered.position = message.position + 1 AND answered.sender = 'tool'))
   FROM runtime_toolstep AS tool JOIN runtime_turn AS turn ON turn.id = tool.turn_id
  WHERE tool.repeats IN ('keyed', 'unsafe')
 """

@@ -15,7 +15,7 @@ from apps.prompt.values import Slot
 from apps.runtime.claims import claim
 from apps.runtime.entries import CallNotes, call_row
 from apps.runtime.journal import Asked, Ending, close, enter_session, keep
-from apps.runtime.models import Session, Turn
+from apps.runtime.models import Turn
 from apps.runtime.sessions import open_session
 from apps.runtime.steps import Said, Step
 from apps.tenants.models import User
@@ -92,8 +92,8 @@ def answer_event(world: World, event: InboundEvent, text: str = "Done.") -> Turn
     frozen = open_session(claimed.conversation, world.agent, system=world.system, agent_actor=world.bot)
     enter_session(claimed.turn, frozen.session, actor=world.system)
     said: JsonObject = {"role": "assistant", "content": text}
-    keep(claimed.turn, [_call(1, text, said, frozen.session)], [], 2, actor=world.system)
-    last = _call(2, text, said, frozen.session)
+    keep(claimed.turn, [_call(1, text, said)], [], 2, actor=world.system)
+    last = _call(2, text, said)
     close(claimed, _asked(event), [Step(text, said)], calls=[last], actor=world.system)
     with acting(world.system):
         claimed.turn.refresh_from_db()
@@ -109,15 +109,13 @@ def fail_event(world: World, event: InboundEvent) -> Turn:
     return claimed.turn
 
 
-def _call(step: int, text: str, said: JsonObject, session: Session) -> JsonObject:
+def _call(step: int, text: str, said: JsonObject) -> JsonObject:
     reply = Reply("msg_1", "stand-in", StopReason.END_TURN, (), text, (), Usage(120, 30, 900, 40, 5), stand_in=True)
-    return call_row(Said(step, text, said, "end_turn"), reply, _notes(session), None)
+    return call_row(Said(step, text, said, "end_turn"), reply, _notes(), None)
 
 
-def _notes(session: Session) -> CallNotes:
-    return CallNotes(
-        timezone.now(), session.prefix_sha256, "", "", 900, has_unexpected_miss=False, entries={}, ledger={}
-    )
+def _notes() -> CallNotes:
+    return CallNotes(timezone.now(), "", "", 900, has_unexpected_miss=False, entries="", ledger={})
 
 
 def _asked(event: InboundEvent) -> Asked:

@@ -139,7 +139,6 @@ def make_turn(world: World, conversation: Conversation) -> Turn:
             model="claude-sonnet-5-5",
             stand_in=True,
             stop_reason="end_turn",
-            prefix_sha256="ab" * 32,
             input_tokens=100,
             output_tokens=40,
             cache_read_tokens=800,
