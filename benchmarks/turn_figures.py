@@ -19,6 +19,7 @@ class Taken:
     seconds: float
     model_seconds: float
     cpu_seconds: float
+    wal_begun: int
     wal_bytes: int
     statements: int
     logged: tuple[int, int]
@@ -47,7 +48,7 @@ def turn_taken(place: Ground, house: House, backend: Backend, thread: int, numbe
     house.take(thread, timed)
     seconds, cpu_seconds = time.perf_counter() - begun, time.process_time() - cpu
     wal_bytes, statements = place.wal_position() - wal, house.counted - counted
-    taken = Taken(seconds, timed.seconds, cpu_seconds, wal_bytes, statements, (logged, place.log_bytes))
+    taken = Taken(seconds, timed.seconds, cpu_seconds, wal, wal_bytes, statements, (logged, place.log_bytes))
     if len(timed.requests) != CALLS_OF_A_TURN:
         raise BrokenPromise(f"{house.name} asked the model {len(timed.requests)} times in turn {number}.")
     if SKILL_WORDS not in str(timed.requests[-1].messages[-1]):

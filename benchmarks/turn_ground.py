@@ -110,6 +110,12 @@ class Ground:
         """From here on the first change of each page is written whole, where whole pages are written."""
         self.watcher.execute("CHECKPOINT")
 
+    def take_statistics(self, *databases: str) -> None:
+        """What the server's own upkeep does by itself: statements are planned for tables as they are by now."""
+        for database in databases:
+            with psycopg.connect(self.server.url_for("postgres", database=database), autocommit=True) as owner:
+                owner.execute("ANALYZE")
+
     def configure(self, **values: str) -> None:
         """Change settings of the server; connections made from now on know them."""
         for name, value in values.items():

@@ -6,10 +6,12 @@ from statistics import mean, median
 
 from apps.llm.anthropic.client import AnthropicBackend
 from apps.llm.backend import Backend, Reply, Request, StopReason, ToolUse, Usage
-from benchmarks.raw_turn import FenceLost, Held, RawHouse, make_tables
+from benchmarks.raw_turn import DATABASE, FenceLost, Held, RawHouse, make_tables
 from benchmarks.turn_figures import BrokenPromise, Taken, answer_to, flaws_of, overhead_ms, turn_taken
 from benchmarks.turn_ground import Ground, House, Logged, Timed, ground
 from benchmarks.turn_product import Product, make_database
+from benchmarks.walled_turn import WalledHouse, taking_down
+from tests.settings import PREFIX
 
 EDGE = 10
 COUNTED = 4
@@ -90,9 +92,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Both houses, and what must not be so."""
+    """The houses, and what must not be so. `walled` sends the product's statements; only its time is measured."""
 
     raw: Side
+    walled: Side
     product: Side
     flaws: tuple[str, ...]
 
@@ -102,9 +105,19 @@ class Measured:
         return _ratio(self.product.rounds, self.raw.rounds)
 
     @property
+    def walled_ratio(self) -> float:
+        """As a multiple of the same statements without the product around them."""
+        return _ratio(self.product.rounds, self.walled.rounds)
+
+    @property
     def synced_ratio(self) -> float:
-        """The same where each commit waits for the disk, which both wait for."""
+        """The first where each commit waits for the disk, which all wait for."""
         return _ratio(self.product.synced, self.raw.synced)
+
+    @property
+    def synced_walled_ratio(self) -> float:
+        """The second where each commit waits for the disk."""
+        return _ratio(self.product.synced, self.walled.synced)
 
 
 def _ratio(product: Sequence[Sequence[Taken]], raw: Sequence[Sequence[Taken]]) -> float:
@@ -112,28 +125,31 @@ def _ratio(product: Sequence[Sequence[Taken]], raw: Sequence[Sequence[Taken]]) -
 
 
 def measure(size: Size) -> Measured:
-    """Everything on one server, the two houses taking turns, so that the machine's moods meet both."""
+    """Everything on one server, the houses taking turns, so that the machine's moods meet all of them."""
     with ground() as place:
         make_database(place)
         make_tables(place)
         backend = AnthropicBackend("none", base_url=place.standin_url)
         product = Product()
-        sample = _sample(place, product, backend)
+        sample = sample_of(place, product, backend)
         raw = RawHouse(place, sample, product.skill.body)
+        walled = _walled_house(place, backend)
         sides = Side(raw), Side(product)
         with product.counting():
             flaws = [*_counted(place, sides, backend), *_fence_holds(raw)]
-        _interleaved(place, sides, backend, size)
+        timed = sides[0], Side(walled), sides[1]
+        _interleaved(place, timed, backend, size)
         _lengthened(place, sides, backend, size.long)
         _walled(place, sides, backend, size.walled)
-        flaws += _unanswered(sides, size)
+        flaws += _unanswered(sides, size) + _unanswered_in_rounds(timed[1], size)
         raw.shut()
+        walled.shut()
         product.shut()
         backend.close()
-    return Measured(*sides, tuple(flaws))
+    return Measured(*timed, tuple(flaws))
 
 
-def _sample(place: Ground, product: Product, backend: Backend) -> Request:
+def sample_of(place: Ground, product: Product, backend: Backend) -> Request:
     """What the product sends; the raw loop sends the same system, tools and first words."""
     tool = {"tool": {"name": "get_skill", "arguments": dict(product.read_skill)}}
     place.play(tool, {"reply": {"text": answer_to(SAMPLED, 1)}})
@@ -143,6 +159,16 @@ def _sample(place: Ground, product: Product, backend: Backend) -> Request:
     if not timed.requests:
         raise BrokenPromise("The product took no turn.")
     return timed.requests[0]
+
+
+def _walled_house(place: Ground, backend: Backend) -> WalledHouse:
+    """With the statements of a turn of a running session, which the turn before had planned."""
+    product = Product()
+    sample = sample_of(place, product, backend)
+    turn_taken(place, product, backend, SAMPLED, 2)
+    with taking_down() as taken:
+        turn_taken(place, product, backend, SAMPLED, 3)
+    return WalledHouse(product, sample, taken)
 
 
 def _counted(place: Ground, sides: Sequence[Side], backend: Backend) -> list[str]:
@@ -173,7 +199,8 @@ def _interleaved(place: Ground, sides: Sequence[Side], backend: Backend, size: S
 
 
 def _round(place: Ground, sides: Sequence[Side], backend: Backend, thread: int, turns: int) -> tuple[list[Taken], ...]:
-    """A conversation with each. Who begins changes, so that neither always finds the other's leavings."""
+    """A conversation with each. Who begins changes, so that none always finds the same one's leavings."""
+    place.take_statistics(DATABASE, PREFIX)
     taken: tuple[list[Taken], ...] = tuple([] for _ in sides)
     for number in range(1, turns + 1):
         for place_of_side in range(len(sides))[:: 1 if number % 2 else -1]:
@@ -188,6 +215,7 @@ def _lengthened(place: Ground, sides: Sequence[Side], backend: Backend, long: in
         for number in range(1, long - EDGE + 1):
             turn_taken(place, side.house, backend, LONG, number)
         turn_taken(place, side.house, backend, NEW, 1)
+    place.take_statistics(DATABASE, PREFIX)
     for number in range(1, EDGE + 1):
         for side in sides:
             side.late.append(turn_taken(place, side.house, backend, LONG, long - EDGE + number))
@@ -228,8 +256,14 @@ def _writes(write: Callable[[], None]) -> bool:
     return True
 
 
-def _unanswered(sides: Sequence[Side], size: Size) -> list[str]:
+def _unanswered_in_rounds(side: Side, size: Size) -> list[str]:
     threads = (thread for thread in range(-size.rounds, size.rounds + 1) if thread)
-    lengths = dict.fromkeys(threads, size.turns)
-    lengths |= {LONG: size.long, NEW: 1 + EDGE, WALLED: 2 * size.walled, LOGGED: 1 + COUNTED}
-    return [flaw for side in sides for thread, turns in lengths.items() for flaw in flaws_of(side.house, thread, turns)]
+    return [flaw for thread in threads for flaw in flaws_of(side.house, thread, size.turns)]
+
+
+def _unanswered(sides: Sequence[Side], size: Size) -> list[str]:
+    lengths = {LONG: size.long, NEW: 1 + EDGE, WALLED: 2 * size.walled, LOGGED: 1 + COUNTED}
+    return [
+        *(flaw for side in sides for flaw in _unanswered_in_rounds(side, size)),
+        *(flaw for side in sides for thread, turns in lengths.items() for flaw in flaws_of(side.house, thread, turns)),
+    ]

@@ -83,6 +83,10 @@ class Product:
         )
         self._conversations[thread] = event.conversation_id
 
+    def conversation(self, thread: int) -> int:
+        """Which one this customer's is."""
+        return self._conversations[thread]
+
     def take(self, thread: int, backend: Backend) -> None:
         answer(self.world.tenant.pk, self._conversations[thread], backend=backend)
 
