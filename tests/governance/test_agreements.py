@@ -12,6 +12,7 @@ from apps.governance.actors import Role
 from apps.governance.agreements import departures, offers, surfaces
 from apps.governance.policy import POLICY, Act, Rule
 from apps.governance.schemas import schema_of
+from apps.mcp_server.tools import TOOLS
 from apps.memory.rules import BODY_CHARACTERS
 from apps.personas.models import SECTION_CHARACTERS
 from apps.runtime.house_tools import HOUSE_TOOLS
@@ -46,6 +47,7 @@ def test_every_act_is_offered_somewhere() -> None:
     assert {act for act, ways in offers().items() if not ways} <= INSIDE_OTHERS
     assert offers()[Act.SKILL_APPROVE]["console"] == ["skills: Approve"]
     assert "DELETE /skills/{id}" in offers()[Act.SKILL_DISCARD]["REST"]
+    assert offers()[Act.SKILL_PROPOSE]["MCP"] == ["propose_skill_deprecation", "update_skill"]
     assert offers()[Act.TENANT_CREATE]["commands"] == ["create_tenant", "seed_personas"]
 
 
@@ -98,6 +100,22 @@ def test_a_tool_that_is_no_act_of_agents_is_named(monkeypatch: pytest.MonkeyPatc
     assert f"the tool {tools[0]} keeps something and names no act" in said
     assert "is persona.amend, which the policy gives no agent" in said
     assert "which persona.amend takes no text for" in said
+
+
+def test_a_tool_over_mcp_that_is_another_act_than_its_request_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = TOOLS["update_memory"]
+    forged = {
+        "a": replace(tool, acts=()),
+        "b": replace(tool, acts=(Act.MEMORY_APPROVE,)),
+        "c": replace(tool, takes=("body", "mood")),
+    }
+    monkeypatch.setattr("apps.mcp_server.agreement.TOOLS", forged)
+    assert departures() == [
+        "MCP: the tool update_memory writes and names no act.",
+        "MCP: the tool update_memory is memory.approve, which MemoryView does not do there.",
+        "MCP: the tool update_memory is memory.approve, which the policy gives no agent.",
+        "MCP: the tool update_memory sends mood, which MemoryChange does not know.",
+    ]
 
 
 def test_a_command_beyond_the_systems_rights_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
