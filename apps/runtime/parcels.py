@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.core.exceptions import ObjectDoesNotExist
 
-from apps.conversations.models import Conversation, Message
+from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
 from apps.llm.backend import JsonObject
 from apps.tenants.endpoint_models import SealedSecret
@@ -106,7 +106,23 @@ def _reply(delivery: Delivery, conversation: Conversation) -> JsonObject:
     message = Message.objects.get(tenant_id=delivery.tenant_id, pk=delivery.subject_id)
     if conversation.forgotten_at is not None and not message.text:
         raise Forgotten
-    return {"message_id": message.pk, "text": message.text, "sender": message.sender, "turn_id": message.turn_id}
+    said: JsonObject = {
+        "message_id": message.pk,
+        "text": message.text,
+        "sender": message.sender,
+        "turn_id": message.turn_id,
+    }
+    return {**said, "line": _line_answered(message)}
+
+
+def _line_answered(message: Message) -> str:
+    """On which line the customer wrote last before this was said: a reply leaves from the same (R137)."""
+    written = InboundEvent.objects.filter(
+        tenant_id=message.tenant_id, conversation=message.conversation_id, kind=InboundEvent.Kind.MESSAGE
+    )
+    # What came in while a turn thought is of the next one; what a person writes answers all that is there.
+    before = {"turn_id__lte": message.turn_id} if message.turn_id else {"received_at__lte": message.created_at}
+    return written.filter(**before).order_by("-id").values_list("line_key", flat=True).first() or ""
 
 
 def _draft(delivery: Delivery, conversation: Conversation) -> JsonObject:

@@ -69,6 +69,7 @@ def test_a_reply_is_told_with_its_words_and_a_signature_that_holds(world: World,
         "text": "It is on its way.",
         "sender": "agent",
         "turn_id": turn.pk,
+        "line": "",
     }
     assert said["conversation"]["end_user_key"] == "http:abc123"
     seconds = int(headers["Preceptor-Signature"].partition(",")[0].removeprefix("t="))
