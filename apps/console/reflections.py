@@ -21,7 +21,10 @@ def reflection_panels(reflection: Any, request: HttpRequest) -> dict[str, Any]:
     return {
         "read": read.select_related("agent").order_by("id"),
         "drafts": Skill.objects.visible_to(actor).filter(pk__in=reflection.skills).order_by("id"),
-        "proposals": Proposal.objects.visible_to(actor).filter(pk__in=reflection.proposals).order_by("id"),
+        "proposals": Proposal.objects.visible_to(actor)
+        .filter(pk__in=reflection.proposals)
+        .select_related("agent")
+        .order_by("id"),
     }
 
 

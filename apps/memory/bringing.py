@@ -1,6 +1,6 @@
 """Lines that several conversations of a day show, brought before a person: none of them is remembered by itself (R119, Z-19)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,6 +16,8 @@ from apps.prompt.lines import bare, known
 
 # A person who has not read so many lines reads no more of them.
 LINES_WAITING: Final = 30
+# Behind a list, a line without it would be read as the end of the last item.
+_ITEM: Final = "- "
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,8 @@ def bring_lines(agent_id: int, lines: Sequence[str], *, actor: Actor, evidence: 
         memory = AgentMemory.objects.visible_to(actor).filter(agent_id=agent_id).first()
         memory = memory or create_memory(agent_id, actor=actor, body="")
         waiting, refused = waiting_and_refused(memory, Proposal.Kind.MEMORY_LINES, actor)
-        waits = frozenset(map(bare, waiting.content.get("lines", []))) if waiting else frozenset[str]()
-        stands = known(memory.body)
+        waits = _items(waiting.content.get("lines", []) if waiting else ())
+        stands, refused = _items(known(memory.body)), _items(refused)
         place = LINES_WAITING - len(waits)
         new: list[str] = []
         said: list[str] = []
@@ -45,12 +47,18 @@ def bring_lines(agent_id: int, lines: Sequence[str], *, actor: Actor, evidence: 
                 new.append(line)
         if not new:
             return Brought(None, tuple(said), is_known=any(line in stands | waits for line in lines))
-        held = tuple(HeldLine(line, Whose.CUSTOMER) for line in new)
+        mark = _ITEM if any(line.startswith(_ITEM) for line in known(memory.body)) else ""
+        held = tuple(HeldLine(f"{mark}{line}", Whose.CUSTOMER) for line in new)
         proposal = hold_back(memory, Share(memory.body, Taint.AGENT, held), actor=actor, evidence=evidence)
     said.append(
         "1 line of memory waits for a person." if len(new) == 1 else f"{len(new)} lines of memory wait for a person."
     )
     return Brought(proposal and proposal.pk, tuple(said))
+
+
+def _items(lines: Iterable[str]) -> frozenset[str]:
+    """Lines by what they say, whether they stand in a list or not."""
+    return frozenset(bare(line).removeprefix(_ITEM) for line in lines)
 
 
 def _because(

@@ -109,6 +109,19 @@ def test_what_stands_is_not_brought(world: World) -> None:
     assert remembered(world).version == memory.version
 
 
+def test_lines_join_a_list_as_its_items_and_are_known_in_either_form(world: World) -> None:
+    create_memory(world.agent.pk, actor=world.operator, body=f"- Tea is sold out.\n- {OPEN}")
+    evidence = {"conversation_ids": [1, 2]}
+    brought = bring_lines(world.agent.pk, [OPEN, CLOSED], actor=world.system, evidence=evidence)
+    assert brought.said == (f"“{OPEN}” is remembered already.", "1 line of memory waits for a person.")
+    assert waiting(world).content == {"lines": [f"- {CLOSED}"]}
+    again = bring_lines(world.agent.pk, [CLOSED], actor=world.system, evidence=evidence)
+    assert again.said == (f"“{CLOSED}” waits for a person already.",)
+    reject_proposal(waiting(world), actor=world.admin, reason="We are open.")
+    refused = bring_lines(world.agent.pk, [CLOSED], actor=world.system, evidence=evidence)
+    assert refused.said == (f"“{CLOSED}” was turned down by a person before.",)
+
+
 def test_no_more_lines_wait_than_somebody_reads(world: World) -> None:
     lines = [f"Shelf {number} holds tea." for number in range(LINES_WAITING + 1)]
     brought = bring_lines(world.agent.pk, lines, actor=world.system, evidence={"conversation_ids": [1, 2]})
