@@ -7,7 +7,7 @@ import pytest
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.personas.models import Persona
-from tests.factories import World, make_persona
+from tests.factories import World, make_neighbour, make_persona
 from tests.surfaces.api.asking import Asker
 
 ADA = {"agent_key": "support", "identity": "You are Ada.", "avoid": "Never promise dates."}
@@ -255,6 +255,16 @@ def test_operator_archives_and_brings_back(world: World, operator: Asker) -> Non
     archived = operator.patch(f"personas/{persona.pk}/", {"status": "archived", "style": "Brief.", "version": 1})
     assert (archived.body["status"], archived.body["style"]) == ("archived", "Brief.")
     assert operator.patch(f"personas/{persona.pk}/", {"status": "active"}).body["status"] == "active"
+
+
+def test_people_list_the_personas_that_are_active(world: World, operator: Asker) -> None:
+    # R039
+    neighbour = make_neighbour(world, "sales")
+    ada, bo = make_persona(world), operator.post("personas/", {**ADA, "agent_key": neighbour.key}).body["id"]
+    listed = operator.get("personas/?status=active").body["results"]
+    assert {row["id"]: row["agent_key"] for row in listed} == {ada.pk: "support", bo: "sales"}
+    operator.patch(f"personas/{ada.pk}/", {"status": "archived"})
+    assert [row["id"] for row in operator.get("personas/?status=active").body["results"]] == [bo]
 
 
 def test_persona_is_born_active_whatever_was_sent(operator: Asker) -> None:
