@@ -207,6 +207,21 @@ def test_two_agents_of_one_tenant_have_prompts_of_their_own(world: World, standi
     assert "You are Ada" not in bo
 
 
+def test_an_edit_of_a_persona_is_in_the_next_session_and_so_is_the_first_one(world: World, standin: StandIn) -> None:
+    # R034: nothing is kept from one session to the next, that there is no persona as little.
+    forget_at_once(world)
+    say(world, "Hello", standin)
+    persona = make_persona(world)
+    say(world, "And now?", standin)
+    amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
+    say(world, "And then?", standin)
+    none, first, second = (prompt(body) for body in standin.requests())
+    assert "You are Ada" not in none
+    assert "You are Ada" in first
+    assert "Rhyming." not in first
+    assert "Rhyming." in second
+
+
 @pytest.mark.parametrize(
     ("idle", "silence", "anew"), [(None, 1800, False), (None, 1801, True), (60, 60, False), (60, 61, True)]
 )

@@ -87,7 +87,7 @@ def test_the_agent_key_alone_turns_the_layer_on() -> None:  # R002, R003
     assert slots(assemble(replace(FULL, agent_key=None))) == [Slot.CONTRACT]
 
 
-def test_slots_stand_in_order_and_are_joined_by_a_rule() -> None:  # R040, R045
+def test_slots_stand_in_order_and_are_joined_by_a_rule() -> None:  # R040, R045, R048
     assembled = assemble(EVERYTHING)
     assert slots(assembled) == SLOTS
     assert assembled.text == "\n\n---\n\n".join(part.text for part in assembled.parts)

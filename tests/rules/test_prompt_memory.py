@@ -29,7 +29,7 @@ def titles(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("tier", [1, 2, 3, 4])
-def test_each_tier_adds_its_sections_to_those_below(tier: int) -> None:  # R083, R168, R177
+def test_each_tier_adds_its_sections_to_those_below(tier: int) -> None:  # R037, R083, R168, R177
     assert titles(slot_4(FULL.memory, tier)) == [title for step in range(1, tier + 1) for title in TITLES[step]]
 
 

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+from apps.llm.tokens import estimate_tokens
 from apps.prompt.assembly import assemble
 from apps.prompt.budgets import SKILL_BODY_CHARACTERS
 from apps.prompt.segments import Note
 from apps.prompt.values import PromptInput, Rule, SkillIndex, Slot
 from apps.prompt.wording import INVOKABLE_LEAD
+from apps.skills.rules import slug
+from tests.rules.alike_drafts import TUNED_ON
 from tests.rules.prompt_values import BARE, FULL, invokable, skill
 
 SKILLS = (skill(12, "exchange-item", "Exchange a delivered item.", 3), skill(7, "cancel-order", "Cancel it.", 9))
@@ -22,6 +25,17 @@ def test_the_index_shows_each_skill_on_one_line_sorted_by_name() -> None:  # R05
     assert slot_3(SHOWN) == (
         "# Skills\n\n- cancel-order (id: 7) — Cancel it.\n- exchange-item (id: 12) — Exchange a delivered item."
     )
+
+
+def test_a_skill_costs_about_fifty_tokens_in_the_index_and_its_body_none() -> None:  # R103
+    procedures = [each for couple in TUNED_ON for wordings in couple for each in wordings]
+    many = tuple(
+        replace(skill(number, slug(each.title), each.description, number), title=each.title, body=each.body)
+        for number, each in enumerate(procedures)
+    )
+    [few, more] = (estimate_tokens(slot_3(replace(BARE, skills=shown))) for shown in (many[:6], many))
+    assert (more - few) / (len(many) - 6) <= 50
+    assert "## Procedure" not in slot_3(replace(BARE, skills=many))
 
 
 def test_a_skill_without_a_description_shows_its_title_and_without_both_its_name() -> None:

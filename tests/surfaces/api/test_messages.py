@@ -110,6 +110,13 @@ def test_message_that_cannot_be_taken_says_why(bot: Asker, field: str, value: An
     assert list(answer.body["errors"]) == [field]
 
 
+def test_message_without_a_thread_is_refused_and_kept_nowhere(bot: Asker) -> None:
+    # R068: every message names its thread, so that what a session began with never lives in one process alone.
+    answer = bot.post("messages/", {"text": "Hello", "end_user_key": "http:abc123", "idempotency_key": "k1"})
+    assert (answer.status, list(answer.body["errors"])) == (400, ["conversation_key"])
+    assert bot.get("conversations/").body["results"] == []
+
+
 def test_thread_of_another_customer_is_refused(bot: Asker) -> None:
     # R069
     send(bot)

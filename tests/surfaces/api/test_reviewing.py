@@ -168,7 +168,7 @@ def test_session_shows_the_frozen_prefix(world: World, request: pytest.FixtureRe
 def test_session_tells_what_each_turn_read_of_lessons(
     world: World, standin: StandIn, request: pytest.FixtureRequest, who: str
 ) -> None:
-    # R165
+    # R165, R167
     version = make_version(world, "active", "- Say Ahoy.")
     turns = [say(world, text, standin) for text in ("Hello", "And?")]
     asker: Asker = request.getfixturevalue(who)
