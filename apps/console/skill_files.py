@@ -109,7 +109,7 @@ def _looked_at(site: AdminSite, request: HttpRequest, actor: Actor) -> HttpRespo
         return _shown(site, request, form, status=status_of(refusal))
     sent.seek(0)
     mark = _marked(sent.read(), agent, sent.name, actor)
-    return _shown(site, request, _unbound(actor), items=items, mark=mark, agent=agent, source=sent.name)
+    return _shown(site, request, _unbound(actor, agent), items=items, mark=mark, agent=agent, source=sent.name)
 
 
 def _taken(site: AdminSite, request: HttpRequest, actor: Actor) -> HttpResponse:
@@ -120,7 +120,7 @@ def _taken(site: AdminSite, request: HttpRequest, actor: Actor) -> HttpResponse:
     except GovernanceError as refusal:
         form = _unbound(actor)
         return _shown(site, request, form, status=status_of(refusal), refusal=refusal)
-    return _shown(site, request, _unbound(actor), items=items, agent=agent, source=source, is_done=True)
+    return _shown(site, request, _unbound(actor, agent), items=items, agent=agent, source=source, is_done=True)
 
 
 def _marked(content: bytes, agent: Agent, source: str, actor: Actor) -> str:
@@ -145,9 +145,9 @@ def _behind(mark: str, actor: Actor) -> tuple[bytes, Agent, str]:
     return content, agent, source
 
 
-def _unbound(actor: Actor) -> Sending:
+def _unbound(actor: Actor, agent: Agent | None = None) -> Sending:
     with acting(actor):
-        return Sending(actor=actor)
+        return Sending(actor=actor, initial={"agent": agent.pk if agent else None})
 
 
 def _shown(site: AdminSite, request: HttpRequest, form: Sending, *, status: int = 200, **shown: Any) -> HttpResponse:

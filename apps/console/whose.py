@@ -22,7 +22,7 @@ SENTENCES: Final = {
     Taint.AGENT: "The agent's words, as far as anybody can tell. A paraphrase of a customer is not seen.",
     Taint.TOOL_DERIVED: "Some of these words were given back by a tool.",
     Taint.CUSTOMER_DERIVED: "Some of these words a customer wrote. Do not take them for the agent's judgement.",
-    Taint.IMPORTED: "Made from transcripts that were brought in from elsewhere.",
+    Taint.IMPORTED: "Brought in from elsewhere: made from transcripts, guidelines or skills that came as files.",
 }
 
 

@@ -77,7 +77,7 @@ WHOSE = {
     "agent": ("plain", "the agent's"),
     "tool-derived": ("waits", "from a tool"),
     "customer-derived": ("waits", "from a customer"),
-    "imported": ("waits", "from a transcript"),
+    "imported": ("waits", "imported"),
 }
 
 

@@ -51,7 +51,7 @@ def test_what_came_is_looked_at_and_only_what_is_ticked_is_drafted(world: World,
     looked = send(operator, world, a_zip(WHOLE))
     said = words_of(looked)
     assert looked.status_code == 200
-    assert "What would be made of theirs.zip Nothing is written yet." in said
+    assert "What would be made of theirs.zip for agent support Nothing is written yet." in said
     assert "override in the file addresses.csv" in said
     assert "1 file left out scripts/run.py: Files that end in .py are not taken." in said
     assert "odd not taken" in said
