@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
+from django.conf import settings
+
 from apps.api.inside import Answered
 
 PROPOSAL: Final = re.compile(r"/proposals/(\d+)/?$")
@@ -81,12 +83,19 @@ def shown(answered: Answered, *, is_single: bool = False) -> dict[str, Any]:
         data = page_of(data)
         if is_single:
             return dict(data["results"][0]) if data["results"] else {"found": False}
+    if "attachments" in data:
+        data = {**data, "attachments": [_reachable(file) for file in data["attachments"]]}
     if answered.status == 202:
         data = {**data, "waits_for_a_person": True}
         found = PROPOSAL.search(answered.location)
         # Where the answer is the proposal itself, its id is nobody else's.
         data["proposal_id"] = int(found[1]) if found else data["id"]
     return dict(data)
+
+
+def _reachable(file: Mapping[str, Any]) -> dict[str, Any]:
+    """A file whose link, where it has one, is an address that a client elsewhere can fetch."""
+    return {**file, **({"link": f"{settings.CONSOLE_URL}{file['link']}"} if "link" in file else {})}
 
 
 def page_of(data: Mapping[str, Any]) -> dict[str, Any]:

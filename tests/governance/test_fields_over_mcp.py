@@ -21,7 +21,7 @@ def forbidden(tool: Tool) -> list[str]:
     """Fields of the tool's body that its acts govern, none of which an agent may do."""
     if tool.body is None or tool.method != "PATCH":
         return []
-    gates = {name: tool.body.gates(name) for name in tool.body().fields}
+    gates = {name: tool.body.gates(name) for name in map(str, tool.body().fields)}
     return [name for name, acts in gates.items() if acts and not any(Role.AGENT in POLICY[act].allowed for act in acts)]
 
 

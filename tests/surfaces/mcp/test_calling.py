@@ -5,9 +5,11 @@ import logging
 import jsonschema
 import pytest
 from django.db import connection
+from django.test import Client as Browser
 from django.test.utils import CaptureQueriesContext
 from mcp.client.client import Client
 from mcp_types import ListToolsResult
+from pytest_django import Settings
 
 from apps.api.inside import Caller
 from apps.governance.acting import acting
@@ -174,11 +176,16 @@ def test_a_list_goes_on_where_its_page_ended(door: Door, world: World) -> None:
     assert rest["next_cursor"] is None
 
 
-def test_files_of_a_skill_come_as_links(door: Door, world: World) -> None:
+def test_files_of_a_skill_come_as_links_that_can_be_fetched(door: Door, world: World, settings: Settings) -> None:
     # R091
     skill = make_skill_with_file(world)
-    files = door.call(world.token, "list_skill_files", {"skill_id": skill.pk}).data["attachments"]
-    assert files[0]["link"].startswith("/files/")
+    [named, *_] = door.call(world.token, "get_skill", {"id": skill.pk}).data["attachments"]
+    [file, *_] = door.call(world.token, "list_skill_files", {"skill_id": skill.pk}).data["attachments"]
+    assert "link" not in named
+    assert file["link"].startswith(f"{settings.CONSOLE_URL}/files/")
+    fetched = Browser().get(file["link"].removeprefix(settings.CONSOLE_URL))
+    assert fetched.status_code == 200
+    assert len(b"".join(fetched)) == file["size_bytes"]
 
 
 def test_a_fault_of_ours_is_said_without_its_words(world: World, caplog: pytest.LogCaptureFixture) -> None:
