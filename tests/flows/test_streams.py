@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 import redis
 
+from apps.conversations.models import Message
 from apps.demo.visitor import Visitor
+from apps.governance.acting import acting
+from apps.runtime.models import Turn
 from tests.factories import World, make_persona, make_world
-from tests.flows.conftest import House
+from tests.flows.conftest import House, fetched
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
@@ -89,3 +92,38 @@ def test_a_conversation_is_followed_word_by_word_and_to_its_replies_when_the_bro
     assert (stranger.status, stranger.json["code"]) == (404, "not_found")
     nobody = Visitor(house.url, "").send("GET", f"/api/v1/conversations/{conversation_id}/stream/", None)
     assert nobody.status == 401
+
+
+def test_whoever_follows_hears_half_of_what_a_worker_died_over_and_then_one_reply(house: House) -> None:
+    # R126
+    world = make_world()
+    make_persona(world)
+    house.start_web()
+    house.start_worker()
+    house.await_ready()
+    conversation_id = post(house, world, "Hello")
+    with following(house, world, conversation_id, last="0-0-0-") as heard:
+        first = until_reply(heard)[-1]
+    script = [{"fault": "stall", "seconds": FINISHED_SECONDS}, {"reply": {"text": "It left us on Monday."}}]
+    fetched(f"{house.standin_url}/standin/script", json.dumps(script).encode())
+    with following(house, world, conversation_id) as heard:
+        post(house, world, "Where is my parcel, which I have been waiting for since Friday?")
+        half = next(told["text"] for _, event, told in heard if event == "text" and told["text"])
+        house.kill("worker")
+        house.start_worker()
+        house.await_ready()
+        rest = until_reply(heard)
+        rest.append(next(each for each in heard if each[1] == "turn"))
+    assert not "It left us on Monday.".startswith(half)
+    assert [told["text"] for _, event, told in rest if event == "reply"] == ["It left us on Monday."]
+    # Of the answer that comes in its place every piece begins anew.
+    assert all("It left us on Monday.".startswith(told["text"]) for _, event, told in rest if event == "text")
+    assert (rest[-1][2]["status"], rest[-1][2]["outcome"]) == ("done", "replied")
+    # Whoever was cut off meanwhile is told the same once, and nothing of the half.
+    with following(house, world, conversation_id, last=first[0]) as heard:
+        assert until_reply(heard)[-1][2] == rest[-2][2]
+    with acting(world.system):
+        turn = Turn.objects.latest("pk")
+        assert (turn.attempts, turn.crashes) == (2, 1)
+        assert list(Message.objects.filter(turn_id=turn.pk, is_reply=True)) == [turn.reply]
+        assert not Message.objects.filter(text=half).exists()
