@@ -144,7 +144,9 @@ class Account:
         shared = _prefix_of(Reach.AGENT, blocks, along)
         workspace = _prefix_of(Reach.WORKSPACE, blocks, along)
         brought, self.brought = self.brought, {}
-        return earlier_calls(brought, self.conversation_id, shared, workspace, actor=self.actor)
+        earlier = earlier_calls(brought, self.conversation_id, shared, workspace, actor=self.actor)
+        earlier.keep_only({prefix.digest for prefix in along})
+        return earlier
 
 
 def _piece(placed_block: Placed, prefix: Prefix, earlier: Earlier, now: datetime) -> Piece:

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import itemgetter
@@ -70,6 +70,12 @@ class Earlier:
             self.cached[bytes.fromhex(key)] = Entry(seconds, at.timestamp() + seconds)
         if entries and cached_tokens:
             self.measured[max(entries, key=lambda key: entries[key][1])] = cached_tokens
+
+    def keep_only(self, digests: Collection[bytes]) -> None:
+        """Forget what a prompt of these prefixes cannot read, however it goes on: thousands of turns wait with what they keep."""
+        told = {digest.hex() for digest in digests} | set(self.before.entries if self.before else ())
+        self.cached = {key: entry for key, entry in self.cached.items() if key in digests}
+        self.measured = {key: tokens for key, tokens in self.measured.items() if key in told}
 
 
 def earlier_calls(brought: Told, conversation_id: int, shared: str, workspace: str, *, actor: Actor) -> Earlier:

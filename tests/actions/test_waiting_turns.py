@@ -60,3 +60,18 @@ def test_what_was_brought_for_the_beginning_goes_where_no_other_beginning_can_fo
     assert not turning.claimed.known
     assert not turning.loop.account.brought
     assert bool(turning.claimed.brought.earlier) is is_held
+
+
+def test_of_what_other_calls_left_cached_only_what_the_prompt_can_read_is_held(world: World, standin: StandIn) -> None:
+    # R181
+    for number in range(3):
+        say(world, f"Hello, I am customer {number}", standin, thread=f"before-{number}")
+    turning, _ = waiting(world, "one")
+    account = turning.loop.account
+    assert account.planned is not None
+    assert account.earlier is not None
+    assert account.planned.expected.read > 0
+    own = {prefix.digest for prefix in account.planned.along}
+    assert account.earlier.cached
+    assert account.earlier.cached.keys() <= own
+    assert account.earlier.measured.keys() <= {digest.hex() for digest in own}
