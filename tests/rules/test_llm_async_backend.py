@@ -155,7 +155,9 @@ def test_calls_say_nothing_of_the_machine_they_come_from(listener: Listener | No
     [head] = heads
     assert "anthropic-version" in head
     assert [
-        word for word in ("os", "arch", "runtime", "lang", "package", "async") if f"x-stainless-{word}" in head
+        word
+        for word in ("os", "arch", "runtime", "lang", "package", "async", "timeout", "read")
+        if f"x-stainless-{word}" in head
     ] == []
 
 

@@ -20,10 +20,20 @@ if TYPE_CHECKING:
     from apps.llm.backend import AsyncBackend, Listener, Reply, Request
     from apps.llm.reaching import Networks
 
-# What the SDK says of this machine: nobody at the other end needs to know, and each call that waits holds it four times.
+# What the SDK says of this machine and its patience: nobody needs to know, and each call that waits holds it four times.
 UNTOLD: Final = {
     f"X-Stainless-{name}": anthropic.Omit()
-    for name in ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
+    for name in (
+        "Lang",
+        "Package-Version",
+        "OS",
+        "Arch",
+        "Runtime",
+        "Runtime-Version",
+        "Async",
+        "Timeout",
+        "Read-Timeout",
+    )
 }
 MESSAGES: Final = "/v1/messages"
 # By this header the SDK gives the answer with its headers.
