@@ -13,7 +13,8 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.views.decorators.http import require_POST
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from apps.console.desk_page import excerpt
@@ -21,6 +22,7 @@ from apps.console.live import LONGEST_NUMBER
 from apps.console.requests import actor_of, people_of
 from apps.console.sessions import shown_parts
 from apps.console.talking import Saying, sent, shown_in
+from apps.console.transcripts import as_text, transcript
 from apps.conversations.actions import abandon_conversation
 from apps.conversations.models import Conversation, Message
 from apps.conversations.talking import open_trial, say_in_talk
@@ -124,6 +126,22 @@ def trial_page(site: AdminSite, request: HttpRequest, trial_id: int) -> HttpResp
     return TemplateResponse(request, "console/trial.html", context, status=status)
 
 
+@require_safe
+def told_trial(request: HttpRequest, trial_id: int) -> HttpResponse:
+    """What was said, as text in the hands of whoever asked: nothing of it is kept here."""
+    trial = _trial(trial_id, actor_of(request))
+    session = Session.objects.filter(conversation=trial).order_by("-pk").first()
+    tried = f"live with proposal {trial.tried_proposal_id}" if trial.tried_proposal_id else "live"
+    head = (
+        f"Playground talk {trial.pk} with agent {trial.agent.key}, tried {tried}.",
+        f"SHA-256 of the prompt: {session.prefix_sha256 if session else 'none yet'}",
+    )
+    name = content_disposition_header(as_attachment=True, filename=f"playground-{trial.pk}.txt")
+    said = as_text(transcript(trial), head)
+    headers = {"Content-Disposition": name, "Cache-Control": "private, no-store"}
+    return HttpResponse(said, content_type="text/plain; charset=utf-8", headers=headers)
+
+
 @require_POST
 def forget_trial(request: HttpRequest, trial_id: int) -> HttpResponse:
     """End a talk and take out what was said: at once, or as soon as the answer that is being written has ended."""
@@ -142,6 +160,7 @@ def trial_urls(site: AdminSite) -> list[URLPattern]:
     return [
         path("playground/", site.admin_view(partial(playground_page, site)), name="playground"),
         path("playground/<int:trial_id>/", site.admin_view(partial(trial_page, site)), name="trial"),
+        path("playground/<int:trial_id>/said/", site.admin_view(told_trial), name="told_trial"),
         path("playground/<int:trial_id>/forget/", site.admin_view(forget_trial), name="forget_trial"),
     ]
 

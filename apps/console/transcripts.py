@@ -40,6 +40,18 @@ def transcript(conversation: Conversation) -> list[Spoken]:
     return [_spoken(message) for message in conversation.messages.exclude(sender=Message.Sender.TOOL)]
 
 
+def as_text(lines: Iterable[Spoken], head: Iterable[str]) -> str:
+    """A transcript to be read without the console, under what the reader has to know of it."""
+    return "\n\n".join((*head, *(_told(line) for line in lines))) + "\n"
+
+
+def _told(line: Spoken) -> str:
+    called = (f"tool {call.name}({call.arguments})\n{call.result}" for call in line.calls)
+    figures = (figure.text for figure in line.figures)
+    said = (each for each in (line.text, *figures, *called) if each)
+    return "\n".join((f"{line.sender.capitalize()}, {line.at:%Y-%m-%d %H:%M %Z}:", *said))
+
+
 def _spoken(message: Message) -> Spoken:
     calls, figures = tuple(_calls(message.tool_calls)), tuple(figures_of(message.tool_calls))
     of_turn = (message.turn_id, message.is_reply)

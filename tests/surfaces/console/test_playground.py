@@ -61,7 +61,7 @@ def answered(world: World, standin: StandIn, text: str = "On its way.") -> Conve
 
 
 def test_an_operator_tries_a_proposal_sees_its_words_and_forgets(
-    operator: Client, world: World, proposal: Proposal, standin: StandIn
+    operator: Client, admin: Client, world: World, proposal: Proposal, standin: StandIn
 ) -> None:
     assert "Try it in the playground" in words_of(operator.get(page_of(proposal)))
     asked = operator.get(reverse("admin:playground"), {"proposal": proposal.pk, "agent": world.agent.pk})
@@ -78,10 +78,18 @@ def test_an_operator_tries_a_proposal_sees_its_words_and_forgets(
     assert f"<ins>{STYLE}</ins>" in page.content.decode()
     assert "bytes, about" in words_of(page)
     assert "On its way." in words_of(operator.get(reverse("admin:playground")))
+    download = reverse("admin:told_trial", args=[trial.pk])
+    assert f'href="{download}"' in page.content.decode()
+    kept = operator.get(download)
+    assert kept["Content-Disposition"] == f'attachment; filename="playground-{trial.pk}.txt"'
+    said = kept.content.decode()
+    for words in (f"live with proposal {proposal.pk}.", "Where is my parcel?", "On its way.", world.agent.key):
+        assert words in said
+    assert admin.get(download).status_code == 404
     forgotten = operator.post(reverse("admin:forget_trial", args=[trial.pk]), follow=True)
     assert "Forgotten." in words_of(forgotten)
     assert "On its way." not in words_of(forgotten)
-    assert operator.get(sent.url).status_code == 404
+    assert operator.get(sent.url).status_code == operator.get(download).status_code == 404
     with acting(world.operator):
         assert [*trial.messages.values_list("text", flat=True)] == ["", ""]
 
