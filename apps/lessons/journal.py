@@ -12,9 +12,11 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.lessons.cases import Case, Told
 from apps.lessons.models import EditCluster, EditMember, LearningVersion, Lesson, LessonCase
-from apps.lessons.rules import FIRST_CONFIDENCE, LessonSource, dedup_key, key_of_edit, seen_again
+from apps.lessons.rules import FIRST_CONFIDENCE, LessonSource, dedup_key, key_of_discard, key_of_edit, seen_again
 
 _ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtextextended('lessons of agent ' || %s, 0))"
+
+_KEYS: Final = {LessonSource.EDITED_DRAFT: key_of_edit, LessonSource.DISCARDED_DRAFT: key_of_discard}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def note_case(found: Found, case: Case, *, actor: Actor) -> LessonCase | None:
 
 def _counted(found: Found, told: Told, actor: Actor) -> Lesson:
     """The lesson that says this, surer by one case; the first case makes it."""
-    key_of = key_of_edit if found.source is LessonSource.EDITED_DRAFT else dedup_key
+    key_of = _KEYS.get(found.source, dedup_key)
     key = key_of(told.situation, told.went_wrong, told.instead)
     known = Lesson.objects.filter(agent_id=found.agent_id, dedup_key=key).first()
     if known is None:

@@ -21,7 +21,7 @@ VERSIONS_KEPT: Final = 20
 # A lesson that nothing confirmed for so long is no longer offered to a digest.
 UNCONFIRMED_DAYS: Final = 90
 MOST_CONFIDENT: Final = 0.99
-# An edit of so many telling words is one matter, whatever was asked.
+# An edit, or the reason of a discarded draft, of so many telling words is one matter, whatever was asked.
 ENOUGH_SAID: Final = 5
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")
 
@@ -97,6 +97,12 @@ def key_of_edit(situation: str, draft: str, sent: str) -> str:
     came = " ".join(each for each in after if each not in before)
     says_enough = len(set(keys(f"{went} {came}"))) >= ENOUGH_SAID
     return dedup_key("" if says_enough else situation, went, came)
+
+
+def key_of_discard(situation: str, went_wrong: str, instead: str) -> str:
+    """The same for drafts that were discarded in the same words, where these say enough: they are the matter then."""
+    says_enough = len(set(keys(instead))) >= ENOUGH_SAID
+    return dedup_key("", "", instead) if says_enough else dedup_key(situation, went_wrong, instead)
 
 
 def _said(text: str) -> list[str]:

@@ -28,6 +28,7 @@ from apps.lessons.rules import (
     first_status,
     is_faded,
     is_promotable,
+    key_of_discard,
     key_of_edit,
     lessons_to_digest,
     seen_again,
@@ -94,8 +95,19 @@ def test_an_edit_of_few_words_is_another_lesson_for_another_question() -> None:
     assert key_of_edit("Is it late?", "Hello. Yes.", "Hello. No.") == key_of_edit("Is it late?", "Yes.", "No.")
 
 
+def test_drafts_that_were_discarded_with_the_same_words_are_one_lesson_whatever_was_asked() -> None:
+    # R151
+    why = "Never promise a day before you looked the parcel up."
+    first = key_of_discard("Where is it?", "Ungrounded: Tomorrow.", why)
+    assert first == key_of_discard("My parcel is late.", "Ungrounded: On Monday.", why)
+    assert first != key_of_discard("Where is it?", "Ungrounded: Tomorrow.", why.replace("Never", "Always"))
+    assert key_of_discard("Late?", "Wrong: Yes.", "No.") != key_of_discard("May I pay later?", "Wrong: Yes.", "No.")
+    assert key_of_discard("Late?", "Wrong: Yes.", "") != key_of_discard("Late?", "Wrong: No.", "")
+
+
 @given(st.text(max_size=200), st.text(max_size=200), st.text(max_size=200))
 def test_every_lesson_has_a_key_of_one_length(situation: str, wrong: str, instead: str) -> None:
+    assert len(key_of_discard(situation, wrong, instead)) == 64
     assert len(dedup_key(situation, wrong, instead)) == len(key_of_edit(situation, wrong, instead)) == 64
 
 
