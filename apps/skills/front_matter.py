@@ -89,8 +89,15 @@ def _value(event: Any, events: Iterator[Any]) -> Value:
         return _text(event)
     if isinstance(event, yaml.SequenceStartEvent):
         items = takewhile(lambda each: not isinstance(each, yaml.SequenceEndEvent), events)
-        return [_text(each) for each in items]
+        return [_text(each) for each in _few(items)]
     return {key: _text(each) for key, each in _pairs(events)}
+
+
+def _few(events: Iterator[Any]) -> Iterator[Any]:
+    for number, event in enumerate(events):
+        if number == KEYS:
+            raise Malformed(f"The front matter has a list of more than {KEYS} items.")
+        yield event
 
 
 def _pairs(events: Iterator[Any]) -> Iterator[tuple[str, Any]]:

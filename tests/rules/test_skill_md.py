@@ -89,6 +89,7 @@ def test_whatever_a_skill_says_comes_back_and_the_formats_own_reader_agrees(
         ('name: "\\UFFFFFFFF"', "no YAML"),
         ("[" * (BRACKETS + 1), "brackets"),
         ("x" * (CHARACTERS + 1), f"{CHARACTERS} are read"),
+        ("allowed-tools:\n" + "- a\n" * (KEYS + 1), "list of more than"),
         ("".join(f"k{number}: v\n" for number in range(KEYS + 1)), "keys in one place"),
     ],
 )
