@@ -47,7 +47,7 @@ def as_text(lines: Iterable[Spoken], head: Iterable[str]) -> str:
 
 def _told(line: Spoken) -> str:
     called = (f"tool {call.name}({call.arguments})\n{call.result}" for call in line.calls)
-    figures = (figure.text for figure in line.figures)
+    figures = (str(figure["text"]) for figure in line.figures)
     said = (each for each in (line.text, *figures, *called) if each)
     return "\n".join((f"{line.sender.capitalize()}, {line.at:%Y-%m-%d %H:%M %Z}:", *said))
 

@@ -1,5 +1,6 @@
 """The playground's pages: an agent is tried without a script, its prompt beside, and nothing of it stands in any list."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from django.urls import reverse
 
 from apps.console.playground import OFFERED
 from apps.console.site import PAGES
+from apps.console.transcripts import Spoken, as_text, call_of
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.models import Proposal, Taint
@@ -92,6 +94,17 @@ def test_an_operator_tries_a_proposal_sees_its_words_and_forgets(
     assert operator.get(sent.url).status_code == operator.get(download).status_code == 404
     with acting(world.operator):
         assert [*trial.messages.values_list("text", flat=True)] == ["", ""]
+
+
+def test_a_talk_as_text_has_tools_and_what_they_showed() -> None:
+    call = call_of("render_table", {"title": "Parcels"}, "Shown.", is_error=False)
+    at = datetime(2026, 11, 23, 9, 30, tzinfo=UTC)
+    line = Spoken(
+        1, "agent", "Here they are.", (call,), ({"kind": "table", "text": "Parcels: 2"},), at, 7, is_reply=True
+    )
+    told = as_text([line], ["Head."])
+    assert told.startswith("Head.\n\nAgent, 2026-11-23 09:30 UTC:\nHere they are.\nParcels: 2\ntool render_table(")
+    assert told.endswith("Shown.\n")
 
 
 def test_the_newest_proposals_are_offered_and_an_older_one_by_its_link(
