@@ -8,6 +8,7 @@ from apps.governance.acting import acting
 from apps.runtime.models import Turn
 from apps.runtime.retrieval import Retrieval, retrieval_of
 from apps.runtime.sessions import thawed
+from apps.runtime.steps import sent_again
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import prompt, reply, say, take, tell, tool, unmarked
 from tests.factories import make_block, make_memory, make_persona, make_rule, make_skill, make_world
@@ -97,17 +98,16 @@ def test_what_a_replay_of_a_turn_needs_is_kept(standin: StandIn) -> None:
         assert kept.session is not None
         assert kept.reply is not None
         frozen = thawed(kept.session)
-        assert set(kept.calls.values_list("prefix_sha256", flat=True)) == {frozen.assembled.sha256}
+        assert kept.session.prefix_sha256 == frozen.assembled.sha256
         assert frozen.assembled.text == prompt(first) == prompt(second)
-        wires = list(
-            Message.objects.filter(conversation=kept.conversation_id)
-            .order_by("position")
-            .values_list("wire", flat=True)
-        )
+        kept_messages = Message.objects.filter(conversation=kept.conversation_id).order_by("position")
+        rows = list(kept_messages.values_list("wire", "tool_calls"))
         steps = list(kept.tool_steps.values_list("name", "state", "result"))
         retrieval = retrieval_of(kept)
         outcome = Conversation.objects.get(pk=kept.conversation_id).outcome
     sent = [message | {"content": unmarked(message["content"])} for message in second["messages"]]
+    calls_before = [None, *(calls for _, calls in rows)]
+    wires = [sent_again(wire, calls) for (wire, _), calls in zip(rows, calls_before, strict=False)]
     assert wires[: len(sent)] == sent
     assert steps == [("list_skills", "done", sent[2]["content"][0]["content"])]
     assert (kept.reply.text, outcome) == ("Ahoy, there are none.", "solved")
