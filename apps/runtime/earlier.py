@@ -66,8 +66,9 @@ class Earlier:
 
     def keep(self, entries: Mapping[str, Sequence[int]], at: datetime, cached_tokens: int) -> None:
         """One call's traces: the longest prefix it left is what it was billed as read and written."""
+        began = at.timestamp()
         for key, (seconds, _) in entries.items():
-            self.cached[bytes.fromhex(key)] = Entry(seconds, at.timestamp() + seconds)
+            self.cached[bytes.fromhex(key)] = Entry(seconds, began + seconds)
         if entries and cached_tokens:
             self.measured[max(entries, key=lambda key: entries[key][1])] = cached_tokens
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from apps.llm.backend import JsonObject, SystemBlock
 from apps.llm.blocks import block_of, content_blocks, message_place
@@ -72,6 +72,10 @@ def _reach(part: Part) -> Reach:
 
 def _messages(messages: Sequence[JsonObject], start: int = 0) -> Iterator[Placed]:
     for at, message in enumerate(messages, start):
-        place = message_place(str(message["role"]), {})
         for block in content_blocks(message):
-            yield Placed(Slot.TURN, Reach.CONVERSATION, block_of(place, block), at)
+            yield Placed(Slot.TURN, Reach.CONVERSATION, block_of(_role_place(str(message["role"])), block), at)
+
+
+@cache
+def _role_place(role: str) -> str:
+    return message_place(role, {})
