@@ -98,10 +98,13 @@ def test_every_task_takes_ids_of_one_tenant_or_nothing() -> None:
 
 # Commands that name no row of one tenant, each with the reason.
 NO_ROWS = {
+    "back_up": "the whole database, for whoever owns it",
     "create_tenant": "makes a tenant",
+    "drill_backup": "the whole database, for whoever owns it",
     "drop_second_factor": "a person's own, who may be in several tenants",
     "login_link": "signs a person in, before any tenant is chosen",
     "migrate": "tables, not rows",
+    "restore_backup": "the whole database, for whoever owns it",
     "sanitize": "reads a file",
     "seed_demo": "makes a tenant of its own",
     "setup_database": "tables and roles, not rows",
