@@ -35,7 +35,8 @@ def test_a_list_says_that_more_came_and_a_page_that_somebody_was_faster(page: Pa
     expect(page.get_by_text("Another one.")).to_have_count(0)
     assert flaws(page, "live list") == []
     status.get_by_role("link", name="Look again").click()
-    expect(page.get_by_text("Another one.")).to_be_visible()
+    # Its card holds it once more, to be edited in place.
+    expect(page.get_by_role("paragraph").filter(has_text="Another one.")).to_be_visible()
     page.goto(page_of(draft))
     editing = page.locator("details", has=page.locator("summary", has_text="Edit, then send"))
     editing.locator("summary").click()
