@@ -8,14 +8,13 @@ import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import psycopg
 
-from apps.operations.contents import Contents, contents, migrations, sees_everything, sorting
+from apps.operations.contents import Contents, contents, migrations, sees_everything, server_major, sorting
 from apps.operations.programs import run_program
 
 FORMAT: Final = 1
@@ -24,7 +23,6 @@ DUMP: Final = "database.dump"
 FILES: Final = "attachments"
 _MANIFEST_BYTES: Final = 10_000_000
 _CHUNK: Final = 1 << 20
-_SERVER_MAJOR: Final = 10_000
 
 
 class BackupRefused(Exception):
@@ -53,11 +51,6 @@ class Manifest:
         """How many rows all tables have together."""
         return sum(int(rows) for rows, _ in self.contents.values())
 
-    @property
-    def moment(self) -> datetime:
-        """The moment of its snapshot, by the database's clock."""
-        return datetime.fromisoformat(self.made_at)
-
 
 def back_up(owner_url: str, file: Path, files: Path | None) -> Manifest:
     """Write a backup of the database, and of the folder of attachments if there is one. Nobody need stop meanwhile.
@@ -71,19 +64,18 @@ def back_up(owner_url: str, file: Path, files: Path | None) -> Manifest:
     with TemporaryDirectory(dir=file.parent, prefix=".backup-") as folder:
         dump = Path(folder) / DUMP
         told = _dumped(owner_url, dump)
-        found = sorted(path for path in files.rglob("*") if path.is_file()) if files else []
+        kept = _kept(files) if files else {}
         manifest = Manifest(
             format=FORMAT,
             **told,
             dump_sha256=_sha256(dump),
             dump_bytes=dump.stat().st_size,
-            file_count=len(found),
-            file_bytes=sum(path.stat().st_size for path in found),
+            file_count=len(kept),
+            file_bytes=sum(path.stat().st_size for path in kept.values()),
             has_files=files is not None,
         )
         (Path(folder) / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1), encoding="utf-8")
-        parts = {MANIFEST: Path(folder) / MANIFEST, DUMP: dump}
-        _pack(file, parts | {f"{FILES}/{path.relative_to(files or path.parent)}": path for path in found})
+        _pack(file, {MANIFEST: Path(folder) / MANIFEST, DUMP: dump} | kept)
     return manifest
 
 
@@ -134,6 +126,11 @@ def put_back(folder: Path, files: Path) -> int:
     return copied
 
 
+def _kept(files: Path) -> dict[str, Path]:
+    """Every file of the folder, by its name in a backup."""
+    return {f"{FILES}/{path.relative_to(files)}": path for path in sorted(files.rglob("*")) if path.is_file()}
+
+
 def _pack(file: Path, parts: Mapping[str, Path]) -> None:
     """One archive of these, in their order, under its name once it is whole."""
     unfinished = file.with_name(f"{file.name}.unfinished")
@@ -163,7 +160,7 @@ def _dumped(owner_url: str, dump: Path) -> Mapping[str, Any]:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         [(snapshot, now)] = connection.execute("SELECT pg_export_snapshot(), now()").fetchall()
-        major = connection.info.server_version // _SERVER_MAJOR
+        major = server_major(connection)
         words = ("--format=custom", "--compress=6", f"--snapshot={snapshot}", f"--file={dump}")
         run_program("pg_dump", words, owner_url, server_major=major)
         return {

@@ -41,6 +41,11 @@ def sorting(connection: Connection) -> list[str]:
     return [str(each) for each in found]
 
 
+def server_major(connection: Connection) -> int:
+    """The server's version, as its packages are called: 18."""
+    return connection.info.server_version // 10_000
+
+
 def sees_everything(connection: Connection) -> bool:
     """Whether row security hides nothing from this login."""
     return connection.execute(_SEES_ALL).fetchone() == (True,)

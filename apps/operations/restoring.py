@@ -11,7 +11,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from apps.operations.backups import DUMP, BackupRefused, Manifest
-from apps.operations.contents import contents, differences, sorting, tables
+from apps.operations.contents import contents, differences, server_major, sorting, tables
 from apps.operations.programs import run_program
 from apps.tenants.roles import ensure_roles
 
@@ -19,7 +19,6 @@ UNFINISHED: Final = "_restoring"
 _TOLD_DIFFERENCES: Final = 5
 # A database that every server has, to stand in while another is made or dropped.
 _MAINTENANCE: Final = "postgres"
-_SERVER_MAJOR: Final = 10_000
 
 
 def restore_beside(folder: Path, manifest: Manifest, name: str) -> None:
@@ -92,7 +91,7 @@ def _fill(folder: Path, manifest: Manifest, name: str) -> None:
 
 def _refuse_other_server(manifest: Manifest) -> None:
     with _maintaining() as connection:
-        major = connection.info.server_version // _SERVER_MAJOR
+        major = server_major(connection)
     if major < manifest.server_major:
         raise BackupRefused(f"The backup is of PostgreSQL {manifest.server_major}, and this server is {major}.")
 
