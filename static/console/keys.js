@@ -92,13 +92,14 @@ const sheet = () => {
   return true;
 };
 
-const pressed = (key) => {
-  if (goesUntil > Date.now()) {
+// `at`: when the key was pressed, however late a busy page comes to read it.
+const pressed = (key, at) => {
+  if (goesUntil > at) {
     goesUntil = 0;
     return go(key);
   }
   if (key === "g") {
-    goesUntil = Date.now() + GO_MILLISECONDS;
+    goesUntil = at + GO_MILLISECONDS;
     return true;
   }
   if (key === "j" || key === "k") return step(key === "j" ? 1 : -1);
@@ -127,5 +128,5 @@ document.addEventListener("keydown", (event) => {
     close();
     return;
   }
-  if (!isTyping(target) && pressed(event.key)) event.preventDefault();
+  if (!isTyping(target) && pressed(event.key, event.timeStamp)) event.preventDefault();
 });

@@ -54,7 +54,10 @@ def test_pages_are_a_few_letters_away_and_the_rest_is_a_search(page: Page, conso
     expect(palette.get_by_role("link")).to_have_text(["Search for “arrived & broken”"])
     page.keyboard.press("Enter")
     expect(page.locator("mark", has_text="arrived").first).to_be_visible()
+    # The words are there before the script is.
+    page.wait_for_load_state()
     page.keyboard.press("Control+k")
+    expect(palette).to_be_visible()
     page.keyboard.press("Escape")
     expect(palette).to_be_hidden()
     page.keyboard.press("g")
