@@ -18,6 +18,7 @@ class Environment(BaseSettings):
 
     database_url: str = "postgresql://preceptor_login@localhost/preceptor"
     database_owner_url: str = ""
+    database_listen_url: str = ""
     database_role_prefix: str = ""
     database_pool_size: int = Field(default=0, ge=0)
     redis_url: str = "redis://localhost:6379/0"

@@ -11,6 +11,7 @@ from apps.llm.reaching import networks
 from apps.notices.mail import mail_server
 from config.beat import sweeps
 from config.env import ROOT, Environment
+from config.logs import LOGGING  # noqa: F401  # Django reads it from the settings
 from config.unfold import UNFOLD  # noqa: F401  # unfold reads it from the settings
 
 warnings.filterwarnings("ignore", message="The 'django-fsm' package", category=UserWarning)
@@ -80,6 +81,7 @@ DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
 if ENV.database_pool_size:
     DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": ENV.database_pool_size}
 DATABASE_ROLE_PREFIX = ENV.database_role_prefix or DATABASES["default"]["NAME"]
+DATABASE_LISTEN_URL = ENV.database_listen_url
 DATABASE_OWNER_URL = ENV.database_owner_url
 if DATABASE_OWNER_URL:
     # Tables belong to a role that is no superuser, so that FORCE ROW LEVEL SECURITY means something.
@@ -284,17 +286,3 @@ STREAMS_PER_PROCESS = ENV.streams_per_process
 STREAMS_PER_TENANT = ENV.streams_per_tenant
 DELIVERIES_KEPT_DAYS = ENV.deliveries_kept_days
 TOOL_LISTING_SECONDS = ENV.tool_listing_seconds
-
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": "INFO"},
-    # One line per request to the model would say nothing the usage rows do not.
-    # What the client of tool servers logs quotes what they answered.
-    "loggers": {
-        **{name: {"level": "WARNING"} for name in ("httpx2", "httpcore2")},
-        **{name: {"level": "CRITICAL"} for name in ("mcp", "client")},
-    },
-}

@@ -40,13 +40,17 @@ class ProblemSchema(AutoSchema):
 
 
 def name_streams(result: dict[str, Any], generator: Any, **said: Any) -> dict[str, Any]:
-    """Add the stream of a conversation: it is no view of REST framework, whose answers are whole."""
+    """Add the streams: they are no views of REST framework, whose answers are whole."""
     del generator, said
     paths = result["paths"]
     at = next(path for path in paths if path.endswith("/conversations/{id}/"))
     row = paths[at]["get"]
-    told = {"parameters": [*row["parameters"], _BEHIND], "responses": {**row["responses"], "200": _SAID}}
-    paths[f"{at}stream/"] = {"get": {**row, **_STREAM, **told}}
+    for path, words, parameters in (
+        (f"{at}stream/", _STREAM, row["parameters"]),
+        (at.replace("conversations/{id}", "review/stream"), _REVIEW, []),
+    ):
+        told = {"parameters": [*parameters, _BEHIND], "responses": {**row["responses"], "200": _SAID}}
+        paths[path] = {"get": {**row, **words, **told}}
     result["paths"] = dict(sorted(paths.items()))
     return result
 
@@ -54,14 +58,22 @@ def name_streams(result: dict[str, Any], generator: Any, **said: Any) -> dict[st
 _STREAM: Final = {
     "operationId": "conversations_stream",
     "summary": "Follow a conversation",
-    "description": "Server-sent events: `tool`, `reply` and `turn`, each with an id to go on from as `Last-Event-ID`, and `text`"
-    " while an answer is said. It ends after ten minutes at the latest.",
+    "description": "Server-sent events: `tool`, `reply` and `turn`, each with an id to go on from as `Last-Event-ID` (`0-0-0-` is"
+    " the beginning), and `text` while an answer is said. It ends after ten minutes at the latest, with `end`.",
+}
+_REVIEW: Final = {
+    "operationId": "review_stream",
+    "summary": "Follow what waits for people",
+    "description": "Server-sent events without words: `proposal`, `draft` and `escalation` with what `happened`, `waiting` with how"
+    " many there are, each with an id to go on from as `Last-Event-ID`; `anew` where lists have to be read again. It ends after"
+    " ten minutes at the latest, with `end`.",
+    "tags": ["review"],
 }
 _BEHIND: Final = {
     "in": "header",
     "name": "Last-Event-ID",
     "schema": {"type": "string"},
-    "description": "The id of the last event that was heard; `0-0-0-` is the beginning, none what comes next.",
+    "description": "The id of the last event that was heard; without it the stream begins with what comes next.",
 }
 _SAID: Final = {
     "description": "Events, as they happen; the data of each is a JSON object.",

@@ -38,6 +38,7 @@ from apps.api.prompts import PromptView
 from apps.api.proposals import ProposalView
 from apps.api.reflections import ReflectionView
 from apps.api.restoring import RestoreView
+from apps.api.review_stream import review_stream
 from apps.api.schedules import ScheduleView
 from apps.api.send_rules import SendRuleView
 from apps.api.sessions import SessionView
@@ -138,6 +139,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^endpoints/(?P<pk>[0-9]{1,18})/test/?$", EndpointTestView.as_view(), name="endpoint-test"),
     re_path(r"^tool-servers/(?P<pk>[0-9]{1,18})/refresh/?$", RefreshView.as_view(), name="tool-server-refresh"),
     re_path(r"^conversations/(?P<pk>[0-9]{1,18})/stream/?$", stream, name="conversation-stream"),
+    re_path(r"^review/stream/?$", review_stream, name="review-stream"),
     re_path(r"^events/(?P<pk>[0-9]{1,18})/?$", EventView.as_view(), name="event-detail"),
     re_path(r"^skills/export/?$", ExportsView.as_view(), name="skill-exports"),
     re_path(r"^skills/import/?$", ImportView.as_view(), name="skill-import"),

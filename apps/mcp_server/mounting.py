@@ -6,12 +6,15 @@ from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import Any, Final
 
+from apps.api.patience import Patient
+
 # Any: what the servers' own protocol hands about.
 Scope = Any
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+STREAM: Final = "/stream"
 PATHS: Final = frozenset({"/mcp", "/mcp/"})
 ASLEEP: Final = b'{"error": "The web process was started without its lifespan. Start uvicorn with --lifespan on."}'
 
@@ -32,7 +35,8 @@ class Dispatcher:
             endpoint = await self._life.endpoint() if self._life else _asleep
             await endpoint(scope, receive, send)
         else:
-            await self._django(scope, receive, send)
+            is_stream = scope["type"] == "http" and scope["path"].rstrip("/").endswith(STREAM)
+            await self._django(scope, receive, Patient(send) if is_stream else send)
 
 
 class _Life:

@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 
 # Where a web process says which conversation somebody listens to, and for how long that holds.
 HEARD: Final = "preceptor:heard"
+SAID: Final = "preceptor:said:"
 HOLDS_SECONDS: Final = 60
 # How long a broker that is away keeps anybody waiting.
 PATIENCE_SECONDS: Final = 0.5
@@ -34,7 +35,12 @@ PIECE_SECONDS: Final = 0.1
 
 def said_in(conversation_id: int) -> str:
     """The channel of a conversation's answers."""
-    return f"preceptor:said:{conversation_id}"
+    return f"{SAID}{conversation_id}"
+
+
+def conversation_of(channel: str) -> int:
+    """The conversation whose answers are said in the channel."""
+    return int(channel.removeprefix(SAID))
 
 
 def client_url() -> str:

@@ -1,17 +1,18 @@
 """What has come to stand in a conversation since somebody looked last: told from the journal and the transcript, in their order."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Self
 
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
 
 from apps.conversations.models import Conversation, Message
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
 from apps.runtime.models import ToolStep, Turn
+from apps.tenants.identity import system_actor
 
 AT_ONCE = 100
 
@@ -65,6 +66,19 @@ def since(conversation_id: int, place: Place, *, actor: Actor) -> list[Heard]:
     """What happened behind a place: tools that were called, replies, and turns that began or ended."""
     with _seeing(conversation_id, actor):
         return list(_since(conversation_id, place))
+
+
+def marks_of(conversation_ids: Collection[int], tenant_id: int) -> Mapping[int, Hashable]:
+    """What differs, of each of a tenant's conversations, as soon as something happens in it. One statement for all of them."""
+    if not conversation_ids:
+        return {}
+    messages = Message.objects.filter(conversation=OuterRef("pk")).order_by("-pk").values("pk")
+    steps = ToolStep.objects.filter(turn__conversation=OuterRef("pk")).order_by("-pk").values("pk")
+    turns = Turn.objects.filter(conversation=OuterRef("pk")).order_by("-pk")
+    newest = (Subquery(rows[:1]) for rows in (messages, steps, turns.values("pk"), turns.values("status")))
+    with acting(system_actor(tenant_id)):
+        rows = Conversation.objects.filter(tenant_id=tenant_id, pk__in=conversation_ids)
+        return {row[0]: row[1:] for row in rows.values_list("pk", *newest)}
 
 
 @contextmanager

@@ -67,7 +67,7 @@ def pgbouncer(server: Postgres) -> Iterator[None]:
     """All clients share the connections of pgbouncer, which gives each transaction whichever is free."""
     given = connections["default"].settings_dict
     before = {name: given[name] for name in ("HOST", "PORT")}
-    with _running(str(given["HOST"])) as folder:
+    with running_pgbouncer(str(given["HOST"])) as folder:
         given.update(HOST=str(folder), PORT="6432")
         try:
             yield
@@ -85,8 +85,8 @@ def find_pgbouncer() -> str | None:
 
 
 @contextmanager
-def _running(server_socket: str) -> Iterator[Path]:
-    """It refuses to run as root, like PostgreSQL, and runs as the same account."""
+def running_pgbouncer(server_socket: str) -> Iterator[Path]:
+    """In front of the server at this socket. It refuses to run as root, like PostgreSQL, and runs as the same account."""
     program = find_pgbouncer()
     if program is None:
         raise CannotStart("pgbouncer is missing. On Debian or Ubuntu, as root: apt-get install pgbouncer")

@@ -11,9 +11,10 @@ from django.db import connection
 from django.test import AsyncClient, Client
 from pytest_django import Settings
 
-from apps.api import streams
+from apps.api import hub
+from apps.api.readers import Why, ended
+from apps.api.rooms import LOOK_SECONDS, RAREST_LOOK_SECONDS, pause_behind
 from apps.api.seats import ProcessIsFull, Seats, TenantIsFull
-from apps.api.streams import LOOK_SECONDS, RAREST_LOOK_SECONDS, pause_behind
 from apps.governance.acting import outside
 from apps.tenants.actions import issue_token, revoke_token
 from apps.tenants.models import User
@@ -21,13 +22,15 @@ from tests.factories import World, make_conversation, make_world
 from tests.surfaces.api.asking import Asker, bearer
 
 STREAM = "conversations/1/stream/"
+REVIEW = "review/stream/"
 # Headers and cookies somebody comes with, and what takes from them what they came by.
 Coming = tuple[dict[str, str], SimpleCookie, Callable[[], object]]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD"])
-def test_a_stream_is_only_read(db: None, method: str) -> None:
-    answer = Asker(Client(enforce_csrf_checks=True)).ask(method, STREAM)
+@pytest.mark.parametrize("address", [STREAM, REVIEW])
+def test_a_stream_is_only_read(db: None, address: str, method: str) -> None:
+    answer = Asker(Client(enforce_csrf_checks=True)).ask(method, address)
     assert (answer.status, answer.headers["Allow"]) == (405, "GET")
     assert answer.headers["Content-Type"] == "application/problem+json"
 
@@ -89,8 +92,7 @@ def test_who_may_hear_no_more_hears_no_more(
     settings: Settings,
     coming: Callable[[World], Coming],
 ) -> None:
-    monkeypatch.setattr(streams, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(streams, "ONCE_MORE_SECONDS", 0.0)
+    monkeypatch.setattr(hub, "ONCE_MORE_SECONDS", 3600.0)
     settings.STREAMS_PER_TENANT = 1
     world = make_world()
     address = f"/api/v1/conversations/{make_conversation(world).pk}/stream/"
@@ -112,5 +114,6 @@ def test_who_may_hear_no_more_hears_no_more(
         await sync_to_async(gone)()
         return [first, *[piece async for piece in pieces]]
 
-    assert asyncio.run(asyncio.wait_for(follow(), 30)) == [b"retry: 1000\n\n"]
-    assert streams.seats.take(world.tenant.pk).tenant_id == world.tenant.pk
+    began, end = asyncio.run(asyncio.wait_for(follow(), 30))
+    assert (began, end) == (b"retry: 1000\n\n", ended(Why.NOT_YOURS))
+    assert hub.seats.take(world.tenant.pk).tenant_id == world.tenant.pk

@@ -1,0 +1,31 @@
+"""A web process that is told to stop while somebody follows what waits."""
+
+import http.client
+import time
+
+import pytest
+
+from tests.factories import make_world
+from tests.flows.conftest import House
+
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
+
+# A stream would hold up the end for ten minutes, and the container's patience is over after some seconds.
+SOON_SECONDS = 15
+
+
+def test_readers_are_told_that_the_process_ends_and_it_waits_for_none_of_them(house: House) -> None:
+    world = make_world()
+    house.start_web()
+    house.await_ready()
+    connection = http.client.HTTPConnection(house.url.removeprefix("http://"), timeout=60)
+    connection.request("GET", "/api/v1/review/stream/", headers={"Authorization": f"Bearer {world.token}"})
+    answer = connection.getresponse()
+    said = b"".join(answer.readline() for _ in range(5))
+    assert b"event: waiting" in said
+    begun = time.monotonic()
+    house.end("web")
+    assert time.monotonic() - begun < SOON_SECONDS
+    rest = answer.read().decode()
+    assert rest.endswith('event: end\ndata: {"reason": "shutdown"}\n\n')
+    connection.close()
