@@ -1,11 +1,15 @@
 """How lists are narrowed: by ids, keys and states, each checked before the database sees it."""
 
+from typing import Any
+
 from django import forms
 from django_filters import FilterSet  # type: ignore[import-untyped]  # django-filter ships no types
 from django_filters.filters import BooleanFilter, CharFilter, ChoiceFilter, DateFilter, Filter  # type: ignore[import-untyped]  # the same
-from django_filters.rest_framework import DjangoFilterBackend  # type: ignore[import-untyped]  # the same
+from django_filters.rest_framework import DjangoFilterBackend as FilterBackend  # type: ignore[import-untyped]  # the same
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
+from rest_framework.request import Request
+from rest_framework.views import APIView
 
 __all__ = [
     "AgentFilters",
@@ -24,6 +28,18 @@ class IdFilter(Filter):
     """Rows that refer to an id."""
 
     field_class = forms.IntegerField
+
+
+class DjangoFilterBackend(FilterBackend):
+    """Checks what is asked by a form; where nothing is asked and nothing has to be, there is none to make."""
+
+    def filter_queryset(self, request: Request, queryset: Any, view: APIView) -> Any:
+        """The rows that are asked for."""
+        filters = getattr(getattr(view, "filterset_class", None), "base_filters", {})
+        needs_no_form = not any(each.extra["required"] for each in filters.values())
+        if needs_no_form and filters.keys().isdisjoint(request.query_params):
+            return queryset
+        return super().filter_queryset(request, queryset, view)
 
 
 class AgentFilters(FilterSet):

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 from django.db.models import Model
 from rest_framework import serializers
 
+from apps.api.reading import told
+
 Row = TypeVar("Row", bound=Model)
 
 STAMPS = ("taint", "version", "created_at", "updated_at")
@@ -26,7 +28,7 @@ class Shown(serializers.ModelSerializer[Row]):
 
     def to_representation(self, instance: Any) -> Any:
         """After a write, with what of the body was stripped."""
-        shown = super().to_representation(instance)
+        shown = told(instance, self)
         if "ignored_fields" in self.context:
             shown["ignored_fields"] = self.context["ignored_fields"]
         if self.context.get("notice"):

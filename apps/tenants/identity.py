@@ -52,6 +52,8 @@ SAID: Final = """
      WHERE grants.tenant_id = %(tenant)s AND grants.role = %(role)s
      GROUP BY grants.agent_id
 """
+# The same of the agent behind a token, who is known before any tenant is.
+RESOLVED: Final = "SELECT tenant_id, agent_id, user_id, agent_key, granted FROM resolve_token(%s)"
 # Only people have limits, and only their roles may read them.
 LIMITED: Final = """
      UNION ALL
@@ -71,9 +73,9 @@ def token_digest(token: str) -> str:
 def agent_of_token(token: str) -> Actor | None:
     """The agent behind a bearer token, or None if it is unknown, revoked or expired."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT tenant_id, agent_id, user_id, agent_key FROM resolve_token(%s)", [token_digest(token)])
+        cursor.execute(RESOLVED, [token_digest(token)])
         row = cursor.fetchone()
-    return agent_actor(*row) if row else None
+    return replace(_bare_agent(*row[:4]), grants=held_once(frozenset(row[4]))) if row else None
 
 
 def agent_actor(tenant_id: int, agent_id: int, user_id: int, agent_key: str) -> Actor:

@@ -16,9 +16,17 @@ from apps.skills.actions import approve_skill, draft_skill
 from apps.skills.models import Skill
 from apps.tenants.due import due_work
 from apps.tenants.grant_models import TenantGroupObjectPermission
-from apps.tenants.identity import person_actor
+from apps.tenants.identity import agent_of_token, person_actor
 from apps.tenants.models import RoleTemplate, Tenant
-from tests.factories import World, make_conversation, make_event, make_persona, make_skill, make_world
+from tests.factories import (
+    World,
+    make_conversation,
+    make_event,
+    make_grants,
+    make_persona,
+    make_skill,
+    make_world,
+)
 from tests.governance.attempts import attempt
 from tests.governance.tables import tenant_tables
 
@@ -39,11 +47,11 @@ def test_the_tables_owner_sees_no_tenants_row_without_its_tenant(committing: str
             assert cursor.fetchone() == (seen,)
 
 
-def grant_to_operators(world: World, names: Iterable[str]) -> None:
+def grant_to(role: Role, world: World, names: Iterable[str]) -> None:
     """What an installation's owner does for a tenant that wants other grants than the template."""
     with connections["owner"].cursor() as cursor:
         cursor.execute("SELECT set_config('app.tenant', %s, false)", [str(world.tenant.pk)])
-    group = Group.objects.using("owner").get(name=Role.OPERATOR.value)
+    group = Group.objects.using("owner").get(name=role.value)
     TenantGroupObjectPermission.objects.using("owner").bulk_create(
         TenantGroupObjectPermission(
             group=group,
@@ -59,7 +67,7 @@ def grant_to_operators(world: World, names: Iterable[str]) -> None:
 def test_a_tenants_own_grants_replace_the_template_and_narrow_it(committing: str) -> None:
     # R017: the grants differ in one tenant; the other stays with the template.
     strict, usual = make_world(), make_world()
-    grant_to_operators(strict, default_grants(Role.OPERATOR) - {"skill_approve__status"})
+    grant_to(Role.OPERATOR, strict, default_grants(Role.OPERATOR) - {"skill_approve__status"})
     narrowed = person_actor(strict.operator_user.pk, strict.tenant.pk, Role.OPERATOR)
     assert narrowed.grants == default_grants(Role.OPERATOR) - {"skill_approve__status"}
     assert person_actor(usual.operator_user.pk, usual.tenant.pk, Role.OPERATOR).grants == default_grants(Role.OPERATOR)
@@ -70,6 +78,20 @@ def test_a_tenants_own_grants_replace_the_template_and_narrow_it(committing: str
     theirs = "SELECT id FROM tenants_tenantgroupobjectpermission WHERE content_object_id = %s"
     seen = [attempt(world.operator, theirs, [strict.tenant.pk]).passed for world in (strict, usual)]
     assert seen == [True, False]
+
+
+def test_a_token_is_looked_up_with_the_grants_of_its_tenant(committing: str) -> None:
+    # R015: what is said of the tenant replaces the template, and what is said of the agent that.
+    strict, usual = make_world(), make_world()
+    grant_to(Role.AGENT, strict, ["skill_fetch", "profile_amend"])
+    found = agent_of_token(strict.token)
+    assert found is not None
+    assert found.grants == {"skill_fetch", "profile_amend"}
+    assert agent_of_token(usual.token) == usual.bot
+    make_grants(strict, "skill_fetch")
+    found = agent_of_token(strict.token)
+    assert found is not None
+    assert found.grants == default_grants(Role.AGENT) - {"skill_fetch"}
 
 
 def test_waiting_work_of_every_tenant_is_found_by_id_alone(committing: str) -> None:

@@ -7,15 +7,15 @@ from apps.governance.policy import default_grants
 from apps.tenants.drift import drift
 from apps.tenants.floor import grants_beyond_floor
 from tests.factories import make_world
-from tests.governance.test_committed_walls import grant_to_operators
+from tests.governance.test_committed_walls import grant_to
 
 
 def test_a_tenants_grant_beyond_the_policy_is_named(committing: str) -> None:
     # R015, R016, R017
     first, second = make_world(), make_world()
-    grant_to_operators(first, ["skill_draft", "skill_approve"])
+    grant_to(Role.OPERATOR, first, ["skill_draft", "skill_approve"])
     assert grants_beyond_floor() == []
-    grant_to_operators(second, ["skill_draft", "grant_sync"])
+    grant_to(Role.OPERATOR, second, ["skill_draft", "grant_sync"])
     [line] = grants_beyond_floor()
     assert line.startswith(f"grants of tenant {second.tenant.pk}: operator holds grant_sync on TenantGroupObject")
     assert drift() == [line]
@@ -24,7 +24,7 @@ def test_a_tenants_grant_beyond_the_policy_is_named(committing: str) -> None:
 def test_a_grant_of_a_group_that_is_no_role_is_named(committing: str) -> None:
     # R016
     world = make_world()
-    grant_to_operators(world, ["skill_draft"])
+    grant_to(Role.OPERATOR, world, ["skill_draft"])
     Group.objects.using("owner").filter(name="operator").update(name="superheroes")
     assert "superheroes holds skill_draft" in grants_beyond_floor()[0]
     assert "skill_draft" in default_grants(Role.OPERATOR)

@@ -4,14 +4,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.conversations.actions import import_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line
-from tests.factories import World
-from tests.surfaces.api.asking import Asker
+from tests.factories import World, make_memory, make_skill
+from tests.surfaces.api.asking import Asker, agent_of
 
 
 def count_queries(ask: Callable[[], Any], rows: int) -> int:
@@ -36,3 +37,17 @@ def test_transcript_costs_the_same_at_any_length(world: World, operator: Asker) 
         path = f"messages/?conversation_id={conversation.pk}"
         lengths[length] = count_queries(partial(operator.get, path), length)
     assert lengths[4] == lengths[50]
+
+
+@pytest.mark.parametrize("path", ["skills/", "memories/{memory}/"])
+def test_an_answer_to_a_token_takes_three_statements(world: World, path: str) -> None:
+    # Who asks and what they may, the role in which PostgreSQL answers, and the rows.
+    make_skill(world)
+    memory = make_memory(world, "Parcels take three days.")
+    asker = agent_of(world)
+    with CaptureQueriesContext(connection) as captured:
+        assert asker.get(path.format(memory=memory.pk)).status == 200
+    # Within a test's own transaction savepoints stand for one, and the role is given back at the end of one.
+    beside = ("SAVEPOINT", "RELEASE", "SELECT set_config('role', 'none'")
+    asked = [query["sql"] for query in captured if not query["sql"].startswith(beside)]
+    assert len(asked) <= 3

@@ -1,0 +1,44 @@
+"""What an answer shows of a row is what REST framework would show of it, field by field, though fewer fields are asked."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.test import RequestFactory
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from apps.api.reading import OF_WRITES, Plain, plan_of, told
+from apps.api.rows import Shown
+from apps.api.urls import router
+from apps.api.views import Rows
+from apps.governance.acting import acting
+from tests.governance.filled import Filled
+
+
+def shown_kinds() -> Iterator[tuple[type[Rows[Any]], type[Shown[Any]]]]:
+    for _, view, _ in router.registry:
+        if issubclass(view, Rows):
+            for kind in {view.serializer_class, view.line_class} - {None}:
+                if issubclass(kind, Shown):
+                    yield view, kind
+
+
+def test_every_row_is_shown_as_rest_framework_would_show_it(filled: Filled) -> None:
+    compared = 0
+    with acting(filled.world.operator):
+        for view_class, kind in shown_kinds():
+            view = view_class()
+            view.request = Request(RequestFactory().get("/"))
+            view.request.auth, view.action, view.kwargs, view.format_kwarg = filled.world.operator, "list", {}, None
+            for row in view.get_queryset()[:3]:
+                serializer = kind(row, context=view.get_serializer_context())
+                expected = serializers.ModelSerializer.to_representation(serializer, row)
+                assert list(told(row, serializer)) == [name for name in expected if name not in OF_WRITES]
+                assert told(row, serializer) == {name: expected[name] for name in expected if name not in OF_WRITES}
+                compared += 1
+    assert compared > 30
+
+
+def test_most_fields_are_read_without_asking_anybody() -> None:
+    steps = [step for _, kind in shown_kinds() for step in plan_of(kind)]
+    assert sum(isinstance(step, Plain) for step in steps) > 0.8 * len(steps)
