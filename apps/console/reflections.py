@@ -31,8 +31,8 @@ def reflection_panels(reflection: Any, request: HttpRequest) -> dict[str, Any]:
 class ReflectionAdmin(GovernedAdmin):
     """Read-only: one row per agent and day."""
 
-    list_display = ("day", "verdict", "agent", "short_reason", "source")
-    list_display_links = ("day", "verdict")
+    list_display = ("on_day", "verdict", "agent", "short_reason", "source")
+    list_display_links = ("on_day", "verdict")
     list_filter = ("verdict", "agent", "stand_in")
     list_select_related = ("agent",)
     search_fields = ("reason",)
@@ -41,6 +41,10 @@ class ReflectionAdmin(GovernedAdmin):
     fields = ()
     change_form_template = "console/reflection.html"
     panels = Panels(reflection_panels)
+
+    @admin.display(description="Day", ordering="day")
+    def on_day(self, reflection: Reflection) -> str:
+        return f"{reflection.day:%d %b %Y}".lstrip("0")
 
     @admin.display(description="Why")
     def short_reason(self, reflection: Reflection) -> str:

@@ -11,14 +11,17 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from apps.conversations.rules import Line, ToolCall
-from apps.prompt.tool_names import KEEPING, RECALLING
+from apps.prompt.tool_names import KEEPING, OF_ITSELF, RECALLING
 from apps.texts.days import all_dated
+from apps.texts.introducing import introduced_in
 from apps.texts.known import Known, codes_in
 from apps.texts.private import KINDS, Firewall
 from apps.texts.telling import known_from
 from apps.texts.templates import Template
 
 MIN_MESSAGES = 4
+# Whose words a line of a transcript is that a customer wrote.
+CUSTOMER = "customer"
 # How long a conversation waits for its next look after the model failed over it, and after how many failures it waits no more.
 FIRST_WAIT_SECONDS = 60.0
 LONGEST_WAIT_SECONDS = 3600.0
@@ -62,8 +65,8 @@ def gate(lines: Sequence[Line], outcome: str, *, off_the_record: bool) -> Accept
         return Refused("off-record", "The conversation is off the record; nothing is learned from it.")
     if len(lines) < MIN_MESSAGES:
         return Refused("too-short", f"{len(lines)} messages; at least {MIN_MESSAGES} are needed.")
-    if not any(line.tool_calls for line in without_recalled(lines)):
-        said = "The agent answered without a tool but those that read its own memory; there is no procedure to keep."
+    if all(call.name in OF_ITSELF for line in without_recalled(lines) for call in line.tool_calls):
+        said = "The agent answered without a tool but those by which it reads and keeps what it knows; that is no procedure."
         return Refused("trivial", said)
     if outcome == "unsolved":
         return Refused("negative", "The conversation did not end well for the customer.")
@@ -137,11 +140,14 @@ def counted_in(texts: Iterable[str], firewall: Firewall) -> dict[str, int]:
 
 
 def known_of(lines: Sequence[Line], end_user_key: str) -> Known:
-    """What is somebody's in a conversation: the customer's key, codes that were said, what tools were told and answered."""
+    """What is somebody's in a conversation: the customer's key, how they introduced themselves, codes that were said, what tools
+    were told and answered.
+    """
     calls = [call for line in lines for call in line.tool_calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]
     said = codes_in((*(line.text for line in lines), *arguments, *(call.result for call in calls)))
-    told = (known_from(value) for call in calls for value in (call.arguments, _read(call.result)))
+    told = [known_from(value) for call in calls for value in (call.arguments, _read(call.result))]
+    told += [introduced_in(line.text) for line in lines if line.sender == CUSTOMER]
     return reduce(or_, told, Known(values=said) | known_from({"user_id": end_user_key}))
 
 

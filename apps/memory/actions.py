@@ -46,20 +46,20 @@ def amend_memory(
     reason: str = "",
     words_of: Taint | None = None,
     dates: Mapping[str, LineDates] | None = None,
+    instead: Mapping[str, str] | None = None,
 ) -> AgentMemory:
     """Replace an agent's memory by a new full body; running sessions keep what they started with (R079).
 
-    Only whoever changes the body signs for it; the same body sent again changes nothing, not even the author. An agent says
-    what it `heard`, and what of its words the tenant wants reviewed goes before a person instead (Z-19); a
-    person who brings back words of somebody else says so in `words_of` and does not vouch for them. `dates` says of new lines
-    until when they hold; with those that wait for a person it waits, too.
+    Whoever changes the body signs for it. What of an agent's words the tenant wants reviewed, by what it `heard`, goes before a
+    person instead, with its `dates` (Z-19). `words_of` says whose words a person brings back without vouching for them, `dates`
+    until when new lines hold, `instead` which line came in the place of which.
     """
     with acting(actor):
         with governed(Act.MEMORY_AMEND, memory, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
             before, share = row.body, share_of(row, body, actor=actor, heard=heard)
             _take(row, share, actor, words_of)
             keep_dates(row, before, dates, by_person=actor.is_person)
-        keep_lines(memory, before, actor=actor, said=share.said, words_of=words_of, evidence=evidence)
+        keep_lines(memory, before, actor=actor, said=share.said, words_of=words_of, evidence=evidence, instead=instead)
         hold_back(memory, share, actor=actor, evidence=evidence, dates=dates)
     return memory
 
@@ -120,6 +120,7 @@ def amend_block(
     evidence: Mapping[str, Any] | None = None,
     reason: str = "",
     dates: Mapping[str, LineDates] | None = None,
+    instead: Mapping[str, str] | None = None,
 ) -> MemoryBlock:
     """Replace a block's body; the same body sent again keeps its author. What is read-only stays as people wrote it.
 
@@ -132,7 +133,7 @@ def amend_block(
             before, share = row.body, share_of(row, body, actor=actor, heard=heard)
             _take(row, share, actor)
             keep_dates(row, before, dates, by_person=actor.is_person)
-        keep_lines(block, before, actor=actor, said=share.said, evidence=evidence)
+        keep_lines(block, before, actor=actor, said=share.said, evidence=evidence, instead=instead)
         hold_back(block, share, actor=actor, evidence=evidence, dates=dates)
     return block
 
@@ -159,11 +160,11 @@ def amend_profile(
     evidence: Mapping[str, Any] | None = None,
     words_of: Taint | None = None,
     dates: Mapping[str, LineDates] | None = None,
+    instead: Mapping[str, Mapping[str, str]] | None = None,
 ) -> CustomerProfile:
     """Write preferences or notes. Seeing the customer is part of it: `last_seen_at` moves too (R086).
 
-    It reaches this one customer alone, so of an agent's words it waits for a person only where all memory does (Z-19).
-    `words_of` says whose texts they are where somebody else's are brought back, `dates` until when lines of theirs hold.
+    It reaches one customer alone, so of an agent's words it waits only where all memory does (Z-19). `instead` goes by text.
     """
     with acting(actor):
         waits = actor.role is Role.AGENT and review_of(actor) is MemoryReview.ALL
@@ -176,7 +177,7 @@ def amend_profile(
             row.last_seen_at = timezone.now()
             _sign(row, actor, before, Taint.CUSTOMER_DERIVED, words_of)
             keep_profile_dates(row, noted, dates, by_person=actor.is_person)
-        keep_profile_lines(profile, before, actor=actor, words_of=words_of, evidence=evidence)
+        keep_profile_lines(profile, before, actor=actor, words_of=words_of, evidence=evidence, instead=instead)
         if waits and any(getattr(profile, name) != text for name, text in values.items()):
             propose_profile(profile, values, actor=actor, evidence=evidence, dates=dates)
     return profile

@@ -36,10 +36,13 @@ def keep_lines(
     said: Iterable[HeldLine] = (),
     words_of: Taint | None = None,
     evidence: Mapping[str, Any] | None = None,
+    instead: Mapping[str, str] | None = None,
 ) -> None:
-    """Bring the ledger of a text up to what stands there now. `said` are lines that repeat somebody, `before` the text before."""
+    """Bring the ledger of a text up to what stands there now. `said` are lines that repeat somebody, `before` the text before,
+    `instead` which line its writer put in the place of which.
+    """
     with acting(actor):
-        told, standing = moved(before, row.body), {line.sha256: line for line in standing_lines(row)}
+        told, standing = moved(before, row.body, instead), {line.sha256: line for line in standing_lines(row)}
         whose = _whose(row, told.came, actor, {bare(held.text): held.whose.value for held in said}, words_of)
         source = (evidence or {}).get("conversation_id")
         new = [_line(row, text, whose[text], actor, source) for text in told.came if line_sha256(text) not in standing]

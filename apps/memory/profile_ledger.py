@@ -13,7 +13,7 @@ from apps.governance.actors import Actor
 from apps.governance.models import Taint
 from apps.memory.ledger import DATED, ENDS, dated, end_lines
 from apps.memory.models import AGENT, CustomerProfile, ProfileLine
-from apps.prompt.line_ledger import line_sha256, moved
+from apps.prompt.line_ledger import Moved, line_sha256, moved
 from apps.prompt.lines import known
 
 
@@ -24,14 +24,19 @@ def keep_profile_lines(
     actor: Actor,
     words_of: Taint | None = None,
     evidence: Mapping[str, Any] | None = None,
+    instead: Mapping[str, Mapping[str, str]] | None = None,
 ) -> None:
-    """Bring the ledger up to what stands there now; `before` is what stood there, text by text."""
+    """Bring the ledger up to what stands there now; `before` is what stood there, text by text.
+
+    `instead` says which line of a text its writer put in the place of which.
+    """
     with acting(actor):
         changed = {part: text for part, text in before.items() if known(text) != known(getattr(profile, part))}
         has_dates = bool(profile.line_dates) or actor.is_person
         stands = _standing(profile) if changed or has_dates else []
         for part, text in changed.items():
-            stands = _keep(profile, stands, part, text, actor=actor, words_of=words_of, evidence=evidence)
+            told = moved(text, getattr(profile, part), (instead or {}).get(part))
+            stands = _keep(profile, stands, part, told, actor=actor, words_of=words_of, evidence=evidence)
         if has_dates:
             _date(profile, stands)
 
@@ -58,7 +63,7 @@ def _keep(
     profile: CustomerProfile,
     stands: Sequence[ProfileLine],
     part: str,
-    before: str,
+    told: Moved,
     *,
     actor: Actor,
     words_of: Taint | None,
@@ -68,7 +73,6 @@ def _keep(
     others = [line for line in stands if line.part != part]
     standing = {line.sha256: line for line in stands if line.part == part}
     owner = (words_of or Taint.OPERATOR) if actor.is_person else Taint.CUSTOMER_DERIVED
-    told = moved(before, getattr(profile, part))
     source = (evidence or {}).get("conversation_id")
     new = [_line(profile, part, text, owner, actor, source) for text in told.came]
     made = {line.sha256: line for line in ProfileLine.objects.bulk_create(new)}

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Self
 
@@ -48,21 +48,30 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The text that came of some changes; with flaws it is the one that stood before."""
+    """The text that came of some changes, and which line was updated to which; with flaws it is the one that stood before."""
 
     text: str
     flaws: tuple[str, ...] = ()
+    instead: Mapping[str, str] = field(default_factory=dict)
 
 
 def edited(text: str, edits: Iterable[Edit]) -> Edited:
     """The changes, all of them or none. A line is told by what it says, as its reader was shown it."""
-    lines, flaws = lines_of(text), list[str]()
+    lines, flaws, instead = lines_of(text), list[str](), dict[str, str]()
     for edit in edits:
         if flaw := _flaw(edit, lines):
             flaws.append(flaw)
-        else:
-            lines = _changed(edit, lines)
-    return Edited(text, tuple(flaws)) if flaws else Edited("\n".join(lines).strip("\n"))
+            continue
+        if edit.op is Op.UPDATE:
+            instead = _updated(instead, frozenset(map(bare, _standing(edit.line, lines))), bare(edit.text))
+        lines = _changed(edit, lines)
+    return Edited(text, tuple(flaws)) if flaws else Edited("\n".join(lines).strip("\n"), instead=instead)
+
+
+def _updated(instead: Mapping[str, str], meant: frozenset[str], text: str) -> dict[str, str]:
+    """What came in the place of which line once these were updated; a line that was updated twice leads to its last words."""
+    followed = {old: text if new in meant else new for old, new in instead.items()}
+    return {**followed, **dict.fromkeys(meant, text)}
 
 
 def _flaw(edit: Edit, lines: Sequence[str]) -> str:

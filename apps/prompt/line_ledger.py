@@ -1,7 +1,7 @@
 """What came and what went between two states of a text, line by line."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from apps.prompt.lines import bare, known, lines_of
@@ -21,17 +21,23 @@ def line_sha256(line: str) -> str:
     return hashlib.sha256(bare(line).encode()).hexdigest()
 
 
-def moved(before: str, after: str) -> Moved:
-    """As many lines as went between two that stayed came in their place, one for one; otherwise some went and some came."""
+def moved(before: str, after: str, instead: Mapping[str, str] | None = None) -> Moved:
+    """What came and what went; `instead` says which line its writer put in the place of which.
+
+    Where nobody said it, as many lines as went between two that stayed came in their place, one for one; otherwise some went
+    and some came.
+    """
     stays = known(before) & known(after)
     went, came = _runs(before, stays), _runs(after, stays)
-    replaced = tuple(
-        pair
-        for behind, gone in went.items()
-        if len(gone) == len(came.get(behind, ()))
-        for pair in zip(gone, came[behind], strict=True)
-    )
-    return Moved(_joined(came.values()), _joined(went.values()), replaced)
+    gone, new = _joined(went.values()), _joined(came.values())
+    said = instead.items() if instead is not None else _one_for_one(went, came)
+    return Moved(new, gone, tuple((old, text) for old, text in said if old in gone and text in new))
+
+
+def _one_for_one(went: Mapping[str, list[str]], came: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
+    for behind, gone in went.items():
+        if len(gone) == len(came.get(behind, ())):
+            yield from zip(gone, came[behind], strict=True)
 
 
 def _runs(text: str, stays: frozenset[str]) -> dict[str, list[str]]:

@@ -64,6 +64,8 @@ KEEPING: Final = frozenset(
     | {SKILL_PATCH, SKILL_DELETE, PROPOSE_PERSONA_PATCH, PROPOSE_SCHEDULE, WITHDRAW_SCHEDULE, WRITE_NOTE}
     | {FINISH_NOTE}
 )
+# By which an agent keeps what it knows for itself: called alone, nothing was done for a customer.
+OF_ITSELF: Final = KEEPING - {UPDATE_CUSTOMER_PROFILE, UPDATE_CONTACT_MEMORY, PROPOSE_SCHEDULE, WITHDRAW_SCHEDULE}
 # By which agents speak to each other.
 BETWEEN_AGENTS: Final = frozenset({DELEGATE, ENQUEUE_PARENT})
 

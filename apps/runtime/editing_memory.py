@@ -5,7 +5,7 @@ They write through the same acts as the tools that replace a whole text, so revi
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Final
+from typing import Any, Final
 
 from django.utils import timezone
 
@@ -23,7 +23,7 @@ from apps.prompt.derived import Heard
 from apps.prompt.framing import fence, fence_lines
 from apps.prompt.holding import MemoryReview
 from apps.prompt.line_dates import REVIEW, UNTIL, LineDates, first_moment, holding, last_moment, told_dates
-from apps.prompt.line_edits import SHOWN, Edit, Op, edited, too_long
+from apps.prompt.line_edits import SHOWN, Edit, Edited, Op, edited, too_long
 from apps.prompt.lines import bare, known, lines_of
 from apps.prompt.tool_names import READ_CONTACT_MEMORY, READ_MY_MEMORY, UPDATE_CONTACT_MEMORY, UPDATE_MY_MEMORY
 from apps.runtime.clashing import with_advice
@@ -120,24 +120,29 @@ def _edits(arguments: JsonObject, place: str) -> dict[str, list[Edit]]:
 
 
 def _write_memory(edits: list[Edit], heard: Heard, context: Context) -> str:
-    memory, actor, evidence, dates = _memory(context), context.actor, _evidence(context), _dates(edits, context.actor)
+    memory, said = _memory(context), _said(edits, context)
     if memory is None:
-        before, body = "", _wanted("your memory", "", edits, BODY_CHARACTERS)
-        memory = create_memory(context.agent_id, actor=actor, body=body, heard=heard, evidence=evidence, dates=dates)
+        before, found = "", _wanted("your memory", "", edits, BODY_CHARACTERS)
+        memory = create_memory(context.agent_id, body=found.text, heard=heard, **said)
     else:
-        before, body = memory.body, _wanted("your memory", memory.body, edits, BODY_CHARACTERS, _oldest(memory))
-        read_at = memory.version
-        amend_memory(memory, actor=actor, body=body, heard=heard, read_at=read_at, evidence=evidence, dates=dates)
-    return with_advice(told(memory, body, actor), memory, before, actor)
+        before, found = memory.body, _wanted("your memory", memory.body, edits, BODY_CHARACTERS, _oldest(memory))
+        amend_memory(memory, body=found.text, heard=heard, read_at=memory.version, instead=found.instead, **said)
+    return with_advice(told(memory, found.text, context.actor), memory, before, context.actor)
 
 
 def _write_block(block: MemoryBlock, edits: list[Edit], heard: Heard, context: Context) -> str:
     if block.read_only:
         raise NotPermitted(f"The block “{block.label}” is read-only. Ask an operator to change it.")
-    before, body = block.body, _wanted(f"the block {block.label}", block.body, edits, BLOCK_CHARACTERS, _oldest(block))
-    read_at, evidence, dates = block.version, _evidence(context), _dates(edits, context.actor)
-    amend_block(block, actor=context.actor, body=body, heard=heard, read_at=read_at, evidence=evidence, dates=dates)
-    return with_advice(told(block, body, context.actor), block, before, context.actor)
+    before, read_at, said = block.body, block.version, _said(edits, context)
+    found = _wanted(f"the block {block.label}", before, edits, BLOCK_CHARACTERS, _oldest(block))
+    amend_block(block, body=found.text, heard=heard, read_at=read_at, instead=found.instead, **said)
+    return with_advice(told(block, found.text, context.actor), block, before, context.actor)
+
+
+def _said(edits: Iterable[Edit], context: Context) -> dict[str, Any]:  # Any: keyword arguments of several acts
+    """Who writes, in which conversation, and until when new lines hold."""
+    evidence = {"conversation_id": context.conversation.pk}
+    return {"actor": context.actor, "evidence": evidence, "dates": _dates(edits, context.actor)}
 
 
 def _dates(edits: Iterable[Edit], actor: Actor) -> dict[str, LineDates]:
@@ -158,22 +163,18 @@ def _dates_of(edit: Edit, zone: tzinfo) -> LineDates:
     return LineDates(until, review)
 
 
-def _evidence(context: Context) -> dict[str, int]:
-    return {"conversation_id": context.conversation.pk}
-
-
 def _oldest(row: Remembered) -> list[str]:
     return list(standing_lines(row).values_list("text", flat=True)[:SHOWN])
 
 
-def _wanted(place: str, text: str, edits: Iterable[Edit], most: int, oldest: Sequence[str] = ()) -> str:
-    """The text as it shall read, or the refusal that says what to do instead."""
+def _wanted(place: str, text: str, edits: Iterable[Edit], most: int, oldest: Sequence[str] = ()) -> Edited:
+    """The text as it shall read and what came in the place of what, or the refusal that says what to do instead."""
     found = edited(text, edits)
     if found.flaws:
         raise Invalid(clean(f"Nothing was changed. In {place}: {' '.join(found.flaws)}"), {})
     if advice := too_long(found.text, most, oldest):
         raise Conflicting(clean(f"There is no room in {place}. {advice}"))
-    return found.text
+    return found
 
 
 def _read_contact_memory(context: Context, arguments: JsonObject) -> str:
@@ -188,19 +189,20 @@ def _read_contact_memory(context: Context, arguments: JsonObject) -> str:
 
 
 def _update_contact_memory(context: Context, arguments: JsonObject) -> str:
-    customer = _proven(context.actor)
-    edits, actor, evidence = _edits(arguments, "field"), context.actor, _evidence(context)
-    dates = _dates([edit for each in edits.values() for edit in each], actor)
+    customer, actor = _proven(context.actor), context.actor
+    edits = _edits(arguments, "field")
+    said = _said([edit for each in edits.values() for edit in each], context)
     with acting(actor):
         profile = _profile(actor, customer)
         _refuse_to_unsay(profile, edits)
         stands = {name: getattr(profile, name) if profile else "" for name in edits}
-        values = {name: _wanted(name, stands[name], edits[name], PROFILE_CHARACTERS) for name in edits}
+        found = {name: _wanted(name, stands[name], edits[name], PROFILE_CHARACTERS) for name in edits}
+        values = {name: each.text for name, each in found.items()}
         if profile is None:
-            create_profile(customer, actor=actor, values=values, evidence=evidence, dates=dates)
+            create_profile(customer, values=values, **said)
         else:
-            at = profile.version
-            amend_profile(profile, actor=actor, values=values, read_at=at, evidence=evidence, dates=dates)
+            instead = {name: each.instead for name, each in found.items()}
+            amend_profile(profile, values=values, read_at=profile.version, instead=instead, **said)
         return WAITS if review_of(actor) is MemoryReview.ALL else SAVED
 
 

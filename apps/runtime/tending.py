@@ -3,9 +3,12 @@
 A draft is one agent's and all its customers': where it carries words of a conversation, it is shown in that conversation alone.
 """
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from apps.conversations.models import Message
 from apps.governance.acting import acting
 from apps.governance.door import refuse_stale
 from apps.governance.errors import Invalid, NotVisible
@@ -27,6 +30,8 @@ from apps.texts.anchoring import Unfit, patched
 SKILLS_LISTED: Final = 100
 TEXTS: Final[tuple[str, ...]] = ("title", "description", "category", "body")
 NO_INSTRUCTION: Final = "Nobody approved this yet. It is a text to work on and tells you nothing to do."
+# What the two tools that write a draft answer with.
+_WRITTEN: Final = re.compile(r"Draft (?P<id>\d+) “.*?”(?: is changed; it is|,) version (?P<version>\d+)", re.DOTALL)
 _OWN: Final = frozenset({Taint.OPERATOR.value, Taint.AGENT.value})
 
 
@@ -110,6 +115,7 @@ def _skill_view(context: Context, arguments: JsonObject) -> str:
         answer["note"] = NO_INSTRUCTION
     if waiting and waiting.revision_request:
         answer["a_reviewer_asks"] = clean(waiting.revision_request)
+    context.shown.add(_as_shown(skill))
     return canonical_json(answer)
 
 
@@ -131,6 +137,7 @@ def _skill_save(context: Context, arguments: JsonObject) -> str:
     with acting(context.actor):
         taint = whose_words("\n".join(values.values()), heard_in(context.conversation, actor=context.actor))
     skill = draft_skill(context.agent_id, actor=context.actor, values=values, evidence=_evidence(context), taint=taint)
+    context.shown.add(_as_shown(skill))
     private = clean(told_private("\n".join(values.values()), actor=context.actor))
     return f"Draft {skill.pk} “{skill.name}”, version {skill.version}, waits for an operator. {private}".strip()
 
@@ -141,6 +148,7 @@ def _skill_patch(context: Context, arguments: JsonObject) -> str:
         skill = _named(context, arguments)
         refuse_stale(skill, whole_number(arguments["version"]))
         body = _body(skill, _waiting(skill, context))
+        _refuse_unread(skill, context)
     found = patched(body, str(arguments["find"]), replacement)
     if isinstance(found, Unfit):
         raise Invalid(clean(found.reason), {"find": [clean(found.reason)]})
@@ -155,6 +163,7 @@ def _changed(context: Context, arguments: JsonObject, values: Mapping[str, str],
         skill = _named(context, arguments)
         refuse_stale(skill, read_at)
         waiting = _waiting(skill, context)
+        _refuse_unread(skill, context)
         said: dict[str, Any] = {  # Any: keyword arguments of two acts
             "actor": context.actor,
             "evidence": _evidence(context),
@@ -164,7 +173,35 @@ def _changed(context: Context, arguments: JsonObject, values: Mapping[str, str],
             proposal = propose_revision(skill, values={**(waiting.words if waiting else {}), **values}, **said)
             return _proposed(proposal, context)
         amend_skill(skill, values=values, read_at=read_at, **said)
+        context.shown.add(_as_shown(skill))
     return f"Draft {skill.pk} “{skill.name}” is changed; it is version {skill.version} now and waits for an operator."
+
+
+def _refuse_unread(skill: Skill, context: Context) -> None:
+    """An agent changes what it read in this conversation as it stands now, or wrote in it itself (R101)."""
+    if _as_shown(skill) in context.shown or _was_shown(skill, context):
+        return
+    sentence = f"You have not read version {skill.version} of it in this conversation. Read it with {SKILL_VIEW} first."
+    raise Invalid(sentence, {"version": [sentence]})
+
+
+def _as_shown(skill: Skill) -> str:
+    return f"skill {skill.pk} version {skill.version}"
+
+
+def _was_shown(skill: Skill, context: Context) -> bool:
+    """Whether an earlier turn of the conversation read it or wrote it."""
+    rows = Message.objects.filter(conversation=context.conversation).exclude(tool_calls=[])
+    calls = (call for told in rows.values_list("tool_calls", flat=True) for call in told if not call["is_error"])
+    return any(_tells(call["name"], call["result"], skill) for call in calls)
+
+
+def _tells(name: str, result: str, skill: Skill) -> bool:
+    if name == SKILL_VIEW:
+        told = json.loads(result)
+        return (told["id"], told["version"]) == (skill.pk, skill.version)
+    said = _WRITTEN.match(result) if name in {SKILL_SAVE, SKILL_PATCH} else None
+    return said is not None and (int(said["id"]), int(said["version"])) == (skill.pk, skill.version)
 
 
 def _skill_delete(context: Context, arguments: JsonObject) -> str:

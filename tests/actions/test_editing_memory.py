@@ -9,7 +9,7 @@ import pytest
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Proposal
 from apps.memory.actions import approve_memory, create_profile
-from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine, ProfileLine
 from apps.memory.rules import BLOCK_CHARACTERS, BODY_CHARACTERS, PROFILE_CHARACTERS
 from apps.prompt.framing import unfence, unfence_lines
 from apps.prompt.holding import MemoryReview
@@ -46,6 +46,13 @@ def call(world: World, standin: StandIn, name: str, said: str = "Hello", **argum
 
 def change(world: World, standin: StandIn, *operations: dict[str, str], said: str = "Hello") -> dict[str, Any]:
     return call(world, standin, "update_my_memory", said, operations=list(operations))
+
+
+def became(world: World, model: type[MemoryLine | ProfileLine]) -> dict[str, tuple[str, str]]:
+    """What became of each line, and which one came in its place."""
+    with acting(world.operator):
+        rows = model._default_manager.select_related("superseded_by").filter(tenant_id=world.tenant.pk)
+        return {row.text: (row.status, row.superseded_by.text if row.superseded_by else "") for row in rows}
 
 
 def body_of(world: World, model: type[AgentMemory | MemoryBlock]) -> str:
@@ -270,3 +277,24 @@ def test_changes_of_another_shape_are_refused_before_anything_runs(world: World,
     for operations in ([], [{"op": "replace", "text": "x"}], [{"text": "x"}], [{"op": "add", "text": "x", "who": "y"}]):
         made = call(world, standin, "update_my_memory", operations=operations)
         assert (made["is_error"], json.dumps(made["result"]).count("do not fit")) == (True, 1)
+
+
+def test_an_updated_line_leads_to_the_one_in_its_place_whatever_else_changes(world: World, standin: StandIn) -> None:
+    make_memory(world, "Parcels leave at noon.\nThe sale is on.\nLunch is at one.")
+    said = {"op": "update", "line": "Parcels leave at noon.", "text": "They are fetched in the afternoon."}
+    new, gone = {"op": "add", "text": "Parking is free."}, {"op": "delete", "line": "The sale is on."}
+    change(world, standin, said, gone, new)
+    told = became(world, MemoryLine)
+    assert told["Parcels leave at noon."] == ("superseded", "They are fetched in the afternoon.")
+    assert told["The sale is on."] == ("removed", "")
+    change(world, standin, {"op": "delete", "line": "Parking is free."}, {"op": "add", "text": "The lift is broken."})
+    assert became(world, MemoryLine)["Parking is free."] == ("removed", ""), "what is deleted is replaced by nothing"
+
+
+def test_an_updated_line_of_a_customer_leads_to_the_one_in_its_place(world: World, standin: StandIn) -> None:
+    create_profile(CUSTOMER, actor=world.bot, values={"notes": "Likes tea.\nHas a dog."})
+    said = {"field": "notes", "op": "update", "line": "Likes tea.", "text": "Drinks coffee now."}
+    gone = {"field": "notes", "op": "delete", "line": "Has a dog."}
+    assert call(world, standin, "update_contact_memory", operations=[said, gone])["is_error"] is False
+    told = became(world, ProfileLine)
+    assert (told["Likes tea."], told["Has a dog."]) == (("superseded", "Drinks coffee now."), ("removed", ""))

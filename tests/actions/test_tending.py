@@ -108,6 +108,36 @@ def test_a_patch_needs_the_current_version_and_one_place(world: World, standin: 
     assert drafted(world).version == skill.version
 
 
+def test_what_was_not_read_in_the_conversation_is_not_changed(world: World, standin: StandIn) -> None:
+    # R101
+    live, own = make_skill(world, "approved", None, **RUNBOOK), make_skill(world, name="wave")
+    call(world, standin, "skill_list")
+    for skill in (live, own):
+        tried: dict[str, Any] = {"skill_id": skill.pk, "version": skill.version}
+        for name, more in (("skill_patch", {"find": "Procedure", "replace": "x"}), ("skill_save", {"body": "New."})):
+            made = call(world, standin, name, **tried, **more)
+            assert made["is_error"] is True
+            assert "have not read version" in made["result"]
+    assert proposals(world, Proposal.Kind.SKILL_REVISION) == []
+    named: dict[str, Any] = {"skill_id": live.pk, "version": live.version}
+    call(world, standin, "skill_view", thread="elsewhere", skill_id=live.pk)
+    assert call(world, standin, "skill_patch", **named, find="1. Say hello.", replace="1. Wave.")["is_error"] is True
+    call(world, standin, "skill_view", skill_id=live.pk)
+    assert call(world, standin, "skill_patch", **named, find="1. Say hello.", replace="1. Wave.")["is_error"] is False
+
+
+def test_what_it_wrote_itself_it_may_change_in_the_same_turn_and_later(world: World, standin: StandIn) -> None:
+    call(world, standin, "skill_save", **RUNBOOK)
+    skill = drafted(world)
+    change = {"skill_id": skill.pk, "find": "1. Say hello.", "replace": "1. Wave."}
+    again = {"skill_id": skill.pk, "version": skill.version + 1, "find": "1. Wave.", "replace": "1. Bow."}
+    standin.play(tool("skill_patch", version=skill.version, **change), tool("skill_patch", **again), reply("Done."))
+    made = calls(world, say(world, "Patch it twice.", standin))
+    assert [each["is_error"] for each in made] == [False, False], made
+    call(world, standin, "skill_patch", skill_id=skill.pk, version=skill.version + 2, find="1. Bow.", replace="1. Nod.")
+    assert "1. Nod." in drafted(world).body
+
+
 def test_of_an_approved_skill_the_next_version_and_its_end_wait_for_a_person(world: World, standin: StandIn) -> None:
     # R020, R101, Z-2, Z-3
     skill = make_skill(world, "approved", None, **RUNBOOK)
@@ -170,6 +200,7 @@ def test_a_revision_with_words_of_another_conversation_stays_as_it_is(world: Wor
     skill = make_skill(world, "approved", None, **RUNBOOK)
     wish = "My landlord keeps a spare key beneath the blue flower pot"
     named: dict[str, Any] = {"skill_id": skill.pk, "version": skill.version}
+    call(world, standin, "skill_view", skill_id=skill.pk)
     call(world, standin, "skill_patch", wish, **named, find="1. Say hello.", replace=wish)
     seen = json.loads(call(world, standin, "skill_view", thread="another", skill_id=skill.pk)["result"])
     assert "words of another conversation" in seen["waiting"]

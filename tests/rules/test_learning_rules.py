@@ -26,6 +26,7 @@ from apps.texts.templates import read_templates
 TALK = [Line("customer", "Hi"), Line("agent", "Hi"), Line("customer", "Thanks")]
 WORK = Line("agent", "", (ToolCall("c", "look", {}),))
 RECALLED = Line("agent", "One moment.", (ToolCall("m", "read_my_memory", {}, result="Always send it back."),))
+KEPT = Line("agent", "Noted.", (ToolCall("n", "update_my_memory", {}), ToolCall("o", "write_note", {})))
 BODY = "\n".join(f"## {section}\nx" for section in SECTIONS)
 
 
@@ -35,13 +36,21 @@ def test_work_that_did_not_end_badly_goes_to_the_model(outcome: str) -> None:
     assert gate([*TALK, WORK], outcome, off_the_record=False) == Accepted()
 
 
+@pytest.mark.parametrize("name", ["look", "update_customer_profile", "update_contact_memory", "propose_schedule"])
+def test_one_thing_done_for_a_customer_is_work(name: str) -> None:
+    # R110
+    done = Line("agent", "Done.", (ToolCall("c", name, {}),))
+    assert gate([*TALK, KEPT, done], "solved", off_the_record=False) == Accepted()
+
+
 @pytest.mark.parametrize(
     ("lines", "outcome", "verdict", "reason"),
     [
         ([], "solved", "too-short", "0 messages"),
         (TALK, "solved", "too-short", "3 messages"),
         ([*TALK, Line("agent", "Bye")], "solved", "trivial", "without a tool"),
-        ([*TALK, RECALLED], "solved", "trivial", "those that read its own memory"),
+        ([*TALK, RECALLED], "solved", "trivial", "reads and keeps what it knows"),
+        ([*TALK, RECALLED, KEPT], "solved", "trivial", "reads and keeps what it knows"),
         ([*TALK, WORK], "unsolved", "negative", "did not end well"),
     ],
 )
@@ -141,3 +150,14 @@ def test_a_reviewer_is_told_how_often_what_was_masked() -> None:
     vetted = vet("a", "b", "POL-1234", BODY, known=Known(), templates=templates)
     assert isinstance(vetted, Vetted)
     assert vetted.description == "[policy]"
+
+
+def test_a_name_that_a_customer_gives_is_taken_out_of_a_draft_and_one_an_agent_gives_is_not() -> None:
+    # R115
+    said = [
+        Line("customer", "Hello, I am Jonas Weber."),
+        Line("agent", "Hello, this is Ada from Acme. My name is Ada."),
+    ]
+    found = vet("x", "X", "For Weber, Jonas.", f"{BODY}\nJonas wants it. Ada answers.", known=known_of(said, ""))
+    assert isinstance(found, Vetted)
+    assert (found.description, found.body.splitlines()[-1]) == ("For [name].", "[name] wants it. Ada answers.")

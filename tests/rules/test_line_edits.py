@@ -36,6 +36,13 @@ def test_lines_are_added_replaced_and_taken_out(edits: tuple[Edit, ...], text: s
     assert edited(TEXT, edits).text.rstrip("\n") == text
 
 
+def test_what_was_updated_leads_to_its_last_words() -> None:
+    first = [update("Open from nine.", "Open from ten."), update("Open from ten.", " Open from noon. "), add("New.")]
+    assert edited(TEXT, first).instead == {"Open from nine.": "Open from noon.", "Open from ten.": "Open from noon."}
+    assert edited(TEXT, [delete("No Sundays."), add("Open daily.")]).instead == {}
+    assert edited(TEXT, [*first, delete("Closed.")]).instead == {}
+
+
 def test_a_line_that_stands_twice_goes_as_one() -> None:
     assert edited("A.\nB.\n A.", [delete("A.")]).text == "B."
     assert edited("A.\nB.\n A.", [update("A.", "C.")]).text == "C.\nB."

@@ -22,5 +22,20 @@ def test_lines_that_take_the_place_of_others_are_paired(before: str, after: str,
     assert moved(before, after) == told
 
 
+@pytest.mark.parametrize(
+    ("after", "instead", "told"),
+    [
+        ("X\nC\nY", {"A": "X"}, Moved(("X", "Y"), ("A", "B"), (("A", "X"),))),
+        ("C\nX", {"A": "X", "B": "X"}, Moved(("X",), ("A", "B"), (("A", "X"), ("B", "X")))),
+        ("X\nB\nC", {}, Moved(("X",), ("A",))),
+        ("A\nB\nC\nX", {"A": "X", "B": "C"}, Moved(("X",), ())),
+    ],
+)
+def test_where_its_writer_said_what_came_in_the_place_of_what_that_counts(
+    after: str, instead: dict[str, str], told: Moved
+) -> None:
+    assert moved("A\nB\nC", after, instead) == told
+
+
 def test_a_line_has_one_name_whatever_stands_around_it() -> None:
     assert line_sha256(" A.\t") == line_sha256("A.") != line_sha256("a.")
