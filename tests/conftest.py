@@ -31,7 +31,7 @@ gc.disable()
 hypothesis_settings.register_profile(
     "suite",
     parent=hypothesis_settings(),
-    max_examples=whole_or(30, whole=100),
+    max_examples=whole_or(20, whole=100),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
