@@ -46,7 +46,7 @@ lint: $(DEV) ## format, imports, types, templates
 	done; exit $$status
 
 browser-test: $(DEV) ## tests in a real Chromium (says how to get one when it is missing)
-	$(PY) -m pytest -m browser $(ARGS)
+	$(PY) -m pytest -m browser -n 2 --dist loadfile $(ARGS)
 
 screenshots: $(DEV) ## take the pictures of docs/console.md anew, in a real Chromium
 	TAKE_PICTURES=1 $(PY) -m pytest -m browser -n 0 -q tests/browser/test_tour.py

@@ -52,7 +52,7 @@ class Size:
 
 
 WHOLE = Size(10_000, 500, 3, 150, Pace(60, 10.0), 300)
-QUICK = Size(80, 12, 2, 30, Pace(6, 1.0), 90)
+QUICK = Size(80, 12, 2, 30, Pace(6, 1.0), 300)
 
 
 @dataclass

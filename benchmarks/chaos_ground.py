@@ -8,15 +8,12 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from io import StringIO
 from ipaddress import ip_network
 from itertools import count
 from pathlib import Path
 from urllib.request import Request, urlopen
 
 from django.conf import settings
-from django.core.management import call_command
-from psycopg import sql
 
 from apps.launcher.children import spawn, stop
 from apps.launcher.places import PROJECT
@@ -25,9 +22,10 @@ from apps.launcher.processes import HOST, python
 from apps.launcher.valkey import Valkey
 from benchmarks.turn_ground import standin_process
 from config.celery import app
-from tests.databases import close_connections, point_to, run_as_superuser
+from tests.databases import clone_database, close_connections
 from tests.durability.counter import running_counter
 from tests.folders import own_folder
+from tests.ready_cluster import TEMPLATE, ReadyPostgres
 from tests.settings import PREFIX
 from tests.tool_server import Served, running_tool_server
 
@@ -127,7 +125,7 @@ def ground() -> Iterator[Ground]:
     """The database, the model and what belongs to others run; the broker and the workers are started by whoever needs them."""
     home = own_folder()
     # Not a throwaway: what it has committed must stand after it is killed.
-    server, broker = Postgres(home), Valkey(home, throwaway=True)
+    server, broker = ReadyPostgres(home), Valkey(home, throwaway=True)
     app.conf.update(broker_url=broker.url)
     settings.REACHABLE_NETWORKS = (ip_network(LOOPBACK),)
     server.start()
@@ -148,7 +146,5 @@ def ground() -> Iterator[Ground]:
 
 
 def _make_database(server: Postgres) -> None:
-    run_as_superuser(server, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(PREFIX)))
-    point_to(server, PREFIX)
+    clone_database(server, TEMPLATE, PREFIX)
     settings.DATABASE_OWNER_URL = server.url_for("postgres", database=PREFIX)
-    call_command("setup_database", verbosity=0, stdout=StringIO())

@@ -19,6 +19,7 @@ from tests.databases import clone_database, close_connections, point_to
 from tests.factories import make_world
 from tests.ready_cluster import TEMPLATE, ready_server
 from tests.settings import PREFIX
+from tests.standing_clones import StandingClones
 from tests.standing_worlds import STANDING
 from tests.tracing import EVERYTHING, import_kernel, is_traced, untraced
 from tests.wholeness import whole_or
@@ -30,7 +31,7 @@ gc.disable()
 hypothesis_settings.register_profile(
     "suite",
     parent=hypothesis_settings(),
-    max_examples=whole_or(30, whole=100),
+    max_examples=whole_or(20, whole=100),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -113,6 +114,17 @@ def django_db_setup(postgres: Postgres, template_database: str, django_db_blocke
         with django_db_blocker.unblock():
             STANDING.put_up(name, [make_world() for _ in range(3)])
     return name
+
+
+@pytest.fixture(scope="session")
+def standing_clones(
+    postgres: Postgres, template_database: str, django_db_setup: str, django_db_blocker: DjangoDbBlocker
+) -> Iterator[StandingClones]:
+    """The databases of tests that commit."""
+    clones = StandingClones(postgres, template_database)
+    yield clones
+    with django_db_blocker.unblock():
+        clones.drop()
 
 
 @pytest.fixture(autouse=True)

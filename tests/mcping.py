@@ -24,10 +24,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
 from apps.mcp_server.mounting import Dispatcher
+from tests.patience import PATIENCE_SECONDS
 
 Result = TypeVar("Result")
 GENERATIONS = {"new": "auto", "old": "legacy"}
-SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +65,19 @@ class Door:
     def connected(self, token: str, work: Callable[[Client], Awaitable[Result]], mode: str = "auto") -> Result:
         """Do something as a client of this generation of the protocol."""
         try:
-            return asyncio.run(asyncio.wait_for(self._work(token, work, mode), SECONDS))
+            return asyncio.run(asyncio.wait_for(self._work(token, work, mode), PATIENCE_SECONDS))
         finally:
             self._wait()
 
     def _wait(self) -> None:
         """A client of the old generation does not wait for what it notified; the connection is one, and the test wants it back."""
-        until = time.monotonic() + SECONDS
+        until = time.monotonic() + PATIENCE_SECONDS
         while not self.is_idle() and time.monotonic() < until:
             time.sleep(0.005)
 
     async def _work(self, token: str, work: Callable[[Client], Awaitable[Result]], mode: str) -> Result:
         async with (
-            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=SECONDS) as http,
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE_SECONDS) as http,
             Client(streamable_http_client(self.url, http_client=http), mode=mode, cache=None) as client,
         ):
             return await work(client)
@@ -87,7 +87,7 @@ class Door:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         known = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         try:
-            return httpx2.post(self.url, content=content, headers=known | named, timeout=SECONDS)
+            return httpx2.post(self.url, content=content, headers=known | named, timeout=PATIENCE_SECONDS)
         finally:
             self._wait()
 
@@ -114,13 +114,13 @@ def serving() -> Iterator[Door]:
     thread = threading.Thread(target=asyncio.run, args=[_serve(server, listening, mine, ready)], daemon=True)
     thread.start()
     try:
-        assert ready.wait(SECONDS)
+        assert ready.wait(PATIENCE_SECONDS)
         state = server.server_state
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
         yield Door(url, lambda: not (state.connections or state.tasks))
     finally:
         server.should_exit = True
-        thread.join(SECONDS)
+        thread.join(PATIENCE_SECONDS)
         mine.dec_thread_sharing()
 
 

@@ -4,6 +4,7 @@ To migrate an empty database takes a quarter of a minute, and every test process
 whatever migrations, policy and set-up read. `make clean` removes it.
 """
 
+import gc
 import shutil
 import signal
 import subprocess
@@ -44,7 +45,7 @@ SOURCES: Final = (
 def ready_server() -> Iterator[Postgres]:
     """A server in which the template stands, gone afterwards with all its data."""
     home = own_folder()
-    server = _Ready(home, throwaway=True)
+    server = ReadyPostgres(home, throwaway=True)
     server.start()
     try:
         yield server
@@ -54,8 +55,8 @@ def ready_server() -> Iterator[Postgres]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-class _Ready(Postgres):
-    """A throwaway server that begins with the template."""
+class ReadyPostgres(Postgres):
+    """A server that begins with the template."""
 
     def _run_initdb(self, binaries: Path) -> None:
         del binaries
@@ -97,7 +98,10 @@ def _migrate(server: Postgres) -> None:
     run_as_superuser(server, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(TEMPLATE)))
     point_to(server, TEMPLATE)
     settings.DATABASE_OWNER_URL = server.url_for("postgres", database=TEMPLATE)
+    # The states of models between two migrations refer to each other: to look for garbage among them takes a fifth of the time.
+    gc.disable()
     call_command("setup_database", verbosity=0, stdout=_Nowhere())
+    gc.enable()
     close_connections()
 
 

@@ -22,6 +22,15 @@ def one_of_each(cells: Sequence[Form], kind: Callable[[Form], Hashable]) -> list
     return whole_or(short, whole=list(cells))
 
 
+def covering(cells: Sequence[Form], *sortings: Callable[[Form], Hashable]) -> list[Form]:
+    """All cells, or so few that one of each kind is among them, whichever of the sortings says what is of a kind."""
+    chosen: list[Form] = []
+    for kind in sortings:
+        seen = {kind(cell) for cell in chosen}
+        chosen += one_of_each([cell for cell in cells if kind(cell) not in seen], kind)
+    return whole_or(chosen, whole=list(cells))
+
+
 def share_of(row: int, columns: Sequence[Form], rows: int) -> Sequence[Form]:
     """What is tried in one of so many rows of a table: all columns, or a share of them, such that each is tried in one row."""
     return whole_or(columns[row % rows :: rows], whole=columns)

@@ -4,9 +4,10 @@ from typing import ClassVar, Self
 
 from django.core.exceptions import ValidationError
 from django.db import models
-from django_fsm import FSMField, transition
+from django_fsm import transition
 
 from apps.comments.rules import flaw
+from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
@@ -40,7 +41,7 @@ class Comment(Governed):
     # Whose proposal it is; none where it is for the whole organisation.
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+", null=True, editable=False)
     text = models.TextField("comment", validators=[plain_text], blank=True)
-    status = FSMField(max_length=10, choices=Status.choices, default=Status.STANDS, protected=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.STANDS)
     author = models.CharField(max_length=200, editable=False)
 
     noun = "comment"

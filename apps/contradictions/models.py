@@ -4,9 +4,10 @@ from typing import ClassVar, Self
 
 from django.core.validators import MaxLengthValidator
 from django.db import models
-from django_fsm import FSMField, transition
+from django_fsm import transition
 
 from apps.contradictions.rules import WHY_CHARACTERS
+from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
@@ -77,7 +78,7 @@ class Contradiction(Governed):
         editable=False,
         help_text="When a look found it last, where it is gone; empty while the latest look did.",
     )
-    status = FSMField(max_length=10, choices=Status.choices, default=Status.OPEN, protected=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
     dismissal = models.TextField(
         "why it may stay", blank=True, validators=[plain_text, MaxLengthValidator(WHY_CHARACTERS)]
     )

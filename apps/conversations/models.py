@@ -4,7 +4,7 @@ from typing import ClassVar, Self
 
 from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
-from django_fsm import FSMField, transition
+from django_fsm import transition
 
 from apps.conversations.rules import (
     CHANNEL,
@@ -16,6 +16,7 @@ from apps.conversations.rules import (
 )
 from apps.conversations.transcript_models import InboundEvent, Message
 from apps.governance.actors import Actor, Role
+from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
@@ -78,7 +79,7 @@ class Conversation(Governed):
     channel = models.CharField(max_length=40, validators=[RegexValidator(CHANNEL, CHANNEL_RULE)])
     conversation_key = models.CharField(max_length=200, validators=[plain_text])
     end_user_key = models.CharField(max_length=200, blank=True)
-    status = FSMField(max_length=10, choices=Status.choices, default=Status.OPEN, protected=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
     outcome = models.CharField(max_length=10, choices=Outcome.choices, default=Outcome.UNKNOWN)
     origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.LIVE)
     off_the_record = models.BooleanField(

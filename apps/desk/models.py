@@ -4,7 +4,7 @@ from typing import ClassVar, Self
 
 from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
-from django_fsm import FSMField, transition
+from django_fsm import transition
 
 from apps.desk.rules import (
     ANSWER_CHARACTERS,
@@ -16,6 +16,7 @@ from apps.desk.rules import (
     Grounding,
     Sending,
 )
+from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import content_sha256, plain_text
@@ -72,7 +73,7 @@ class Draft(Governed):
         ],
     )
     facts = models.JSONField(default=list, blank=True)
-    status = FSMField(max_length=12, choices=Status.choices, default=Status.OPEN, protected=True)
+    status = StateField(max_length=12, choices=Status.choices, default=Status.OPEN)
     sent_text = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(DRAFT_CHARACTERS)])
     reason_code = models.CharField("what is wrong", max_length=20, choices=Reason.choices, blank=True)
     reason = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(WHY_CHARACTERS)])
@@ -190,7 +191,7 @@ class Escalation(Governed):
     reason = models.CharField(max_length=20, choices=Reason.choices)
     question = models.TextField(validators=[plain_text, MaxLengthValidator(QUESTION_CHARACTERS)])
     opened_by = models.CharField(max_length=200, editable=False)
-    status = FSMField(max_length=10, choices=Status.choices, default=Status.OPEN, protected=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
     answer = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(ANSWER_CHARACTERS)])
     dismissal = models.TextField(
         "why it needs no answer", blank=True, validators=[plain_text, MaxLengthValidator(WHY_CHARACTERS)]

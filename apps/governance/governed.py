@@ -1,9 +1,9 @@
 """What every governed row is, before any model: whose words it carries, and that only acts may write it."""
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.db import models
-from django_fsm import FSMModelMixin
+from django_fsm import FSMField, FSMModelMixin
 
 from apps.governance.guard import refuse_ungoverned
 
@@ -21,6 +21,24 @@ class Taint(models.TextChoices):
     def joined(cls, *taints: str) -> "Taint":
         """Whose words a row carries that was made of several."""
         return max(map(cls, taints), key=list(cls).index)
+
+
+class StateField(FSMField):
+    """A state that only transitions move. Migrations see a plain text: there, each copy of a machine would listen to all models."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, protected=True, **kwargs)
+
+    def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
+        """What stands in the table, and nothing of who moves it."""
+        name, _, arguments, options = super().deconstruct()
+        del options["protected"]
+        return name, "django.db.models.CharField", arguments, options
+
+    if TYPE_CHECKING:
+        # Any: the package is untyped, and so is the text that a row has under such a field's name.
+        def __get__(self, row: Any, owner: Any) -> Any: ...
+        def __set__(self, row: Any, value: Any) -> None: ...
 
 
 class Governed(FSMModelMixin, models.Model):

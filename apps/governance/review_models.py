@@ -5,9 +5,9 @@ from typing import Any, ClassVar, Final, Self
 
 from django.db import models
 from django.db.models.lookups import IsNull
-from django_fsm import FSMField, transition
+from django_fsm import transition
 
-from apps.governance.governed import Governed
+from apps.governance.governed import Governed, StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.tiers import Tier
 
@@ -92,7 +92,7 @@ class Proposal(Governed):
     support_count = models.PositiveIntegerField(default=1)
     proposed_by = models.CharField(max_length=200)
     proposers = models.JSONField(default=list, blank=True)
-    state = FSMField(max_length=12, choices=State.choices, default=State.OPEN, protected=True)
+    state = StateField(max_length=12, choices=State.choices, default=State.OPEN)
     # Counted up each time it opens again, so that no earlier approval is taken for a new one.
     round = models.PositiveIntegerField(default=1, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)

@@ -3,8 +3,9 @@
 from typing import ClassVar, Self
 
 from django.db import models
-from django_fsm import FSMField, transition
+from django_fsm import transition
 
+from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 
@@ -41,7 +42,7 @@ class Example(Governed):
     telling_words = models.JSONField(
         default=list, blank=True, editable=False, help_text="By which words of a message it is found again."
     )
-    status = FSMField(max_length=10, choices=Status.choices, default=Status.APPROVED, protected=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.APPROVED)
     approved_by = models.CharField(max_length=200, editable=False)
     approved_at = models.DateTimeField(editable=False)
 

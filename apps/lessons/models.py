@@ -6,8 +6,9 @@ Lessons and cases are journal tables: one writer, no change record. Versions, cl
 from typing import ClassVar, Final, Self
 
 from django.db import models
-from django_fsm import FSMField, transition
+from django_fsm import transition
 
+from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.lessons import rules
@@ -138,7 +139,7 @@ class LearningVersion(Governed):
     body = models.TextField(editable=False)
     change_summary = models.TextField(editable=False)
     lesson_ids = models.JSONField(default=list, editable=False, help_text="The lessons it rests on.")
-    status = FSMField(max_length=10, choices=Status.choices, default=Status.PENDING, protected=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.PENDING)
     approved_by = models.CharField(max_length=200, blank=True, editable=False)
     approved_at = models.DateTimeField(null=True, editable=False)
 
@@ -222,7 +223,7 @@ class EditCluster(Governed):
     )
     removed = models.TextField(blank=True, editable=False)
     added = models.TextField(blank=True, editable=False)
-    status = FSMField(max_length=10, choices=Status.choices, default=Status.OPEN, protected=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
     reason = models.TextField("why it is dismissed", blank=True)
     dismissed_count = models.PositiveIntegerField(default=0, editable=False)
     proposal_id = models.BigIntegerField(null=True, editable=False)

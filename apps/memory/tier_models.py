@@ -4,8 +4,9 @@ from typing import ClassVar, Final
 
 from django.core.validators import MaxLengthValidator
 from django.db import models
-from django_fsm import FSMField, transition
+from django_fsm import transition
 
+from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed, Taint
 from apps.governance.text import plain_text
@@ -40,7 +41,7 @@ class MemoryTier(Governed):
         help_text="One fact on each line, with a hyphen. A line that begins with “- !” stays for good, word for word.",
     )
     facts = models.JSONField(default=list, blank=True, editable=False, help_text="Each fact with what it rests on.")
-    status = FSMField(max_length=10, choices=Status.choices, default=Status.STANDING, protected=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.STANDING)
     updated_by = models.CharField(max_length=200, default=DISTILLER, editable=False)
 
     noun = "tier"

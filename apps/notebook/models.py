@@ -5,9 +5,10 @@ from typing import ClassVar, Self
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
 from django.db import models
-from django_fsm import FSMField, transition
+from django_fsm import transition
 
 from apps.governance.actors import Actor, Role
+from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed, Taint
 from apps.governance.text import plain_text
@@ -74,7 +75,7 @@ class Note(Governed):
     conversation = models.ForeignKey(
         "conversations.Conversation", null=True, editable=False, on_delete=models.PROTECT, related_name="+"
     )
-    status = FSMField(max_length=10, choices=Status.choices, default=Status.OPEN, protected=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
     author = models.CharField(max_length=200, editable=False)
 
     named_by_customer = True

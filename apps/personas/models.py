@@ -5,9 +5,10 @@ from typing import ClassVar, Self
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
-from django_fsm import FSMField, transition
+from django_fsm import transition
 
 from apps.governance.actors import Actor, Role
+from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import content_sha256, plain_text
@@ -73,7 +74,7 @@ class Persona(Governed):
     avoid = _section("Hard don'ts: compliance and brand.")
     defaults = _section("Background assumptions.")
     goals = _section("What the agent works towards.")
-    status = FSMField(max_length=10, choices=Status.choices, default=Status.ACTIVE, protected=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
 
     noun = "persona"
     objects = PersonaQuerySet.as_manager()
@@ -248,7 +249,7 @@ class StandingRule(Governed):
         help_text="One rule, as an instruction: “Never name a competitor.”",
     )
     position = models.PositiveIntegerField(default=0, help_text="Lower numbers stand first; equal ones by age.")
-    status = FSMField(max_length=10, choices=Status.choices, default=Status.ACTIVE, protected=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
 
     noun = "rule"
     objects = StandingRuleQuerySet.as_manager()

@@ -6,8 +6,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
 from django.db.models.functions import Now
-from django_fsm import FSMField, transition
+from django_fsm import transition
 
+from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
@@ -102,7 +103,7 @@ class Schedule(Governed):
         help_text="Where the result is posted, by the agent's send mode there. Empty: nowhere; it is read in the console.",
     )
     missed_runs = models.CharField("missed runs", max_length=4, choices=Missed.choices, default=Missed.SKIP)
-    status = FSMField(max_length=10, choices=Status.choices, default=Status.DRAFT, protected=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.DRAFT)
     drafted_by = models.CharField(max_length=200, editable=False)
     approved_by = models.CharField(max_length=200, blank=True, editable=False)
     approved_at = models.DateTimeField(null=True, editable=False)

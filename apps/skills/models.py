@@ -4,8 +4,9 @@ from typing import ClassVar, Self
 
 from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
-from django_fsm import FSMField, transition
+from django_fsm import transition
 
+from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import content_sha256, plain_text
@@ -60,7 +61,7 @@ class Skill(Governed):
     )
     # What the open format says of an imported skill and nothing here uses, as canonical JSON; written when it is born.
     front_matter = models.TextField(blank=True, default="", db_default="", editable=False, validators=[plain_text])
-    status = FSMField(max_length=12, choices=Status.choices, default=Status.DRAFT, protected=True)
+    status = StateField(max_length=12, choices=Status.choices, default=Status.DRAFT)
     drafted_by = models.CharField(max_length=200, editable=False)
     content_sha256 = models.CharField(max_length=64, editable=False, default="")
     approved_sha256 = models.CharField(max_length=64, editable=False, blank=True)

@@ -4,8 +4,9 @@ from typing import ClassVar, Self
 
 from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
-from django_fsm import FSMField, transition
+from django_fsm import transition
 
+from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
@@ -73,7 +74,7 @@ class Switch(Governed):
         validators=[plain_text, MaxLengthValidator(REASON_CHARACTERS)],
         help_text="People read it on every page while the switch is on.",
     )
-    status = FSMField(max_length=10, choices=Status.choices, default=Status.ON, protected=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.ON)
     thrown_by = models.CharField(max_length=200, editable=False)
     lifted_by = models.CharField(max_length=200, editable=False, blank=True)
     lifted_at = models.DateTimeField(null=True, editable=False)

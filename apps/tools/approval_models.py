@@ -4,8 +4,9 @@ from typing import ClassVar, Self
 
 from django.core.validators import MaxLengthValidator
 from django.db import models
-from django_fsm import FSMField, transition
+from django_fsm import transition
 
+from apps.governance.governed import StateField
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 from apps.governance.text import plain_text
@@ -43,7 +44,7 @@ class ToolApproval(Governed):
     arguments = models.JSONField(editable=False)
     call_sha256 = models.CharField(max_length=64, editable=False)
     turn_id = models.BigIntegerField(null=True, editable=False)
-    status = FSMField(max_length=10, choices=Status.choices, default=Status.WAITING, protected=True)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.WAITING)
     reason = models.TextField("why not", blank=True, validators=[plain_text, MaxLengthValidator(WHY_CHARACTERS)])
     decided_by = models.CharField(max_length=200, blank=True, editable=False)
     decided_at = models.DateTimeField(null=True, editable=False)

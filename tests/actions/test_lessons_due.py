@@ -3,6 +3,7 @@
 from typing import Any
 
 import psycopg
+import pytest
 
 from apps.launcher.postgres import Postgres
 from apps.learning.capture import capture
@@ -10,11 +11,14 @@ from apps.tenants.due import due_work
 from tests.committing import committing
 from tests.factories import make_world
 from tests.teaching import lessons_of, make_edited_draft
+from tests.wholeness import whole_or
 
 __all__ = ["committing"]
 
-SETTLED = 100_000
-# Copies of one row, each of another turn; how long ago they were settled is told in days, up to ten years.
+SETTLED = whole_or(20_000, whole=100_000)
+# A week are two hundred.
+MOST_READ = 1_000
+# Copies of one row, each of another turn; how long ago they were settled is told in days.
 COPY = """
 INSERT INTO {table} SELECT row.* FROM {table} AS model, generate_series(1, {rows}) AS number,
     jsonb_populate_record(model, jsonb_build_object('id', 5000000 + number, {changes})) AS row WHERE model.id = {model}
@@ -40,7 +44,8 @@ def rows_read(node: dict[str, Any], table: str) -> float:
     return float(mine + sum(rows_read(each, table) for each in node.get("Plans", ())))
 
 
-def test_a_look_reads_a_week_of_a_hundred_thousand_settled_drafts(committing: str, postgres: Postgres) -> None:
+@pytest.mark.whole
+def test_a_look_reads_a_week_of_years_of_settled_drafts(committing: str, postgres: Postgres) -> None:
     world = make_world()
     draft = make_edited_draft(world)
     capture(world.agent.pk, actor=world.system)
@@ -54,7 +59,7 @@ def test_a_look_reads_a_week_of_a_hundred_thousand_settled_drafts(committing: st
         superuser.execute(COPY.format(**copies).encode())
         superuser.execute("VACUUM ANALYZE desk_draft, lessons_lessoncase")
         plan = plan_of_the_look(superuser)
-    assert rows_read(plan["Plan"], "desk_draft") < SETTLED / 100
+    assert rows_read(plan["Plan"], "desk_draft") < MOST_READ
 
 
 def test_what_is_older_than_a_week_is_taken_along_with_the_next(committing: str, postgres: Postgres) -> None:

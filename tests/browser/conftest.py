@@ -2,24 +2,23 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 from django.test import override_settings
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 from pytest_django import DjangoDbBlocker
 
+from apps.launcher.children import wait_until
 from apps.launcher.postgres import Postgres
+from apps.launcher.processes import HOST, answers, free_port
 from tests.databases import clone_database, close_connections, point_to
 from tests.factories import World, make_world
+from tests.patience import PATIENCE_SECONDS
 from tests.settings import PREFIX
 from tests.standing_in import standin, standing_in
 from tests.surfaces.console.furnishing import furnished
@@ -28,6 +27,7 @@ __all__ = ["standin", "standing_in"]
 ROOT = Path(__file__).resolve().parents[2]
 SCREENSHOTS = ROOT / "screenshots"
 DATABASE = f"{PREFIX}_browser"
+expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 # Real hashing: the server process checks passwords as an installation does.
 HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
 
@@ -48,13 +48,13 @@ def console(postgres: Postgres, template_database: str, django_db_blocker: Djang
     with django_db_blocker.unblock(), override_settings(PASSWORD_HASHERS=HASHERS):
         full, empty = make_world("acme"), make_world("nova")
         furnished(full)
-        port = _free_port()
+        port = free_port(0)
         server = _serve(postgres, port)
         try:
-            yield Console(_answering(server, f"http://127.0.0.1:{port}"), full, empty)
+            yield Console(_answering(server, f"http://{HOST}:{port}"), full, empty)
         finally:
             server.terminate()
-            server.wait(timeout=20)
+            server.wait(timeout=PATIENCE_SECONDS)
             close_connections()
             point_to(postgres, PREFIX)
 
@@ -69,7 +69,9 @@ def chromium(console: Console) -> Iterator[Browser]:
     # Playwright keeps an event loop running in this thread; Django takes that for asynchronous code.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox"], timeout=PATIENCE_SECONDS * 1000
+        )
         yield browser
         browser.close()
     os.environ.pop("DJANGO_ALLOW_ASYNC_UNSAFE")
@@ -79,6 +81,7 @@ def chromium(console: Console) -> Iterator[Browser]:
 def page(chromium: Browser, console: Console) -> Iterator[Page]:
     """A fresh window; whatever the browser complains about fails the test."""
     context = chromium.new_context(viewport={"width": 1440, "height": 900}, base_url=console.url)
+    context.set_default_timeout(PATIENCE_SECONDS * 1000)
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if is_complaint(message) else None)
@@ -99,7 +102,7 @@ def _serve(postgres: Postgres, port: int) -> "subprocess.Popen[bytes]":
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATABASE_URL": postgres.url_for(f"{PREFIX}_login", database=DATABASE),
         "DATABASE_OWNER_URL": "",
-        "CONSOLE_URL": f"http://127.0.0.1:{port}",
+        "CONSOLE_URL": f"http://{HOST}:{port}",
     }
     command = [
         sys.executable,
@@ -115,18 +118,7 @@ def _serve(postgres: Postgres, port: int) -> "subprocess.Popen[bytes]":
 
 
 def _answering(server: "subprocess.Popen[bytes]", url: str) -> str:
-    for _ in range(300):
-        try:
-            urlopen(f"{url}/healthz", timeout=1).close()  # noqa: S310  # our own loopback server
-        except (URLError, TimeoutError):
-            assert server.poll() is None, "The server ended before it answered."
-            time.sleep(0.1)
-        else:
-            return url
-    raise AssertionError("The server did not answer within thirty seconds.")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    is_up = wait_until(lambda: answers(f"{url}/healthz")(ROOT) or server.poll() is not None, PATIENCE_SECONDS, 0.1)
+    assert is_up, f"The server did not answer within {PATIENCE_SECONDS} seconds."
+    assert server.poll() is None, "The server ended before it answered."
+    return url

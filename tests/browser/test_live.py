@@ -12,7 +12,6 @@ from tests.surfaces.console.browsing import list_of, page_of
 from tests.waiting import make_waiting_draft
 
 pytestmark = pytest.mark.browser
-PATIENCE_MILLISECONDS = 25_000
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +30,7 @@ def test_a_list_says_that_more_came_and_a_page_that_somebody_was_faster(page: Pa
     page.goto(list_of(Draft))
     make_waiting_draft(busy, text="Another one.")
     status = page.get_by_role("status").filter(has_text="More waits than this list shows.")
-    expect(status).to_be_visible(timeout=PATIENCE_MILLISECONDS)
+    expect(status).to_be_visible()
     expect(page.get_by_text("Another one.")).to_have_count(0)
     assert flaws(page, "live list") == []
     status.get_by_role("link", name="Look again").click()
@@ -44,6 +43,6 @@ def test_a_list_says_that_more_came_and_a_page_that_somebody_was_faster(page: Pa
     typed.fill("What I was about to say.")
     settled_elsewhere(draft, busy)
     status = page.get_by_role("status").filter(has_text="Somebody else changed or settled this.")
-    expect(status).to_be_visible(timeout=PATIENCE_MILLISECONDS)
+    expect(status).to_be_visible()
     expect(typed).to_have_value("What I was about to say.")
     assert flaws(page, "live page") == []

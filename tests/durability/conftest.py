@@ -8,10 +8,11 @@ import pytest
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
-from tests.committing import committed_clone, committing
+from tests.committing import committing
 from tests.durability.invariants import watch
 from tests.durability.scenes import Wires, wired
 from tests.durability.stage import Stage, staged
+from tests.standing_clones import StandingClones
 from tests.standing_in import StandIn, standin, standing_in
 from tests.tool_fixtures import served
 from tests.tool_server import Served
@@ -30,7 +31,7 @@ def raw(committing: str, postgres: Postgres) -> Iterator[psycopg.Connection[Any]
 @pytest.fixture(scope="module")
 def stage(
     postgres: Postgres,
-    template_database: str,
+    standing_clones: StandingClones,
     django_db_setup: str,
     django_db_blocker: DjangoDbBlocker,
     standing_in: StandIn,
@@ -40,7 +41,7 @@ def stage(
     standing_in.forget()
     with (
         django_db_blocker.unblock(),
-        committed_clone(postgres, template_database, django_db_setup) as name,
+        standing_clones.lend(django_db_setup) as name,
         staged(postgres, name, standing_in, tmp_path_factory.mktemp("stage")) as stage,
     ):
         yield stage

@@ -23,9 +23,9 @@ from urllib.request import Request, urlopen
 from apps.launcher.children import wait_until
 from apps.launcher.places import PROJECT
 from tests.durability.effects import Effects
+from tests.patience import PATIENCE_SECONDS
 
 LOOPBACK = "127.0.0.1"
-START_SECONDS = 30
 # Longer than anybody waits for a webhook's answer.
 STALL_SECONDS = 11
 # Of the faults at a webhook's address, how many parts are of each kind.
@@ -122,7 +122,7 @@ def running_counter(folder: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "tests.durability.counter", "--port-file", str(port_file)]
     with subprocess.Popen(command, cwd=PROJECT, stdin=subprocess.PIPE) as child:
         try:
-            assert wait_until(port_file.exists, START_SECONDS, 0.02), "the counter did not start"
+            assert wait_until(port_file.exists, PATIENCE_SECONDS, 0.02), "the counter did not start"
             yield f"http://{LOOPBACK}:{port_file.read_text()}"
         finally:
             child.kill()

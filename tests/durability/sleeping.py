@@ -12,8 +12,10 @@ from apps.conversations.models import InboundEvent
 from apps.launcher.children import wait_until
 from apps.runtime.turn import Turning, begin
 from tests.durability.stage import DONE, Stage
+from tests.patience import PATIENCE_SECONDS
 
-SECONDS = 30
+# How long a lock is waited for that only a sleeper in the middle of writing holds on to.
+LOCK_SECONDS = 2
 # Everything a turn writes, row by row.
 WRITTEN = (
     *("conversations_inboundevent", "conversations_message", "governance_changerecord", "memory_customerprofile"),
@@ -66,7 +68,7 @@ def rows_of(stage: Stage) -> dict[str, tuple[int, str]]:
 def _taken_over(stage: Stage, event: InboundEvent) -> Turning | None:
     """The turn in another worker's hands; None while the sleeper is in the middle of writing it, or if it has ended."""
     try:
-        stage.lease_runs_out(event, patience_seconds=0.3)
+        stage.lease_runs_out(event, patience_seconds=LOCK_SECONDS)
     except LockNotAvailable:
         stage.raw.rollback()
         return None
@@ -75,7 +77,7 @@ def _taken_over(stage: Stage, event: InboundEvent) -> Turning | None:
 
 @contextmanager
 def _asleep(child: int) -> Iterator[int]:
-    assert wait_until(lambda: _state_of(child) == "T", SECONDS, 0.01), "the worker never came to the point"
+    assert wait_until(lambda: _state_of(child) == "T", PATIENCE_SECONDS, 0.01), "the worker never came to the point"
     try:
         yield child
     except BaseException:

@@ -26,6 +26,7 @@ from tests.durability.counter import effects_at, running_counter
 from tests.durability.invariants import Bill, broken, watch
 from tests.durability.outside_tools import toolbox_at
 from tests.factories import World, make_world
+from tests.patience import PATIENCE_SECONDS
 from tests.settings import PREFIX
 from tests.standing_in import StandIn
 
@@ -115,12 +116,12 @@ class Stage:
         given = {"tenant": self.world.tenant.pk, "conversation": conversation_id, "standin": self.standin.url}
         return self.workers.start(given | more)
 
-    def lease_runs_out(self, event: InboundEvent, patience_seconds: float = 10) -> None:
+    def lease_runs_out(self, event: InboundEvent, patience_seconds: float = PATIENCE_SECONDS) -> None:
         """Time passes. Raises `LockNotAvailable` while the turn is being written."""
         self.time_passes(event.conversation_id, patience_seconds)
         self.model_goes_on(event)
 
-    def time_passes(self, conversation_id: int, patience_seconds: float = 10) -> None:
+    def time_passes(self, conversation_id: int, patience_seconds: float = PATIENCE_SECONDS) -> None:
         """Until others may take the conversation's turn, and its deliveries."""
         self.raw.execute("SELECT set_config('lock_timeout', %s, true)", [f"{patience_seconds}s"])
         for passed in PASSED:

@@ -21,12 +21,13 @@ from apps.runtime.turn import begin
 from tests.actions.conversing import tell
 from tests.durability.invariants import Effects, broken
 from tests.factories import World, make_world
+from tests.patience import PATIENCE_SECONDS
 from tests.standing_in import StandIn
 from tests.wholeness import whole_or
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured, pytest.mark.whole]
 
-WORKERS, MESSAGES, SECONDS = 10, whole_or(12, whole=30), 90
+WORKERS, MESSAGES = 10, whole_or(12, whole=30)
 # Ten that never pause leave whoever has the turn hardly a moment of the interpreter.
 PAUSE_SECONDS = 0.005
 WAITING = """
@@ -116,7 +117,7 @@ def test_ten_threads_run_one_turn_at_a_time(raw: psycopg.Connection[Any], standi
         for number in range(1, MESSAGES):
             tell(world, f"Message {number}")
             sleep(chance.random() * 0.1)
-        assert wait_until(lambda: answered(raw), SECONDS, 0.1), "something still waits"
+        assert wait_until(lambda: answered(raw), 2 * PATIENCE_SECONDS, 0.1), "something still waits"
     assert crowd.model.most == 1
     assert sum(worker.result() for worker in workers) > 1
     assert broken(raw, effects=Effects(), bill=None) == []
@@ -132,7 +133,7 @@ def test_order_is_kept_while_leases_run_out_under_the_workers(raw: psycopg.Conne
             sleep(chance.random() * 0.1)
             raw.execute(EXPIRE)
             raw.commit()
-        assert wait_until(lambda: answered(raw), SECONDS, 0.1), "something still waits"
+        assert wait_until(lambda: answered(raw), 2 * PATIENCE_SECONDS, 0.1), "something still waits"
     assert broken(raw, effects=Effects(), bill=None) == []
     [(overtaken,)] = raw.execute("SELECT count(*) FROM runtime_turn WHERE crashes > 0").fetchall()
     assert overtaken, "no worker was overtaken, so nothing was tried"

@@ -28,10 +28,11 @@ from apps.launcher.valkey import Valkey
 from apps.llm.standin.running import running_standin
 from tests.databases import clone_database, close_connections, point_to
 from tests.folders import own_folder
+from tests.patience import PATIENCE_SECONDS
 from tests.settings import PREFIX
 
 _numbers = count(1)
-READY_SECONDS = 60
+READY_SECONDS = PATIENCE_SECONDS
 SWEEP_SECONDS = 1
 
 
@@ -95,7 +96,13 @@ class House:
         """Run a command of the product in this house."""
         command = [sys.executable, *words]
         return subprocess.run(
-            command, cwd=PROJECT, env=self.env | env, capture_output=True, text=True, check=False, timeout=180
+            command,
+            cwd=PROJECT,
+            env=self.env | env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=5 * PATIENCE_SECONDS,
         )
 
     def stop(self) -> None:
@@ -199,5 +206,5 @@ def _environment(home: Path, database: str, postgres: Postgres, valkey: Valkey, 
 def fetched(url: str, body: bytes | None = None) -> bytes:
     """What an address of ours answers."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(urllib.request.Request(url, body), timeout=10) as answer:  # noqa: S310  # our own loopback server
+    with opener.open(urllib.request.Request(url, body), timeout=PATIENCE_SECONDS) as answer:  # noqa: S310  # our own loopback server
         return bytes(answer.read())

@@ -8,12 +8,12 @@ from functools import partial
 import pytest
 
 from apps.runtime.crew import Crew
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
 FLOODING, OTHER, THIRD = 1, 2, 3
 FLOOD = 20
-FINISHED_SECONDS = 60
 
 
 class Held:
@@ -25,7 +25,7 @@ class Held:
 
     def work(self, tenant_id: int, number: int) -> int:
         self.begun.append((tenant_id, number))
-        assert self.let_go.wait(FINISHED_SECONDS)
+        assert self.let_go.wait(PATIENCE_SECONDS)
         return number
 
 
@@ -50,7 +50,7 @@ def begin(crew: Crew, held: Held, tenant_id: int, *numbers: int) -> list["asynci
 
 
 async def until_begun(held: Held, count: int) -> None:
-    async with asyncio.timeout(FINISHED_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while len(held.begun) < count:
             await asyncio.sleep(0.01)
 

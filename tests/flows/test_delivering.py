@@ -14,10 +14,10 @@ from apps.runtime.engine import Engine, Limits
 from apps.webhooks.models import Delivery
 from tests.factories import World, make_event, make_persona, make_world
 from tests.hooking import listening, make_webhook
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
-FINISHED_SECONDS = 60
 LIMITS = Limits(in_flight=5, threads=2, poll_seconds=0.3, lease_seconds=30)
 THREADS = 4
 
@@ -40,10 +40,10 @@ def test_replies_leave_by_themselves_and_each_conversation_keeps_its_order(datab
         engine = Engine(lambda: async_backend_at("stand-in", url, connections=5), LIMITS)
         engine.start()
         try:
-            assert wait_until(lambda: delivered(world) == THREADS, FINISHED_SECONDS, 0.2)
+            assert wait_until(lambda: delivered(world) == THREADS, PATIENCE_SECONDS, 0.2)
             for number in range(THREADS):
                 make_event(world, "And another thing", conversation_key=f"{number}")
-            assert wait_until(lambda: delivered(world) == 2 * THREADS, FINISHED_SECONDS, 0.2)
+            assert wait_until(lambda: delivered(world) == 2 * THREADS, PATIENCE_SECONDS, 0.2)
         finally:
             engine.stop(drain_seconds=5)
         said = [json.loads(body) for body in told.bodies]

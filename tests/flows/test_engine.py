@@ -79,6 +79,7 @@ def test_newcomer_of_another_tenant_goes_before_a_flood_that_is_being_taken(
         # Nobody takes a turn until this is let go.
         raw.execute("LOCK TABLE runtime_turn IN SHARE MODE")
         engine.start()
+        assert wait_until(lambda: is_held_up(raw), FINISHED_SECONDS, 0.1)
         time.sleep(SETTLED_SECONDS)
         newcomer = make_customer(other, 1)
         engine.wake(other.tenant.pk, newcomer.conversation_id)
@@ -87,6 +88,11 @@ def test_newcomer_of_another_tenant_goes_before_a_flood_that_is_being_taken(
     assert wait_until(lambda: all(turn_of(*each) for each in everybody), FINISHED_SECONDS, 0.2)
     came = [turn.started_at for each in everybody if (turn := turn_of(*each))]
     assert sorted(came).index(came[-1]) == 1
+
+
+def is_held_up(raw: psycopg.Connection) -> bool:
+    """Whether somebody waits for what is locked here."""
+    return raw.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)").fetchone() == (True,)
 
 
 def passes(engine: Engine, other: World, flooding: World, flood: list[InboundEvent], raw: psycopg.Connection) -> None:
@@ -111,6 +117,7 @@ def test_a_tenant_whose_turns_begin_slowly_keeps_no_other_from_beginning(postgre
         raw.execute("SELECT FROM tenants_tenant WHERE id = %s FOR UPDATE", [flooding.tenant.pk])
         engine.start()
         try:
+            assert wait_until(lambda: is_held_up(raw), FINISHED_SECONDS, 0.1)
             time.sleep(SETTLED_SECONDS)
             passes(engine, other, flooding, flood, raw)
         finally:
@@ -135,7 +142,8 @@ def test_a_flood_of_answers_that_are_kept_slowly_keeps_no_other_tenant_waiting(
             # Whatever refers to the one tenant is not written until this is let go.
             raw.execute("SELECT FROM tenants_tenant WHERE id = %s FOR UPDATE", [flooding.tenant.pk])
             slow_down(url, 0)
-            time.sleep(3 * SETTLED_SECONDS)
+            assert wait_until(lambda: is_held_up(raw), FINISHED_SECONDS, 0.1)
+            time.sleep(SETTLED_SECONDS)
             passes(engine, other, flooding, flood, raw)
         finally:
             raw.rollback()
@@ -149,7 +157,7 @@ def test_a_wake_up_call_comes_when_it_is_due(engine: Engine) -> None:
     engine.start()
     time.sleep(SETTLED_SECONDS)
     event = make_customer(world, 1)
-    engine.wake(world.tenant.pk, event.conversation_id, in_seconds=2)
+    engine.wake(world.tenant.pk, event.conversation_id, in_seconds=4)
     time.sleep(SETTLED_SECONDS)
     assert turn_of(world, event) is None
     assert wait_until(lambda: turn_of(world, event) is not None, FINISHED_SECONDS, 0.2)

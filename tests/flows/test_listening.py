@@ -18,10 +18,10 @@ from apps.runtime.models import Turn
 from apps.switches.actions import throw_switch
 from apps.switches.models import Switch
 from tests.factories import World, make_event, make_persona, make_world
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
-FINISHED_SECONDS = 60
 LIMITS = Limits(in_flight=5, threads=2, poll_seconds=0.5, lease_seconds=3)
 START = {
     "type": "message_start",
@@ -100,7 +100,7 @@ def test_who_listens_hears_the_answer_as_it_is_said_and_a_failing_listener_costs
         engine = Engine(lambda: async_backend_at("stand-in", url, connections=5), LIMITS, ears=ears)
         engine.start()
         try:
-            assert wait_until(lambda: is_done(world), FINISHED_SECONDS, 0.2)
+            assert wait_until(lambda: is_done(world), PATIENCE_SECONDS, 0.2)
         finally:
             engine.stop(drain_seconds=2)
     turn = only_turn(world)
@@ -120,10 +120,10 @@ def test_a_call_that_is_stopped_closes_its_stream(endless: Endless, database: st
     )
     engine.start()
     try:
-        assert heard.wait(FINISHED_SECONDS)
+        assert heard.wait(PATIENCE_SECONDS)
         assert not endless.hung_up.is_set()
         throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Stop.", agent_id=world.agent.pk)
-        assert endless.hung_up.wait(FINISHED_SECONDS)
+        assert endless.hung_up.wait(PATIENCE_SECONDS)
     finally:
         engine.stop(drain_seconds=2)
     turn = only_turn(world)

@@ -10,11 +10,11 @@ from apps.launcher.children import wait_until
 from apps.launcher.postgres import Postgres
 from tests.factories import make_persona, make_world
 from tests.flows.conftest import House, fetched
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
 SENTINEL = "xyzzy-4711-plugh"
-FINISHED_SECONDS = 60
 
 
 def tables_with(postgres: Postgres, database: str) -> list[str]:
@@ -54,7 +54,7 @@ def test_a_sentinel_said_off_the_record_is_found_nowhere_afterwards(
     assert "conversations_message" in tables_with(postgres, database)
     path = f"/api/v1/conversations/{said.json['conversation_id']}/"
     assert customer.send("PATCH", path, {"status": "resolved"}).status == 200
-    assert wait_until(lambda: not tables_with(postgres, database), FINISHED_SECONDS, 0.5), tables_with(
+    assert wait_until(lambda: not tables_with(postgres, database), PATIENCE_SECONDS, 0.5), tables_with(
         postgres, database
     )
     house.stop()

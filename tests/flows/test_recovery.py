@@ -12,10 +12,9 @@ from apps.launcher.children import wait_until
 from apps.runtime.models import Turn
 from tests.factories import World, make_event, make_persona, make_world
 from tests.flows.conftest import House, fetched
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
-
-FINISHED_SECONDS = 60
 
 
 @pytest.fixture
@@ -51,11 +50,11 @@ def asked(house: House) -> int:
 
 
 def finished(world: World, *events: InboundEvent) -> bool:
-    return wait_until(lambda: all(answered(world, event) for event in events), FINISHED_SECONDS, 0.2)
+    return wait_until(lambda: all(answered(world, event) for event in events), PATIENCE_SECONDS, 0.2)
 
 
 def called(house: House, times: int) -> bool:
-    return wait_until(lambda: asked(house) == times, FINISHED_SECONDS, 0.1)
+    return wait_until(lambda: asked(house) == times, PATIENCE_SECONDS, 0.1)
 
 
 def test_what_a_killed_worker_a_stopped_one_and_the_broker_leave_is_finished_once(house: House, world: World) -> None:
@@ -110,4 +109,4 @@ def test_message_is_taken_and_answered_while_the_broker_is_away(house: House, wo
     with acting(world.system):
         assert (event.turn_id, event.text) == (None, "Hello there.")
     house.start_worker()
-    assert wait_until(lambda: answered(world, event) is not None, FINISHED_SECONDS, 0.2)
+    assert wait_until(lambda: answered(world, event) is not None, PATIENCE_SECONDS, 0.2)

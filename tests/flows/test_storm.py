@@ -16,11 +16,11 @@ from apps.runtime.breaking import CALLS_TO_JUDGE
 from apps.runtime.engine import Engine, Limits
 from apps.runtime.models import BreakerRow, Turn
 from tests.factories import World, make_event, make_persona, make_world
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
 CUSTOMERS = 30
-FINISHED_SECONDS = 60
 
 
 def set_faults(url: str, share: float) -> None:
@@ -59,17 +59,17 @@ def test_a_storm_is_waited_out(postgres: Postgres, database: str) -> None:  # R1
         engine = Engine(lambda: async_backend_at("stand-in", url, connections=50), limits)
         engine.start()
         try:
-            assert wait_until(lambda: state(world) == "open", FINISHED_SECONDS, 0.1)
+            assert wait_until(lambda: state(world) == "open", PATIENCE_SECONDS, 0.1)
             # Calls that were under way come in; then nobody asks.
-            assert wait_until(lambda: calm(url), FINISHED_SECONDS, 1.0)
+            assert wait_until(lambda: calm(url), PATIENCE_SECONDS, 1.0)
             assert CALLS_TO_JUDGE <= asked(url) <= 2 * CUSTOMERS
             set_faults(url, 0)
             raw.execute("UPDATE runtime_breaker SET opened_until = now()")
-            assert wait_until(lambda: nudged(raw) and all_done(world), FINISHED_SECONDS, 0.5)
+            assert wait_until(lambda: nudged(raw) and all_done(world), PATIENCE_SECONDS, 0.5)
         finally:
             engine.stop(drain_seconds=2)
     assert state(world) == "closed"
-    assert wait_until(lambda: threading.active_count() <= threads + 1, FINISHED_SECONDS, 0.2)
+    assert wait_until(lambda: threading.active_count() <= threads + 1, PATIENCE_SECONDS, 0.2)
 
 
 def nudged(raw: "psycopg.Connection[tuple[object, ...]]") -> bool:

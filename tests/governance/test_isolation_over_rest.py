@@ -188,20 +188,21 @@ def filled_in(of: dict[str, Any]) -> object:
     return kinds.get(of.get("type"), "Mine.")
 
 
+@pytest.mark.whole
 def test_every_filter_of_every_list_finds_another_tenants_row_as_little_as_none(
     victim: Filled, stranger: World
 ) -> None:
     # R006: by id, by key, by words; and every list without any, in every order.
-    everybody = clients(stranger)
-    for method, path, operation in operations():
+    everybody = list(clients(stranger).items())
+    for place, (method, path, operation) in enumerate(operations()):
         if method != "GET" or "{" in path:
             continue
-        model = noun_of(path)
-        row = row_of(model, victim.world)
-        for name, client in everybody.items():
-            for parameter in (each["name"] for each in operation["parameters"] if each["in"] == "query"):
-                if parameter in ABOUT:
-                    continue
+        row = row_of(noun_of(path), victim.world)
+        filters = [
+            each["name"] for each in operation["parameters"] if each["in"] == "query" and each["name"] not in ABOUT
+        ]
+        for turn, (name, client) in enumerate(everybody, place):
+            for parameter in share_of(turn, filters, rows=len(everybody)):
                 nothing = NOWHERE if parameter.endswith("_id") else "nothing-like-it"
                 by_word = partial(_by_word, client, path, required(path, row), parameter)
                 there, nowhere = asked_twice(by_word, value_for(parameter, row), nothing)
@@ -225,9 +226,10 @@ def listed(answer: Any) -> list[int]:
     return [line["id"] for line in answer.json().get("results", [])]
 
 
+@pytest.mark.whole
 def test_a_cursor_of_another_tenants_list_leads_to_ones_own_rows(victim: Filled, stranger: World) -> None:
     # R006
-    followed, owner, everybody = 0, clients(victim.world)["operator"], clients(stranger)
+    followed, owner, everybody = 0, clients(victim.world)["operator"], list(clients(stranger).items())
     for method, path, _ in operations():
         if method != "GET" or "{" in path:
             continue
@@ -235,12 +237,12 @@ def test_a_cursor_of_another_tenants_list_leads_to_ones_own_rows(victim: Filled,
         page = owner.get(path, required(path, row) | {"page_size": 1}).json()
         if not page.get("next"):
             continue
-        followed += 1
         theirs = {line["id"] for line in page["results"]} | {row.pk}
-        for name, client in everybody.items():
+        for name, client in share_of(followed, everybody, rows=len(everybody)):
             answer = client.get(page["next"])
             assert not theirs & set(listed(answer)), (name, path)
             assert all(f'"id":{pk},' not in answer.content.decode() for pk in theirs), (name, path)
+        followed += 1
     assert followed >= 3
 
 

@@ -24,7 +24,8 @@ from tests.governance.over_console import Console
 from tests.governance.over_rest import Rest
 from tests.governance.scenes import MAKING, set_scene
 from tests.governance.surfaces import Actions, Surface
-from tests.governance.test_matrix import CELLS, SURFACES
+from tests.governance.test_matrix import OFFERED, SURFACES
+from tests.wholeness import covering
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixtures("beside_filled")]
@@ -80,8 +81,9 @@ def test_no_noun_of_another_tenant_is_listed_or_read_by_its_id(filled: Filled, o
 
 def foreign_cells() -> list[Any]:  # Any: pytest's own parameter sets
     # REST and the console are walked address by address, with every body and form, in test_isolation_over_*.
-    inner = [cell for cell in CELLS if isinstance(cell.values[0], Actions)]
-    return [cell for cell in inner if cell.values[1] not in {*OWN_BY_NAME, *MAKING}]
+    inner = [cell for cell in OFFERED if isinstance(cell[0], Actions) and cell[1] not in {*OWN_BY_NAME, *MAKING}]
+    chosen = covering(inner, lambda cell: cell[1], lambda cell: cell[2])
+    return [pytest.param(*cell, id=f"{cell[1].value}-{cell[2].value}") for cell in chosen]
 
 
 @pytest.mark.whole

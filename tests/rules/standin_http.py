@@ -7,6 +7,7 @@ import urllib.request
 from typing import Any
 
 from apps.llm.backend import Json, JsonObject
+from tests.patience import PATIENCE_SECONDS
 
 MODEL = "claude-opus-5-5"
 HELLO: JsonObject = {"model": MODEL, "max_tokens": 100, "messages": [{"role": "user", "content": "Hello"}]}
@@ -17,7 +18,7 @@ def call(base_url: str, method: str, path: str, content: Json = None, *, key: st
     body = None if content is None else json.dumps(content).encode()
     request = urllib.request.Request(f"{base_url}{path}", data=body, method=method, headers=headers)  # noqa: S310
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:  # noqa: S310
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         with error:
@@ -46,7 +47,7 @@ def bill(base_url: str) -> dict[str, Any]:  # Any: figures, and sums of them by 
 
 def until(base_url: str, figure: str, count: int) -> None:
     """Wait until the stand-in counts so many."""
-    last = time.monotonic() + 10
+    last = time.monotonic() + PATIENCE_SECONDS
     while bill(base_url)[figure] != count and time.monotonic() < last:
         time.sleep(0.01)
     assert bill(base_url)[figure] == count

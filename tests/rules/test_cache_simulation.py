@@ -24,6 +24,7 @@ from benchmarks.prompt_cache_month import Month, Setting, Talk, draw
 from benchmarks.prompt_cache_report import Goal
 from benchmarks.prompt_cache_requests import MODEL, Call, Renderer
 from benchmarks.prompt_cache_strategies import Planner, automatic, no_marks, one_mark
+from tests.patience import PATIENCE_SECONDS
 
 # Tries the benchmark, whose parts of the product have tests of their own.
 pytestmark = pytest.mark.unmeasured
@@ -51,7 +52,7 @@ def billed(usage: Usage) -> Bill:
 
 def advance(base_url: str, seconds: float) -> None:
     body = json.dumps({"advance_seconds": seconds}).encode()
-    with urllib.request.urlopen(f"{base_url}/standin/clock", data=body, timeout=10):  # noqa: S310
+    with urllib.request.urlopen(f"{base_url}/standin/clock", data=body, timeout=PATIENCE_SECONDS):  # noqa: S310
         pass
 
 

@@ -18,6 +18,7 @@ from apps.launcher.children import GUARDIAN, CannotStart, is_alive, spawn, stop,
 from apps.launcher.demo import Seed
 from apps.launcher.places import PROJECT
 from apps.launcher.processes import HOST, PartStopped, Program, Supervisor, answers, free_port, log_says, python
+from tests.patience import PATIENCE_SECONDS
 
 SLEEPER = "import os, time; print(os.getpid(), 'ready to work', flush=True); time.sleep(600)"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);" + SLEEPER
@@ -138,7 +139,7 @@ def test_the_guardian_ends_a_child_whose_parent_was_killed() -> None:
     assert orphan.poll() is None
     parent.kill()
     parent.communicate()
-    assert orphan.wait(10) == -signal.SIGTERM
+    assert orphan.wait(PATIENCE_SECONDS) == -signal.SIGTERM
 
 
 def test_parts_are_not_started_from_a_thread_that_may_end_first() -> None:
@@ -202,7 +203,7 @@ def test_terminating_the_launcher_stops_what_it_started(home: Path) -> None:
     assert launcher.stdout is not None
     command = int(launcher.stdout.readline().split()[0])
     launcher.terminate()
-    launcher.communicate(timeout=30)
+    launcher.communicate(timeout=PATIENCE_SECONDS)
     assert launcher.returncode == 128 + signal.SIGTERM
     assert not is_alive(command)
     assert not (home / "postgres" / "data" / "postmaster.pid").exists()
@@ -222,7 +223,13 @@ def test_the_seed_is_the_last_line_of_what_was_printed() -> None:
 def launch(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = python("-m", "apps.launcher", *words)
     return subprocess.run(
-        command, cwd=PROJECT, env=plain_environment(home), capture_output=True, text=True, timeout=60, check=False
+        command,
+        cwd=PROJECT,
+        env=plain_environment(home),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
     )
 
 

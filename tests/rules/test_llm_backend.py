@@ -33,6 +33,7 @@ from apps.llm.backend import (
     WhoActs,
 )
 from apps.llm.standin.running import running_standin
+from tests.patience import PATIENCE_SECONDS
 
 GET_SKILL = Tool(
     "get_skill",
@@ -58,12 +59,12 @@ def backend(base_url: str) -> Iterator[AnthropicBackend]:
 
 
 def post(base_url: str, path: str, content: Json) -> None:
-    with urllib.request.urlopen(f"{base_url}{path}", data=json.dumps(content).encode(), timeout=10):  # noqa: S310
+    with urllib.request.urlopen(f"{base_url}{path}", data=json.dumps(content).encode(), timeout=PATIENCE_SECONDS):  # noqa: S310
         pass
 
 
 def last_request(base_url: str) -> JsonObject:
-    with urllib.request.urlopen(f"{base_url}/standin/requests", timeout=10) as answer:  # noqa: S310
+    with urllib.request.urlopen(f"{base_url}/standin/requests", timeout=PATIENCE_SECONDS) as answer:  # noqa: S310
         body: JsonObject = json.loads(json.load(answer)[-1]["body"])
     return body
 

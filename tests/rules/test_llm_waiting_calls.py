@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from apps.llm.backend import AsyncBackend, ConnectionLost, JsonObject, Listener, Reply, Request, TimedOut
+from tests.patience import PATIENCE_SECONDS
 from tests.rules.looping import HELLO, ask, silent, within_loop
 from tests.rules.standin_http import bill, call, until
 
@@ -57,7 +58,7 @@ def test_silence_ends_with_the_time_the_request_allows(base_url: str) -> None:
     for listener in (None, silent):
         with pytest.raises(TimedOut):
             ask(base_url, replace(HELLO, timeout_seconds=0.2), listener)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 50
 
 
 def test_two_hundred_calls_wait_together_and_leave_no_socket_behind(base_url: str) -> None:
@@ -127,7 +128,7 @@ def sockets() -> int:
 
 
 def eventually(holds: Callable[[], bool]) -> bool:
-    until_then = time.monotonic() + 10
+    until_then = time.monotonic() + PATIENCE_SECONDS
     while not holds() and time.monotonic() < until_then:
         time.sleep(0.01)
     return holds()

@@ -11,6 +11,7 @@ import pytest
 from apps.llm.backend import Json, JsonObject
 from apps.llm.standin.arrivals import Arrived
 from apps.llm.standin.endpoint import ENTRIES_BEFORE_SWEEP, Endpoint
+from tests.patience import PATIENCE_SECONDS
 from tests.rules.standin_http import HELLO, MODEL, call, usage_of
 
 
@@ -32,7 +33,7 @@ def refusal(base_url: str, **changes: Json) -> str:
 
 
 def test_every_answer_carries_the_label(base_url: str) -> None:
-    with urllib.request.urlopen(f"{base_url}/healthz", timeout=10) as answer:  # noqa: S310
+    with urllib.request.urlopen(f"{base_url}/healthz", timeout=PATIENCE_SECONDS) as answer:  # noqa: S310
         assert answer.headers["x-preceptor-stand-in"] == "1"
         assert json.load(answer) == {"status": "ok", "stand_in": True}
 

@@ -12,6 +12,7 @@ from apps.llm.backend import Json, JsonObject, Usage
 from apps.llm.standin import books
 from apps.llm.standin.arrivals import Arrived
 from apps.llm.standin.books import Books
+from tests.patience import PATIENCE_SECONDS
 from tests.rules.standin_http import HELLO, bill, call, until, usage_of
 
 ARRIVED = Arrived("/standin/bill", {}, b"")
@@ -155,6 +156,6 @@ def raw_call(base_url: str, content: JsonObject = HELLO) -> socket.socket:
     host, port = base_url.removeprefix("http://").split(":")
     body = json.dumps(content).encode()
     head = f"POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: k\r\nconnection: close\r\ncontent-length: {len(body)}"
-    connection = socket.create_connection((host, int(port)), timeout=10)
+    connection = socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS)
     connection.sendall(f"{head}\r\n\r\n".encode() + body)
     return connection

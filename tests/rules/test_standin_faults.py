@@ -12,6 +12,7 @@ import pytest
 from apps.llm.backend import Json, JsonObject
 from apps.llm.standin.rates import Dice, Rates
 from apps.llm.standin.script import Fault
+from tests.patience import PATIENCE_SECONDS
 from tests.rules.standin_http import HELLO, call, requests_of, until
 
 STREAMED = HELLO | {"stream": True}
@@ -26,7 +27,7 @@ def read(base_url: str, content: JsonObject) -> bytes:
     body = json.dumps(content).encode()
     request = urllib.request.Request(f"{base_url}/v1/messages", body, {"x-api-key": "k"})  # noqa: S310
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:  # noqa: S310
             whole: bytes = answer.read()
     except IncompleteRead as error:
         return error.partial
@@ -138,7 +139,7 @@ def test_calls_that_wait_are_let_go_together_when_the_delay_is_shortened(base_ur
         call(base_url, "POST", "/standin/delay", {"seconds": 500})
         until(base_url, "in_flight", 20)
         call(base_url, "POST", "/standin/delay", {"seconds": 0})
-        assert [answered.result(timeout=10) for answered in waiting] == [[200]] * 20
+        assert [answered.result(timeout=PATIENCE_SECONDS) for answered in waiting] == [[200]] * 20
 
 
 def test_requests_are_forgotten_at_once_where_memory_counts(base_url: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 from apps.llm.backend import Json
 from apps.llm.standin.arrivals import Arrived
 from apps.llm.standin.endpoint import REQUESTS_KEPT, Endpoint
+from tests.patience import PATIENCE_SECONDS
 from tests.rules.standin_http import HELLO, MODEL, call, usage_of
 
 
@@ -107,7 +108,7 @@ def test_hundred_waiting_calls_are_answered_together(base_url: str) -> None:
         return call(base_url, "POST", "/v1/messages", HELLO, key="a-key")[0]
 
     with ThreadPoolExecutor(100) as pool:
-        assert set(pool.map(ask, range(100), timeout=20)) == {200}
+        assert set(pool.map(ask, range(100), timeout=PATIENCE_SECONDS)) == {200}
 
 
 def test_command_says_where_it_listens_and_follows_its_script(tmp_path: Path) -> None:
@@ -134,6 +135,6 @@ def test_command_says_where_it_listens_and_follows_its_script(tmp_path: Path) ->
 
 def test_command_refuses_a_script_it_cannot_read(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "apps.llm.standin", "--script", str(tmp_path / "missing.json")]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
     assert ended.returncode == 2
     assert "The stand-in model cannot start:" in ended.stderr

@@ -42,11 +42,10 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[("stands", "Stands"), ("withdrawn", "Withdrawn")],
                         default="stands",
                         max_length=10,
-                        protected=True,
                     ),
                 ),
                 ("author", models.CharField(editable=False, max_length=200)),

@@ -130,11 +130,10 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[("open", "Open"), ("dismissed", "Dismissed"), ("gone", "Gone")],
                         default="open",
                         max_length=10,
-                        protected=True,
                     ),
                 ),
                 (

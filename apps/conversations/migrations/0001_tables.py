@@ -54,11 +54,10 @@ class Migration(migrations.Migration):
                 ("end_user_key", models.CharField(blank=True, max_length=200)),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[("open", "Open"), ("resolved", "Resolved"), ("abandoned", "Abandoned")],
                         default="open",
                         max_length=10,
-                        protected=True,
                     ),
                 ),
                 (

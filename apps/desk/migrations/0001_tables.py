@@ -62,7 +62,7 @@ class Migration(migrations.Migration):
                 ("facts", models.JSONField(blank=True, default=list)),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[
                             ("open", "Open"),
                             ("sent", "Sent"),
@@ -72,7 +72,6 @@ class Migration(migrations.Migration):
                         ],
                         default="open",
                         max_length=12,
-                        protected=True,
                     ),
                 ),
                 (
@@ -233,11 +232,10 @@ class Migration(migrations.Migration):
                 ("opened_by", models.CharField(editable=False, max_length=200)),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[("open", "Open"), ("answered", "Answered"), ("dismissed", "Dismissed")],
                         default="open",
                         max_length=10,
-                        protected=True,
                     ),
                 ),
                 (

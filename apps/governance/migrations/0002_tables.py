@@ -159,11 +159,10 @@ class Migration(migrations.Migration):
                 ("proposed_by", models.CharField(max_length=200)),
                 (
                     "state",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[("open", "Open"), ("applied", "Applied"), ("rejected", "Rejected")],
                         default="open",
                         max_length=12,
-                        protected=True,
                     ),
                 ),
                 ("decided_by", models.CharField(blank=True, max_length=200)),

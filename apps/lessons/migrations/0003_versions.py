@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
                 ("lesson_ids", models.JSONField(default=list, editable=False, help_text="The lessons it rests on.")),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[
                             ("pending", "Waits for a person"),
                             ("active", "Active"),
@@ -49,7 +49,6 @@ class Migration(migrations.Migration):
                         ],
                         default="pending",
                         max_length=10,
-                        protected=True,
                     ),
                 ),
                 ("approved_by", models.CharField(blank=True, editable=False, max_length=200)),

@@ -46,11 +46,10 @@ class Migration(migrations.Migration):
                 ("added", models.TextField(blank=True, editable=False)),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[("open", "Open"), ("proposed", "Proposed"), ("dismissed", "Dismissed")],
                         default="open",
                         max_length=10,
-                        protected=True,
                     ),
                 ),
                 ("reason", models.TextField(blank=True, verbose_name="why it is dismissed")),

@@ -2,8 +2,7 @@
 
 from typing import ClassVar
 
-import django_fsm
-from django.db import migrations
+from django.db import migrations, models
 
 from apps.governance.database import RoleSQL
 
@@ -50,7 +49,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             "learningversion",
             "status",
-            django_fsm.FSMField(
+            models.CharField(
                 choices=[
                     ("pending", "Waits for a person"),
                     ("active", "Active"),
@@ -60,7 +59,6 @@ class Migration(migrations.Migration):
                 ],
                 default="pending",
                 max_length=10,
-                protected=True,
             ),
         ),
         RoleSQL(WITHDRAWN),

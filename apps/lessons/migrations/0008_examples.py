@@ -55,11 +55,10 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[("approved", "Approved"), ("retired", "Retired")],
                         default="approved",
                         max_length=10,
-                        protected=True,
                     ),
                 ),
                 ("approved_by", models.CharField(editable=False, max_length=200)),

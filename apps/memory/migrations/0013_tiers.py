@@ -65,11 +65,10 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[("held", "Waits for a person"), ("standing", "Stands")],
                         default="standing",
                         max_length=10,
-                        protected=True,
                     ),
                 ),
                 ("updated_by", models.CharField(default="system:distiller", editable=False, max_length=200)),

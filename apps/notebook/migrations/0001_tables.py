@@ -73,11 +73,10 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[("open", "Open"), ("done", "Done"), ("dropped", "Dropped")],
                         default="open",
                         max_length=10,
-                        protected=True,
                     ),
                 ),
                 ("author", models.CharField(editable=False, max_length=200)),

@@ -72,11 +72,10 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[("active", "Active"), ("archived", "Archived")],
                         default="active",
                         max_length=10,
-                        protected=True,
                     ),
                 ),
                 (

@@ -249,11 +249,10 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[("active", "Active"), ("retired", "Retired")],
                         default="active",
                         max_length=10,
-                        protected=True,
                     ),
                 ),
                 (

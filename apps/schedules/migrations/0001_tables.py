@@ -116,7 +116,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[
                             ("draft", "Draft"),
                             ("approved", "Approved"),
@@ -125,7 +125,6 @@ class Migration(migrations.Migration):
                         ],
                         default="draft",
                         max_length=10,
-                        protected=True,
                     ),
                 ),
                 ("drafted_by", models.CharField(editable=False, max_length=200)),

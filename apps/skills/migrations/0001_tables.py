@@ -61,11 +61,10 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[("draft", "Draft"), ("approved", "Approved"), ("deprecated", "Deprecated")],
                         default="draft",
                         max_length=12,
-                        protected=True,
                     ),
                 ),
                 ("drafted_by", models.CharField(editable=False, max_length=200)),

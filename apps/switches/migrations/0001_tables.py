@@ -73,9 +73,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "status",
-                    django_fsm.FSMField(
-                        choices=[("on", "On"), ("lifted", "Lifted")], default="on", max_length=10, protected=True
-                    ),
+                    models.CharField(choices=[("on", "On"), ("lifted", "Lifted")], default="on", max_length=10),
                 ),
                 ("thrown_by", models.CharField(editable=False, max_length=200)),
                 ("lifted_by", models.CharField(blank=True, editable=False, max_length=200)),

@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
                 ("turn_id", models.BigIntegerField(editable=False, null=True)),
                 (
                     "status",
-                    django_fsm.FSMField(
+                    models.CharField(
                         choices=[
                             ("waiting", "Waiting"),
                             ("approved", "Approved"),
@@ -53,7 +53,6 @@ class Migration(migrations.Migration):
                         ],
                         default="waiting",
                         max_length=10,
-                        protected=True,
                     ),
                 ),
                 (

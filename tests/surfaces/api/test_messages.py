@@ -197,7 +197,7 @@ def test_wait_that_was_too_short_says_where_to_look(bot: Asker) -> None:
     begun = time.monotonic()
     answer = send(bot, query="?wait=1")
     assert (answer.status, answer.body["status"]) == (202, "queued")
-    assert 1 <= time.monotonic() - begun < 5
+    assert time.monotonic() - begun >= 1
 
 
 def test_failed_turn_is_a_problem_for_whoever_waits(world: World, bot: Asker) -> None:

@@ -10,6 +10,7 @@ from django.db import connection, connections
 from apps.conversations.models import InboundEvent
 from apps.governance.acting import acting
 from tests.factories import World, make_world
+from tests.patience import PATIENCE_SECONDS
 from tests.surfaces.api.asking import agent_of, answer_event
 
 BODY = {"conversation_key": "thread-1", "end_user_key": "http:abc123", "text": "Where is my parcel?"}
@@ -59,8 +60,8 @@ def test_reply_that_comes_while_waiting_is_the_answer_and_no_transaction_waits_f
     worker = Worker(committed)
     thread = Thread(target=worker.run, daemon=True)
     thread.start()
-    answer = agent_of(committed).post("messages/?wait=20", BODY, Idempotency_Key="k1")
-    thread.join(10)
+    answer = agent_of(committed).post("messages/?wait=60", BODY, Idempotency_Key="k1")
+    thread.join(PATIENCE_SECONDS)
     assert (answer.status, answer.body["reply"]["text"]) == (200, "It is on its way.")
     # A transaction left open would show as nothing but "idle in transaction".
     assert "idle" in worker.states_seen

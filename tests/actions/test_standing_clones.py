@@ -1,0 +1,44 @@
+"""What a test that commits leaves to the next one in the same clone: nothing."""
+
+import pytest
+from django.db import connections
+from pytest_django import DjangoDbBlocker
+
+from tests.factories import make_persona, make_world
+from tests.standing_clones import StandingClones
+
+
+def test_what_was_committed_is_gone_and_numbers_begin_again(
+    standing_clones: StandingClones, django_db_setup: str, django_db_blocker: DjangoDbBlocker
+) -> None:
+    with django_db_blocker.unblock():
+        with standing_clones.lend(django_db_setup) as lent:
+            world = make_world("swept")
+            persona = make_persona(world)
+        with standing_clones.lend(django_db_setup) as again:
+            later = make_world("swept")
+            assert again == lent
+            assert later.tenant.pk == world.tenant.pk
+            assert make_persona(later).pk == persona.pk
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "ALTER TABLE skills_skill DISABLE TRIGGER USER",
+        "GRANT DELETE ON skills_skill TO PUBLIC",
+        "DROP POLICY skills_skill_tenant ON skills_skill",
+        "DELETE FROM django_migrations WHERE app = 'skills'",
+    ],
+)
+def test_a_clone_that_is_not_as_it_was_is_dropped(
+    standing_clones: StandingClones, django_db_setup: str, django_db_blocker: DjangoDbBlocker, changed: str
+) -> None:
+    with django_db_blocker.unblock():
+        with standing_clones.lend(django_db_setup) as lent, connections["owner"].cursor() as cursor:
+            cursor.execute(changed)
+        with standing_clones.lend(django_db_setup) as other:
+            assert other != lent
+        with connections["owner"].cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_database WHERE datname = %s", [lent])
+            assert cursor.fetchone() == (0,)
