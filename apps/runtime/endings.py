@@ -30,6 +30,7 @@ from apps.runtime.relaying import NO_ANSWER, ONLY_NOTED, WAITS_FOR_A_PERSON, pas
 from apps.runtime.spend_statements import TELL
 from apps.runtime.steps import Step, canonical_object, skills_read
 from apps.runtime.stops import ANSWERING, SENDING, Stopped, is_answering_paused, is_sending_paused, is_taken_over
+from apps.runtime.tool_approvals import only_waits
 from apps.switches.actions import throw_switch
 from apps.switches.models import Switch
 from apps.tenants.models import Agent
@@ -278,7 +279,7 @@ def _facts(written: Written) -> Iterator[Fact]:
     yield from (
         Fact(Grounding.TOOL, call.name)
         for call in written.tool_calls
-        if call.name not in HOUSE and call.name not in ROUTING
+        if call.name not in HOUSE and call.name not in ROUTING and not only_waits(call)
     )
     profile = next((part.text for part in written.assembled.parts if part.slot is Slot.PROFILE), "")
     if profile and derived(lines_of(written.steps[-1].text), Heard(customers=(profile,))):
