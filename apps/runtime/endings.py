@@ -94,7 +94,7 @@ class Written:
 
 def mode_at_first(claimed: Claim) -> SendMode:
     """What becomes of the reply, as people had set it when the turn was claimed (R134)."""
-    return _mode(claimed, claimed.brought.rules, claimed.agent.send_mode, ())
+    return _mode(claimed, claimed.brought.rules, claimed.agent.send_mode, claimed.brought.history.skills)
 
 
 def leave(written: Written, *, actor: Actor) -> Closed:
@@ -103,7 +103,9 @@ def leave(written: Written, *, actor: Actor) -> Closed:
     It leaves by the rules as they were when the turn was claimed only if they are so still, which the statement that lets it
     out looks at; else by those that stand now.
     """
-    claimed, fetched = written.claimed, frozenset(skills_read(written.tool_calls))
+    # A runbook that was read for an earlier reply still stands before the model, which follows it unread.
+    claimed = written.claimed
+    fetched = claimed.brought.history.skills | frozenset(skills_read(written.tool_calls))
     if claimed.kind is TurnKind.SCHEDULED and reports_nothing(written.words):
         return _come_to_nothing(written, actor)
     if not written.words.strip():
