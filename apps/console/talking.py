@@ -17,6 +17,9 @@ from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import EVENT_CHARACTERS
 from apps.governance.errors import GovernanceError
 from apps.runtime.models import Turn
+from apps.runtime.stops import stop_of
+from apps.switches.models import Switch
+from apps.tenants.identity import system_actor
 
 
 class Saying(forms.Form):
@@ -40,6 +43,8 @@ class Shown:
     lines: list[Spoken]
     asked: list[InboundEvent]
     turn: Turn | None
+    # What a person, or the house for one, has stopped here and why; blank where answers come.
+    paused: str = ""
 
     @property
     def failure(self) -> str:
@@ -52,7 +57,8 @@ def shown_in(talk: Conversation) -> Shown:
     turn = talk.turns.order_by("-pk").first()
     running = turn.pk if turn and turn.status == Turn.Status.RUNNING else None
     asked = talk.events.filter(Q(turn_id=None) | Q(turn_id=running)) if running else talk.events.filter(turn_id=None)
-    return Shown(transcript(talk), list(asked), turn)
+    switch = stop_of(talk, Switch.Kind.PAUSE_AGENT, actor=system_actor(talk.tenant_id)) if asked else None
+    return Shown(transcript(talk), list(asked), turn, f"{switch.sentence} {switch.reason}" if switch else "")
 
 
 def sent(form: forms.Form, send: Callable[[dict[str, Any]], HttpResponse]) -> tuple[HttpResponse | None, str, int]:

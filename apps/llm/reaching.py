@@ -21,6 +21,8 @@ Networks: TypeAlias = "Sequence[IPv4Network | IPv6Network]"
 PORTS: Final = {"http": 80, "https": 443}
 SCHEMES: Final = tuple(PORTS)
 HERE: Final = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
+# Set aside, whatever the interpreter's own list says: site-local, documentation, the way to translators of 6to4.
+_SET_ASIDE: Final = (ip_network("fec0::/10"), ip_network("3fff::/20"), ip_network("192.88.99.0/24"))
 # Networks of IPv6 whose last 32 bits are an IPv4 address that a translator connects to.
 _TRANSLATED: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))
 
@@ -76,6 +78,8 @@ def is_reachable(address: Address | str, allowed: Networks = ()) -> bool:
 
 
 def _is_reserved(address: Address) -> bool:
+    if any(address in network for network in _SET_ASIDE):
+        return True
     return address.is_reserved or address.is_unspecified or address.is_link_local or address.is_loopback
 
 

@@ -61,7 +61,7 @@ def asked_of(claimed: Claim, mode: SendMode, *, actor: Actor) -> Asked:
             delegation=_delegation(claimed),
             send_mode=mode if agent.learns and _serves_customers(conversation) else None,
             open_escalations=brought.open_escalations,
-            save_with=_save_with(claimed),
+            save_with=save_with(claimed),
             learning=_learning(claimed),
             examples=_examples(claimed),
             line_cards=_line_cards(claimed, actor),
@@ -107,7 +107,7 @@ def _example(corrected: Corrected, at: int) -> Example:
     return Example(Passage(corrected.draft, written, at), Passage(corrected.sent, sent, at))
 
 
-def _save_with(claimed: Claim) -> str:
+def save_with(claimed: Claim) -> str:
     """The tool by which the agent is asked to save a procedure in this turn; empty where it is not asked."""
     agent, conversation = claimed.agent, claimed.conversation
     serves_customers = _serves_customers(conversation) and not conversation.tells_off_the_record

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import Model
 
+from apps.conversations.rules import ToolCall
 from apps.desk.rules import Sending
 from apps.lessons.rules import summary_of
 from apps.llm.backend import JsonObject
@@ -16,7 +17,7 @@ from apps.prompt.values import SendMode, Slot
 from apps.runtime.kept_parts import StoredPart
 from apps.runtime.models import Session
 from apps.runtime.rules import history_skipped
-from apps.runtime.steps import sent_again
+from apps.runtime.steps import sent_again, skills_read
 from apps.tenants.identity import Said, held_once
 
 UTC = "UTC"
@@ -67,11 +68,13 @@ class History:
     """The end of what was said, and how many messages of the model's form stand before it.
 
     It is what was sent, byte for byte, but for the bullets of a learning version that was withdrawn since (`is_cut`).
+    `skills` are those whose runbooks stand in it, so that nobody has to read them again to follow them.
     """
 
     skipped: int
     messages: tuple[JsonObject, ...]
     is_cut: bool = False
+    skills: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, told: Told) -> Self:
@@ -79,10 +82,11 @@ class History:
         kept = told["messages"] - skipped
         recent = (told["history"] or [])[-kept:] if kept else []
         sent = tuple(sent_again(wire, calls) for wire, calls in recent)
+        skills = frozenset(skills_read(ToolCall(**call) for _, calls in recent for call in calls or ()))
         if (withdrawn := told["withdrawn"]) is None:
-            return cls(skipped, sent)
+            return cls(skipped, sent, skills=skills)
         messages = tuple(_unlearned(wire, summary_of(withdrawn)) for wire in sent)
-        return cls(skipped, messages, messages != sent)
+        return cls(skipped, messages, messages != sent, skills)
 
 
 def _unlearned(wire: JsonObject, bullets: str) -> JsonObject:

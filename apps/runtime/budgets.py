@@ -30,8 +30,12 @@ class TurnKind(StrEnum):
     DELEGATED = "delegated"
 
 
-# R124. Its fourth number is of a run for nudges; ours is a paragraph in a customer's turn and takes none of its own.
+# R124. Its fourth number is of a run for nudges; ours is a paragraph in a customer's turn, of which it gets no more than that.
 STEPS_BY_KIND: Final[Mapping[TurnKind, int]] = {TurnKind.SCHEDULED: 15}
+SAVES_OF_A_NUDGE: Final = 5
+SAVED_ENOUGH: Final = (
+    "You have saved enough in this turn. Answer the customer now; what is left you are asked about again."
+)
 
 
 def steps_allowed(kind: str, channel: str, agent_max_steps: int | None, override: int | None) -> int:

@@ -15,7 +15,7 @@ from apps.governance.errors import GovernanceError, IllegalTransition
 from apps.governance.refusals import note
 from apps.llm.backend import JsonObject, Tool, ToolUse
 from apps.prompt.framing import canonical_json
-from apps.runtime.budgets import SAME_CALL_REFUSAL, Counter, Repeat
+from apps.runtime.budgets import SAME_CALL_REFUSAL, SAVED_ENOUGH, Counter, Repeat
 from apps.runtime.journal import hold
 from apps.runtime.loop import TurnFailed
 from apps.runtime.models import ToolStep, Turn
@@ -50,11 +50,22 @@ class Caller:
     guarded: Mapping[str, OthersTool] = field(default_factory=dict)
     approved: dict[str, int] = field(default_factory=dict)
     counter: Counter = field(default_factory=Counter)
+    # Where the house asks what is worth saving: how often it may still be saved in this turn.
+    saves_left: int | None = None
 
     def recall(self, calls: Iterable[ToolCall]) -> None:
         """Count what earlier workers called in this turn, and what outside tools gave back."""
         for call in calls:
-            self.counter.took(call.name, call.arguments, call.result)
+            self._count(call)
+
+    def _count(self, call: ToolCall) -> None:
+        self.counter.took(call.name, call.arguments, call.result)
+        if self.saves_left is not None and self._saves(call.name) and not call.is_error:
+            self.saves_left -= 1
+
+    def _saves(self, name: str) -> bool:
+        tool = self.house.get(name)
+        return tool is not None and tool.keeps and tool.learns
 
     def meant(self, use: ToolUse) -> ToolUse:
         """The call itself, or the one it leads to."""
@@ -110,7 +121,7 @@ class Caller:
 
     def _answered(self, use: ToolUse, result: str, *, is_error: bool = False) -> ToolCall:
         call = ToolCall(use.tool_use_id, use.name, {**use.arguments}, storable_text(result), is_error)
-        self.counter.took(call.name, call.arguments, call.result)
+        self._count(call)
         return call
 
     def _run(self, tool: HouseTool, arguments: JsonObject) -> str:
@@ -153,4 +164,5 @@ class Caller:
             return SAME_CALL_REFUSAL
         if self.counter.count >= TOOL_CALLS_PER_TURN:
             return f"More than {TOOL_CALLS_PER_TURN} tool calls in one turn. Answer now."
-        return ""
+        # R124: what is saved because the house asked takes no customer's answer.
+        return SAVED_ENOUGH if self.saves_left is not None and self.saves_left <= 0 and self._saves(use.name) else ""

@@ -30,6 +30,7 @@ from apps.runtime.relaying import NO_ANSWER, ONLY_NOTED, WAITS_FOR_A_PERSON, pas
 from apps.runtime.spend_statements import TELL
 from apps.runtime.steps import Step, canonical_object, skills_read
 from apps.runtime.stops import ANSWERING, SENDING, Stopped, is_answering_paused, is_sending_paused, is_taken_over
+from apps.runtime.tool_approvals import only_waits
 from apps.switches.actions import throw_switch
 from apps.switches.models import Switch
 from apps.tenants.models import Agent
@@ -93,7 +94,7 @@ class Written:
 
 def mode_at_first(claimed: Claim) -> SendMode:
     """What becomes of the reply, as people had set it when the turn was claimed (R134)."""
-    return _mode(claimed, claimed.brought.rules, claimed.agent.send_mode, ())
+    return _mode(claimed, claimed.brought.rules, claimed.agent.send_mode, claimed.brought.history.skills)
 
 
 def leave(written: Written, *, actor: Actor) -> Closed:
@@ -102,7 +103,9 @@ def leave(written: Written, *, actor: Actor) -> Closed:
     It leaves by the rules as they were when the turn was claimed only if they are so still, which the statement that lets it
     out looks at; else by those that stand now.
     """
-    claimed, fetched = written.claimed, frozenset(skills_read(written.tool_calls))
+    # A runbook that was read for an earlier reply still stands before the model, which follows it unread.
+    claimed = written.claimed
+    fetched = claimed.brought.history.skills | frozenset(skills_read(written.tool_calls))
     if claimed.kind is TurnKind.SCHEDULED and reports_nothing(written.words):
         return _come_to_nothing(written, actor)
     if not written.words.strip():
@@ -278,7 +281,7 @@ def _facts(written: Written) -> Iterator[Fact]:
     yield from (
         Fact(Grounding.TOOL, call.name)
         for call in written.tool_calls
-        if call.name not in HOUSE and call.name not in ROUTING
+        if call.name not in HOUSE and call.name not in ROUTING and not only_waits(call)
     )
     profile = next((part.text for part in written.assembled.parts if part.slot is Slot.PROFILE), "")
     if profile and derived(lines_of(written.steps[-1].text), Heard(customers=(profile,))):

@@ -8,7 +8,8 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.runtime.accounts import Account
-from apps.runtime.budgets import LOOP_WINDOW, DaySpent, TurnKind, loop_of, steps_allowed
+from apps.runtime.asking import save_with
+from apps.runtime.budgets import LOOP_WINDOW, SAVES_OF_A_NUDGE, DaySpent, TurnKind, loop_of, steps_allowed
 from apps.runtime.calling import Caller
 from apps.runtime.claims import Claim
 from apps.runtime.house_tools import HOUSE_TOOLS
@@ -76,6 +77,7 @@ def _caller(claimed: Claim, frozen: Frozen, toolbox: Toolbox, context: Context, 
         before_keeping=partial(refuse_if_frozen, claimed.conversation, actor=system),
         guarded=guarded,
         approved=dict(claimed.approved),
+        saves_left=SAVES_OF_A_NUDGE if save_with(claimed) else None,
     )
 
 

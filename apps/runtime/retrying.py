@@ -13,6 +13,8 @@ from apps.llm.backend import (
 )
 
 LONGEST_SECONDS = 60.0
+# A header may say a year; nobody waits longer than this because one says so.
+LONGEST_ASKED_SECONDS = 600.0
 # Many turns are told the same number; coming back together they would all be refused again.
 SPREAD_OVER_ASKED = 0.25
 
@@ -23,7 +25,7 @@ _FAULT_CODES: Final = frozenset(fault.code for fault in _FAULTS)
 def retry_delay(tries: int, asked_seconds: float | None, jitter: float) -> float:
     """Seconds until the next try after `tries` failed ones: doubling and spread by `jitter` in [0, 1), up to a minute.
 
-    Never sooner than the endpoint asks for, where that is not absurd.
+    Never sooner than the endpoint asks for, where that is ten minutes at most.
     """
     ours = (0.5 + jitter / 2) * min(LONGEST_SECONDS, 2.0 ** min(tries, 10))
     return max(ours, _sane(asked_seconds) * (1 + SPREAD_OVER_ASKED * jitter))
@@ -38,4 +40,4 @@ def _sane(asked_seconds: float | None) -> float:
     """What a header says may be missing, no number, negative or a year."""
     if asked_seconds is None or isnan(asked_seconds):
         return 0.0
-    return min(max(asked_seconds, 0.0), LONGEST_SECONDS)
+    return min(max(asked_seconds, 0.0), LONGEST_ASKED_SECONDS)

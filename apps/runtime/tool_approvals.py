@@ -5,6 +5,7 @@ from functools import partial
 from typing import Final
 
 from apps.conversations.models import Conversation
+from apps.conversations.rules import ToolCall
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize
@@ -19,6 +20,8 @@ from apps.tools.actions import approve_call, ask_approval, refuse_call
 from apps.tools.models import ToolApproval
 
 ENDED: Final = "This conversation has ended, so nobody would make the call. Refuse it."
+# No answer of a server begins so: those stand in a fence.
+_WAITS: Final = CALL_WAITS.partition("{")[0]
 
 
 def guarded_tools(others: Iterable[OthersTool], reached: Set[str]) -> dict[str, OthersTool]:
@@ -44,6 +47,11 @@ def _ask(tool: OthersTool, system: Actor, context: Context, arguments: JsonObjec
         turn_id=context.turn_id,
     )
     return CALL_WAITS.format(request=row.pk)
+
+
+def only_waits(call: ToolCall) -> bool:
+    """Whether nothing was called, because a person has to agree first."""
+    return call.result.startswith(_WAITS)
 
 
 def let_call(approval: ToolApproval, *, actor: Actor, read_at: int | None = None) -> ToolApproval:

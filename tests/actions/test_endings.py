@@ -102,6 +102,24 @@ def test_a_skill_that_was_read_makes_the_reply_wait_and_grounds_it(world: World,
     assert (draft.grounding, [fact["record_id"] for fact in draft.facts]) == ("skill", [skill.pk])
 
 
+def test_a_skill_that_was_read_for_an_earlier_reply_makes_the_next_one_wait_too(world: World, standin: StandIn) -> None:
+    # R134: a model reads a runbook once and follows it over several replies.
+    skill = make_skill(world, "approved")
+    rule = SendRule(tenant_id=world.tenant.pk, agent=world.agent)
+    values = {"channel": "", "send_mode": "suggest", "skill": skill}
+    write_send_rule(rule, actor=world.admin, values=values, reason="Money is at stake.")
+    standin.play(tool("get_skill", skill_id=skill.pk), reply("Which order?"), reply("You get it back."))
+    assert take(world, tell(world, "Refund me"), standin.backend).outcome == Outcome.DRAFTED
+    [draft] = drafts(world)
+    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256)
+    assert take(world, tell(world, "Order 7"), standin.backend).outcome == Outcome.DRAFTED
+    asked = str(standin.requests()[-1]["messages"][-1])
+    assert "what you write is a draft" in asked, "the agent is told so from the beginning of its turn"
+    [draft] = drafts(world)
+    assert (draft.text, draft.grounding, draft.facts) == ("You get it back.", "none", [])
+    assert take(world, tell(world, "Hello", thread="another"), standin.backend).outcome == Outcome.REPLIED
+
+
 def test_a_rule_that_is_written_while_the_model_thinks_holds_its_reply(world: World, standin: StandIn) -> None:
     # R134
     rule = SendRule(tenant_id=world.tenant.pk, agent=world.agent)

@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
+from apps.governance.acting import acting
+from apps.memory.models import AgentMemory
+from apps.runtime.budgets import SAVED_ENOUGH
 from apps.runtime.rules import TURNS_BETWEEN_NUDGES
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import prompt, reply, take, tell
+from tests.actions.conversing import calls, fault, lease_runs_out, prompt, reply, take, tell, tool
 from tests.factories import World, make_world
 from tests.standing_in import StandIn
 
@@ -52,3 +55,25 @@ def test_an_agent_that_does_not_learn_is_not_asked(standin: StandIn) -> None:
 def test_off_the_record_nothing_is_asked(standin: StandIn) -> None:
     # R178
     assert not any(ASKED in turn for turn in told(make_world(), standin, TURNS_BETWEEN_NUDGES + 1, off_the_record=True))
+
+
+def test_what_is_saved_because_the_house_asked_takes_no_customers_answer(standin: StandIn) -> None:
+    # R124
+    world = make_world()
+    told(world, standin, TURNS_BETWEEN_NUDGES)
+    saves = [tool("update_memory", body=f"- Fact {number}.") for number in range(7)]
+    standin.play(*saves[:3], fault("overloaded"))
+    event = tell(world, "How late is it?")
+    lease_runs_out(world, take(world, event, standin.backend))
+    standin.play(*saves[3:], reply("Late."))
+    turn = take(world, event, standin.backend)
+    made = calls(world, turn)
+    # Whoever takes the turn over is shown the memory first, and nothing is saved by that.
+    assert [call["is_error"] for call in made] == [False] * 3 + [True] + [False] * 2 + [True]
+    assert made[-1]["result"] == SAVED_ENOUGH
+    assert (turn.reply.text if turn.reply else "") == "Late."
+    with acting(world.operator):
+        assert AgentMemory.objects.visible_to(world.operator).get().body == "- Fact 5."
+    standin.play(*(tool("update_memory", body=f"- Fact {number}.") for number in range(10, 17)), reply("Later."))
+    turn = take(world, tell(world, "And now?"), standin.backend)
+    assert SAVED_ENOUGH not in {call["result"] for call in calls(world, turn)}, "where nobody asked, nothing is counted"

@@ -6,6 +6,7 @@ import pytest
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import InboundEvent
+from apps.desk.models import Draft
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid
 from apps.prompt.framing import unfence
@@ -15,6 +16,7 @@ from apps.runtime.models import Turn
 from apps.runtime.moves import AskModel
 from apps.runtime.tool_approvals import forbid_call, let_call
 from apps.runtime.turn import begin
+from apps.tenants.actions import amend_agent
 from apps.tools.actions import allow_tool, amend_agent_tool, ask_approval, withdraw_tool
 from apps.tools.models import ToolApproval, ToolServer
 from tests.actions.conversing import lease_runs_out, reply, tell, tool
@@ -185,3 +187,22 @@ def test_a_worker_that_dies_after_a_yes_was_used_up_makes_no_second_call_by_it(
     assert step.state == "unknown"
     assert calls_of(served, short)[before:] == []
     assert [row.status for row in waiting(reaching)] == ["made"]
+
+
+def test_a_call_that_only_waits_grounds_no_draft(reaching: World, asked_server: ToolServer, standin: StandIn) -> None:
+    # R136
+    name = str(allow(reaching, asked_server, "refund", waits=True))
+    amend_agent(reaching.agent, actor=reaching.admin, send_mode="suggest")
+    take(reaching, standin, tool(name, number="7"), reply("You get your money back."))
+    (asked,) = waiting(reaching)
+    assert draft_of(reaching) == ("none", [])
+    let_call(asked, actor=reaching.operator)
+    goes_on(reaching, standin, asked.conversation_id, tool(name, number="7"), reply("You got your money back."))
+    grounding, facts = draft_of(reaching)
+    assert (grounding, [fact["name"] for fact in facts]) == ("tool", [name])
+
+
+def draft_of(reaching: World) -> tuple[str, list[dict[str, object]]]:
+    with acting(reaching.operator):
+        draft = Draft.objects.visible_to(reaching.operator).open().get()
+    return draft.grounding, draft.facts

@@ -21,6 +21,8 @@ LEADS_INSIDE = (
     *("http://[::127.0.0.1]", "http://[64:ff9b::7f00:1]", "http://[64:ff9b::a9fe:a9fe]", "http://[2002:7f00:1::]"),
     *("http://[2001:0:7f00:1::80ff:fffe]", "http://224.0.0.1", "http://240.0.0.1", "http://255.255.255.255"),
     *("http://[ff02::1]", "http://[2001:db8::1]", "http://127.0.0.1.", "http://2852039166"),
+    *("http://[fec0::1]", "http://[feff::1]", "http://[3fff::1]", "http://192.88.99.1", "http://[::ffff:192.88.99.1]"),
+    *("http://[64:ff9b:1::7f00:1]", "http://[::ffff:0:7f00:1]", "http://198.18.0.1", "http://[100::1]"),
 )
 NO_ADDRESS = {
     "": "https://",
@@ -74,7 +76,7 @@ def test_a_socket_may_be_opened_to_a_public_address(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["127.0.0.1", "::1", "fe80::1%eth0", "169.254.169.254", "2002:a00:1::", "224.0.0.1"]
+    "address", ["127.0.0.1", "::1", "fe80::1%eth0", "169.254.169.254", "2002:a00:1::", "224.0.0.1", "fec0::1"]
 )
 def test_no_socket_is_opened_to_an_inner_address(address: str) -> None:
     assert not is_reachable(address)

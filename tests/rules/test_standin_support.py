@@ -12,9 +12,9 @@ from apps.prompt.assembly import assemble
 from apps.prompt.framing import date_line
 from apps.prompt.turns import user_turn
 from apps.prompt.values import Event, EventKind, Memory, Profile, PromptInput, SendMode, TurnInput
-from apps.prompt.wording import CALL_APPROVED, CALL_WAITS
+from apps.prompt.wording import CALL_APPROVED, CALL_WAITS, ESCALATION_ANSWERED
 from tests.rules.prompt_values import own, passage, skill
-from tests.rules.standin_talk import ADA, SKILLS, Talk, framed, owner, words
+from tests.rules.standin_talk import ADA, SKILLS, TOOLS, Talk, framed, owner, tool, words
 
 
 def test_first_reply_introduces_the_persona_and_later_ones_do_not() -> None:  # R032
@@ -184,3 +184,32 @@ def test_a_call_that_a_colleague_let_is_made_once_with_the_arguments_it_was_aske
     assert isinstance(talk.say(owner(CALL_APPROVED.format(called="get_order", request=5))), Say), "of another request"
     assert talk.say(owner(CALL_APPROVED.format(called="get_order", request=4))) == asked
     assert "Done: get order." in words(talk.give("Found."))
+
+
+def test_what_a_colleague_answers_is_told_to_the_customer_and_taken_down_nowhere() -> None:
+    # R138
+    talk = Talk(ADA)
+    talk.say(framed("May I pay on Friday?"))
+    answer = "Yes, we take it until Friday.\nTell us the invoice."
+    told = words(talk.say(owner(f"{ESCALATION_ANSWERED.format(reason='policy')}\n\n{answer}")))
+    assert told == f"A colleague looked into it: {answer}"
+
+
+def test_what_another_agent_answers_is_told_to_the_customer() -> None:
+    # R054
+    talk = Talk(ADA)
+    talk.say(framed("What is the fee?"))
+    answered = framed("The fee is 5 euros.", "Answer of another agent · Billing <agent:billing>")
+    assert words(talk.say(answered)) == "A colleague looked into it: The fee is 5 euros."
+    both = f"{answered}\n\n{framed('Thank you!')}"
+    assert words(talk.say(both)).startswith("A colleague looked into it: The fee is 5 euros. You are welcome.")
+
+
+@pytest.mark.parametrize("wish", ["I want to talk to a person.", "Can I speak with a real human?"])
+def test_whoever_asks_for_a_person_is_handed_over_once(wish: str) -> None:
+    # R136
+    talk = Talk(ADA, tools=(*TOOLS, tool("escalate", "reason", "question")))
+    assert talk.say(framed(wish)) == Call("escalate", {"reason": "customer_asked", "question": wish})
+    assert "I have handed this to a colleague, who will answer you here." in words(talk.give("A colleague has it."))
+    assert isinstance(talk.say(framed(wish)), Say)
+    assert isinstance(Talk(ADA).say(framed(wish)), Say), "without the tool nobody is promised anybody"

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 CUSTOMER_HEADER = re.compile(r"^\[[^·\[\]]{1,60} · .{0,600}\]$")
 OWNER_HEADER = re.compile(r"^\[\w+ instruction from your owner\b.{0,100}\]$")
+AGENT_HEADER = re.compile(r"^\[Answer of another agent · .{0,600}\]$")
+# What an owner's words begin with where a colleague answers a question that was handed over.
+ANSWERED = re.compile(
+    r"^A colleague answers a question that you handed over \([^()\n]{1,40}\)\. [^\n]{1,200}:$\n+", re.MULTILINE
+)
 SKILL_LINE = re.compile(r"^- (?P<name>\S.{0,200}?) \(id: (?P<skill_id>\d{1,18})\)(?: — (?P<description>.{0,600}))?$")
 
 
@@ -42,10 +47,11 @@ class PastCall:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The texts of one user turn, by who wrote them."""
+    """The texts of one user turn, by who wrote them; `answers` are for the customer, of colleagues and other agents."""
 
     customer: str
     owner: str
+    answers: tuple[str, ...] = ()
 
 
 class Conversation:
@@ -147,17 +153,22 @@ def _turn(message: Message) -> Turn:
     text = "\n".join(text_of(block) for block in message.blocks)
     customer: list[str] = []
     owner: list[str] = []
+    agents: list[str] = []
     bucket: list[str] = []
     framed = False
     for line in text.splitlines():
-        if CUSTOMER_HEADER.match(line):
+        if AGENT_HEADER.match(line):
+            bucket, framed = agents, True
+        elif CUSTOMER_HEADER.match(line):
             bucket, framed = customer, True
         elif OWNER_HEADER.match(line):
             bucket, framed = owner, True
         else:
             bucket.append(line)
     if framed:
-        return Turn(_unfenced("\n".join(customer)), _unfenced("\n".join(owner)))
+        instruction, *answered = ANSWERED.split("\n".join(owner))
+        answers = (answer.strip() for answer in (*answered, *json_strings("\n".join(agents))))
+        return Turn(_unfenced("\n".join(customer)), _unfenced(instruction), tuple(filter(None, answers)))
     quoted = json_strings(text)
     return Turn(quoted[-1] if quoted else text.strip(), "")
 

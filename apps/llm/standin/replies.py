@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from apps.llm.standin.conversation import Conversation, PastCall
     from apps.llm.standin.runbooks import Runbook
 
+ESCALATE = "escalate"
 STEPS_TOLD = 5
 QUOTED_CHARACTERS = 160
 THANKS_CHARACTERS = 60
@@ -33,7 +34,10 @@ _WHO_ARE_YOU = re.compile(
 
 def reply_to(conversation: Conversation, *, missing: tuple[str, ...]) -> str:
     outcome = list(_outcome(conversation, missing))
-    parts = [*_opening(conversation), *(outcome or _honest_answer(conversation))]
+    relayed = [f"A colleague looked into it: {answer}" for answer in conversation.turn.answers]
+    if not (conversation.turn.customer or outcome) and relayed:
+        return " ".join([*_opening(conversation), *relayed])
+    parts = [*_opening(conversation), *relayed, *(outcome or _honest_answer(conversation))]
     return " ".join(parts)
 
 
@@ -98,6 +102,8 @@ def _step_told(step: str) -> str:
 def _call_told(call: PastCall, conversation: Conversation) -> str:
     if call.tool_name == GET_SKILL:
         return "I could not read our runbook for this."
+    if call.tool_name == ESCALATE and not call.is_error:
+        return "I have handed this to a colleague, who will answer you here."
     if call.is_error:
         return f"This did not work: {spoken(call.tool_name)}. A colleague has to finish it."
     customer = conversation.turn.customer

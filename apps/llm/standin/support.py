@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from apps.llm.standin.arguments import Missing, fill_arguments
 from apps.llm.standin.decisions import Call, Decision, Say
-from apps.llm.standin.replies import reply_to
+from apps.llm.standin.replies import ESCALATE, reply_to
 from apps.llm.standin.runbooks import GET_SKILL, fetched_runbook
 from apps.llm.standin.statements import facts_from_customer, facts_from_owner, stated_change, stated_wish
 from apps.llm.standin.words import shared_words, spoken
@@ -24,11 +24,22 @@ UPDATE_MEMORY = "update_memory"
 # What is read beside a runbook is no step of it.
 READS = frozenset({GET_SKILL, "get_skill_attachment"})
 WORDS_TO_MATCH = 2
+_WANTS_A_PERSON = re.compile(
+    r"\b(?:talk|speak|write|chat) (?:to|with) (?:an?|some|your) (?:\w+ )?(?:person|human|colleague|employee|manager)\b",
+    re.IGNORECASE,
+)
 _APPROVED = re.compile(r"approved the call of (\S{1,64}) that you asked for \(request (\d{1,18})\)")
 
 
 def answer(conversation: Conversation) -> Decision:
-    for decide in (_make_approved_call, _take_down_owners_facts, _fetch_skill, _follow_runbook, _record_wish):
+    for decide in (
+        _make_approved_call,
+        _hand_over,
+        _take_down_owners_facts,
+        _fetch_skill,
+        _follow_runbook,
+        _record_wish,
+    ):
         call = decide(conversation)
         if call is not None:
             return call
@@ -45,6 +56,14 @@ def _make_approved_call(conversation: Conversation) -> Call | None:
         ):
             return Call(name, call.arguments)
     return None
+
+
+def _hand_over(conversation: Conversation) -> Call | None:
+    """Once in a conversation: whoever was asked already is not asked again."""
+    if ESCALATE not in conversation.tools or any(call.tool_name == ESCALATE for call in conversation.calls):
+        return None
+    said = conversation.turn.customer
+    return Call(ESCALATE, {"reason": "customer_asked", "question": said}) if _WANTS_A_PERSON.search(said) else None
 
 
 def _take_down_owners_facts(conversation: Conversation) -> Call | None:

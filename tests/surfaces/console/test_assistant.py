@@ -11,7 +11,9 @@ from apps.governance.acting import acting
 from apps.personas.actions import write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.runtime.driving import answer
-from tests.actions.conversing import reply
+from apps.switches.actions import lift_switch
+from apps.switches.models import Switch
+from tests.actions.conversing import fault, reply
 from tests.factories import World, make_event, make_persona
 from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import form_values, list_of, save, words_of
@@ -63,6 +65,26 @@ def test_a_talk_that_failed_says_so(operator: Client, assistant: World, standin:
     standin.play(reply("I will not.", stop_reason="refusal"))
     answer(talk.tenant_id, talk.pk, backend=standin.backend)
     assert "There is no answer. Say it again" in words_of(operator.get(sent.url))
+
+
+def test_a_talk_of_a_paused_assistant_says_who_is_paused_and_why(
+    operator: Client, assistant: World, standin: StandIn
+) -> None:
+    # R131: the account's money is spent, and the member who is in the talk reads what to do.
+    make_persona(assistant)
+    sent = begin(operator, assistant)
+    with acting(assistant.operator):
+        talk = Conversation.objects.talks_of(assistant.operator_user.pk).get()
+    standin.play(fault("spend_limit"), reply("Nothing waits."))
+    answer(talk.tenant_id, talk.pk, backend=standin.backend)
+    waits = words_of(operator.get(sent.url))
+    assert f"No answer while this holds: Answering is paused for agent {assistant.agent.key}." in waits
+    assert "Raise it, then lift this." in waits
+    assert "it is tried again" not in waits
+    with acting(assistant.operator):
+        lift_switch(Switch.objects.visible_to(assistant.operator).on().get(), actor=assistant.operator)
+    lifted = words_of(operator.get(sent.url))
+    assert "No answer yet; it is tried again. You have reached your monthly spend limit." in lifted
 
 
 def test_a_blank_message_is_refused_in_words_and_a_closed_talk_takes_none(operator: Client, assistant: World) -> None:
