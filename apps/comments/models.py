@@ -56,7 +56,10 @@ class Comment(Governed):
             ),
             models.CheckConstraint(condition=~models.Q(author=""), name="comment_names_its_author"),
         ]
-        indexes: ClassVar = [models.Index(fields=["tenant", "proposal", "id"], name="comment_by_proposal")]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "proposal", "id"], name="comment_by_proposal"),
+            models.Index(fields=["tenant", "status", "id"], name="comment_by_status"),
+        ]
 
     def __str__(self) -> str:
         return f"Comment on proposal {self.proposal_id}"

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.history import change, url_of_subject
+from apps.console.lists import LatelyFilter
 from apps.console.panels import Panels
 from apps.console.refused_attempts import link_of
 from apps.console.requests import people_of
@@ -29,7 +30,7 @@ class ChangeRecordAdmin(GovernedAdmin):
 
     list_display = ("when", "act", "subject", "author", "actor_role", "version_after", "whose_words")
     list_display_links = ("when", "act")
-    list_filter = ("act", "actor_role", "taint")
+    list_filter = ("act", ("actor_role", LatelyFilter), "taint")
     search_fields = ("subject_label", "actor_label")
     search_help_text = "Search subject or actor"
     empty = "Nothing has been changed yet. The first act of a person or an agent appears here."

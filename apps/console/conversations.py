@@ -13,6 +13,7 @@ from apps.console.forms import ReasonedDecision, Resolution
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.in_hand import IN_HAND
 from apps.console.lineage import lineage_of, reached
+from apps.console.lists import LatelyFilter
 from apps.console.panels import Panels
 from apps.console.requests import actor_of
 from apps.console.stuck import StuckFilter
@@ -99,7 +100,7 @@ class ConversationAdmin(GovernedAdmin):
     # Members' talks have a page of their own.
     only = Q(member_user_id=None)
     list_display = ("thread", "agent", "status", "in_hand", "outcome", "rating", "end_user_key", "verdict", "updated")
-    list_filter = ("agent", "channel", "outcome", "origin", "off_the_record", StuckFilter)
+    list_filter = ("agent", ("channel", LatelyFilter), "outcome", "origin", "off_the_record", StuckFilter)
     list_select_related = ("agent", "extraction")
     search_fields = ("conversation_key", "end_user_key")
     search_help_text = "Search thread or customer"

@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.console.forms import Decision
+from apps.console.tallies import Tally
 from apps.governance.actors import Actor
 from apps.governance.door import may
 from apps.governance.models import Governed
@@ -184,6 +185,6 @@ class Tab:
     """One tab as the list shows it."""
 
     label: str
-    count: int
+    count: Tally
     url: str
     selected: bool = field(default=False)

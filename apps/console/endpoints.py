@@ -1,5 +1,6 @@
 """Endpoints with their keys, which go in and never come out, and what models cost there."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -16,6 +17,8 @@ from apps.console.panels import Panels
 from apps.console.refusals import explain, status_of
 from apps.console.requests import actor_of
 from apps.console.shown_again import shown_again
+from apps.console.titles import moment
+from apps.console.usage import dollars
 from apps.governance.actors import Actor
 from apps.governance.door import may
 from apps.governance.errors import GovernanceError
@@ -35,6 +38,7 @@ RATES = (
     *("input_micro_usd", "output_micro_usd"),
     *("cache_read_micro_usd", "cache_write_5m_micro_usd", "cache_write_1h_micro_usd"),
 )
+LABELS = ("Input", "Output", "Read from the cache", "Kept for 5 minutes", "Kept for an hour")
 
 
 class NewKey(Decision):
@@ -174,10 +178,20 @@ class EndpointAdmin(GovernedAdmin):
         return endpoint.has_key
 
 
+def _rate(name: str, label: str) -> Callable[[ModelPrice], str]:
+    """A column in dollars."""
+
+    @admin.display(description=f"{label}, a million tokens", ordering=name)
+    def shown(price: ModelPrice) -> str:
+        return dollars(getattr(price, name))
+
+    return shown
+
+
 class PriceAdmin(GovernedAdmin):
     """What models cost the tenant, above the list that ships with the product."""
 
-    list_display = ("model", "valid_from", *RATES)
+    list_display = ("model", "since", *map(_rate, RATES, LABELS))
     search_fields = ("model",)
     search_help_text = "Search model"
     empty = "No price of your own: the product's price list holds. Add one where your contract says otherwise."
@@ -198,3 +212,7 @@ class PriceAdmin(GovernedAdmin):
             leads_to=_list,
         ),
     )
+
+    @admin.display(description="From", ordering="valid_from")
+    def since(self, price: ModelPrice) -> str:
+        return moment(price.valid_from)

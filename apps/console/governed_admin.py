@@ -20,6 +20,7 @@ from apps.console.lists import TabbedList
 from apps.console.panels import NO_PANELS, Panels
 from apps.console.refusals import explain, note_refused, status_of
 from apps.console.requests import actor_of, people_of
+from apps.console.tallies import Tallied
 from apps.console.titles import moment, title_of
 from apps.console.versions import history_of, version_urls
 from apps.governance.errors import GovernanceError, Stale
@@ -48,6 +49,7 @@ class GovernedAdmin(ModelAdmin):
     form = GovernedForm
     actions = None
     list_per_page = 50
+    paginator = Tallied
     show_full_result_count = False
     list_before_template = "console/list_before.html"
     change_form_template = "console/page.html"

@@ -4,15 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.admin import AllValuesFieldListFilter
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ORDER_VAR
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
 from unfold.views import ChangeList
 
 from apps.console.deeds import Tab, Tabs
+from apps.console.requests import actor_of
+from apps.console.tallies import COUNTED, MOST_PAGES, tallied
 
 TAB = "tab"
 ALL = "all"
@@ -26,6 +29,17 @@ class Filter:
     title: str
     chosen: str
     choices: tuple[tuple[str, str, bool], ...]
+
+
+class LatelyFilter(AllValuesFieldListFilter):
+    """One of the values that the newest rows have: to look for others would take reading every row there is."""
+
+    def __init__(
+        self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, field_path: str
+    ) -> None:
+        super().__init__(field, request, params, model, model_admin, field_path)
+        newest = model_admin.get_queryset(request).order_by("-pk").values_list(field.name, flat=True)[:COUNTED]
+        self.lookup_choices = sorted({each for each in (*newest, *(self.lookup_val or ())) if each})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +93,26 @@ class TabbedList(ChangeList):
         narrowed: QuerySet[Any] = every.filter(**{tabs.field: self.tab})
         return narrowed
 
+    def get_results(self, request: HttpRequest) -> None:
+        """The rows of the page, after they were counted as far as one pages."""
+        most = max(COUNTED, (min(self.page_num, MOST_PAGES) + 1) * self.list_per_page)
+        self.tallies = tallied(actor_of(request), {**self.divided(), ALL: self.untabbed}, most)
+        self.queryset.tally = self.tallies.get(self.tab, self.tallies[ALL])
+        super().get_results(request)
+
+    def divided(self) -> dict[str, QuerySet[Any]]:
+        """The rows of each tab."""
+        tabs: Tabs | None = self.model_admin.tabs
+        return {value: self.untabbed.filter(**{tabs.field: value}) for value, _ in tabs.choices} if tabs else {}
+
     def tabs(self) -> Iterator[Tab]:
         """Every tab with the number of rows behind it."""
         tabs: Tabs | None = self.model_admin.tabs
         if tabs is None:
             return
-        rows = self.untabbed.order_by().values_list(tabs.field).annotate(count=Count("pk"))
-        counts: dict[str, int] = dict(rows)
         for value, label in (*tabs.choices, (ALL, tabs.all_label)):
-            count = sum(counts.values()) if value == ALL else counts.get(value, 0)
             url = self.get_query_string({TAB: value}, ["p"])
-            yield Tab(label.capitalize(), count, url, value == self.tab)
+            yield Tab(label.capitalize(), self.tallies[value], url, value == self.tab)
 
     @property
     def empty(self) -> str:

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.contrib.admin import RelatedFieldListFilter, SimpleListFilter
-from django.core.paginator import Paginator
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
@@ -49,18 +48,17 @@ class Inbox(TabbedList):
         self.request = request
         asked = request.GET.get(TAB) or WAITING
         self.tab = asked if asked in self.queues else ALL
-        counted = {name: Count("pk", filter=within) for name, within in self.queues.items()}
-        # Every queue with its length, in one statement.
-        self.counts = every.order_by().aggregate(**counted, **{ALL: Count("pk")})
         within = every if self.tab == ALL else every.filter(self.queues[self.tab])
-        rows: QuerySet[Any] = within.annotate(comment_count=Coalesce(Subquery(_comments()), 0), seconded=SECONDED)
-        rows.known_count = self.counts[self.tab]  # type: ignore[attr-defined]  # read by Counted
-        return rows
+        return within.annotate(comment_count=Coalesce(Subquery(_comments()), 0), seconded=SECONDED)
+
+    def divided(self) -> dict[str, QuerySet[Any]]:
+        """The proposals of each queue."""
+        return {name: self.untabbed.filter(within) for name, within in self.queues.items()}
 
     def tabs(self) -> Iterator[Tab]:
         """Every queue with its length."""
         for name, label in (*LABELS.items(), (ALL, "All")):
-            yield Tab(label, self.counts[name], self.get_query_string({TAB: name}, ["p"]), name == self.tab)
+            yield Tab(label, self.tallies[name], self.get_query_string({TAB: name}, ["p"]), name == self.tab)
 
     @property
     def empty(self) -> str:
@@ -103,15 +101,6 @@ def _comments() -> QuerySet[Any]:
     """How many comments stand on each proposal."""
     said = Comment.objects.standing().filter(proposal=OuterRef("pk")).order_by()
     return said.values("proposal").annotate(count=Count("pk")).values("count")
-
-
-class Counted(Paginator):  # type: ignore[type-arg]  # generic in its stubs alone
-    """Pages of rows that the tabs have counted already."""
-
-    @property
-    def count(self) -> int:
-        """How many rows there are on all pages."""
-        return int(self.object_list.known_count)  # type: ignore[attr-defined]  # set by the inbox
 
 
 class KindFilter(SimpleListFilter):

@@ -88,9 +88,9 @@ def claim(proposal: Proposal, people: People, now: datetime) -> str:
 
 
 def waits(proposal: Proposal) -> str:
-    """How long it has waited, or until when it did."""
+    """How long it has waited, or when that ended."""
     if proposal.state != Proposal.State.OPEN:
-        return f"until {moment(proposal.decided_at)}"
+        return f"on {moment(proposal.decided_at)}"
     if timezone.now() - proposal.created_at < MINUTE:
         return "for less than a minute"
     return f"for {str(timesince(proposal.created_at)).split(',')[0]}"

@@ -13,7 +13,7 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.proposal_buttons import BUTTONS
 from apps.console.proposal_page import proposal_panels
-from apps.console.proposal_queues import EVIDENCE, AgeFilter, AgentFilter, ClaimFilter, Counted, Inbox, KindFilter
+from apps.console.proposal_queues import EVIDENCE, AgeFilter, AgentFilter, ClaimFilter, Inbox, KindFilter
 from apps.console.templatetags.console import badge
 from apps.console.titles import title_of
 from apps.governance.models import Proposal
@@ -39,7 +39,6 @@ class ProposalAdmin(GovernedAdmin):
     search_fields = ("target_label", "proposed_by", "rationale")
     search_help_text = "Search target, proposer or reason"
     changelist = Inbox
-    paginator = Counted
     tabs = Tabs("state", ())
     list_before_template = "console/inbox_before.html"
     empty = (

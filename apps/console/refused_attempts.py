@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from apps.console.books import this_month
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.history import url_of_subject
-from apps.console.lists import TabbedList
+from apps.console.lists import LatelyFilter, TabbedList
 from apps.console.panels import Panels
 from apps.console.requests import actor_of, people_of
 from apps.console.titles import moment, title_of
@@ -46,7 +46,7 @@ class RefusalAdmin(GovernedAdmin):
 
     list_display = ("when", "tried", "author", "actor_role", "code", "sentence")
     list_display_links = ("when", "tried")
-    list_filter = ("act", "actor_role", "code")
+    list_filter = ("act", ("actor_role", LatelyFilter), ("code", LatelyFilter))
     search_fields = ("actor_label", "sentence")
     search_help_text = "Search actor or answer"
     empty = "Nobody has tried what they may not."

@@ -10,6 +10,7 @@ from apps.console.curation import CurationFilter
 from apps.console.deeds import Amendment, Button, Creation, Tabs, Values
 from apps.console.forms import Approval, OptionalReason, ReasonedDecision
 from apps.console.governed_admin import GovernedAdmin
+from apps.console.lists import LatelyFilter
 from apps.console.panels import Panels
 from apps.console.proposal_forms import Rejection
 from apps.console.skill_list import SkillList
@@ -124,7 +125,7 @@ class SkillAdmin(GovernedAdmin):
     """Drafts to review, and the runbooks customers are served by."""
 
     list_display = ("title", "agent", "status", "category", "author", "whose_words", "uses", "updated")
-    list_filter = ("agent", "category", CurationFilter)
+    list_filter = ("agent", ("category", LatelyFilter), CurationFilter)
     list_select_related = ("agent", "use")
     search_fields = ("name", "title", "description")
     search_help_text = "Search name, title or one-liner"

@@ -205,6 +205,7 @@ class Conversation(Governed):
             ),
         ]
         indexes: ClassVar = [
+            models.Index(fields=["tenant", "status", "id"], name="conversation_by_status"),
             models.Index(
                 fields=["tenant", "end_user_key"],
                 condition=~models.Q(end_user_key=""),

@@ -113,6 +113,7 @@ class Draft(Governed):
             ),
         ]
         indexes: ClassVar = [
+            models.Index(fields=["tenant", "status", "id"], name="draft_by_status"),
             models.Index(
                 fields=["decided_at"],
                 condition=models.Q(status__in=["sent_edited", "discarded"]),
@@ -223,6 +224,7 @@ class Escalation(Governed):
             models.CheckConstraint(condition=~models.Q(question=""), name="escalation_asks_something"),
         ]
         indexes: ClassVar = [
+            models.Index(fields=["tenant", "status", "id"], name="escalation_by_status"),
             models.Index(fields=["decided_at"], condition=models.Q(status="answered"), name="question_answered_lately"),
             models.Index(fields=["tenant", "created_at"], name="escalation_by_time"),
         ]

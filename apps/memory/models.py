@@ -155,6 +155,7 @@ class CustomerProfile(Governed):
                 violation_error_message="There is a profile for this end user already; amend that one.",
             ),
         ]
+        indexes: ClassVar = [models.Index(fields=["tenant", "-last_seen_at", "-id"], name="customer_seen_lately")]
 
     def __str__(self) -> str:
         return self.end_user_key

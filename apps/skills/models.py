@@ -111,6 +111,7 @@ class Skill(Governed):
             ),
         ]
         indexes: ClassVar = [
+            models.Index(fields=["tenant", "status", "id"], name="skill_by_status"),
             models.Index(
                 fields=["tenant", "agent", "name"], condition=models.Q(status="approved"), name="approved_skill_index"
             ),

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +17,14 @@ from pytest_django import DjangoDbBlocker
 from apps.launcher.children import wait_until
 from apps.launcher.postgres import Postgres
 from apps.launcher.processes import HOST, answers, free_port
+from apps.llm.anthropic.client import AnthropicBackend
+from tests.browser.running import Flow
 from tests.databases import clone_database, close_connections, point_to
 from tests.factories import World, make_world
+from tests.flows.conftest import flow_database, standing_house
 from tests.patience import PATIENCE_SECONDS
 from tests.settings import PREFIX
-from tests.standing_in import standin, standing_in
+from tests.standing_in import StandIn, standin, standing_in
 from tests.surfaces.console.furnishing import furnished
 
 __all__ = ["standin", "standing_in"]
@@ -80,7 +84,36 @@ def chromium(console: Console) -> Iterator[Browser]:
 @pytest.fixture
 def page(chromium: Browser, console: Console) -> Iterator[Page]:
     """A fresh window; whatever the browser complains about fails the test."""
-    context = chromium.new_context(viewport={"width": 1440, "height": 900}, base_url=console.url)
+    with _window(chromium, console.url) as page:
+        yield page
+
+
+@pytest.fixture
+def flow(
+    console: Console,
+    chromium: Browser,
+    postgres: Postgres,
+    template_database: str,
+    django_db_blocker: DjangoDbBlocker,
+) -> Iterator[Flow]:
+    """The product's own processes, a real worker among them, for one story."""
+    del console  # Its database is gone back to.
+    with flow_database(postgres, template_database, django_db_blocker) as name, standing_house(name, postgres) as house:
+        for start in (house.start_web, house.start_worker, house.start_beat):
+            start()
+        house.await_ready()
+        backend = AnthropicBackend("test", base_url=house.standin_url)
+        with _window(chromium, house.url) as page:
+            page.emulate_media(reduced_motion="reduce")
+            yield Flow(house.url, page, StandIn(house.standin_url, backend))
+        backend.close()
+    close_connections()
+    point_to(postgres, DATABASE)
+
+
+@contextmanager
+def _window(chromium: Browser, url: str) -> Iterator[Page]:
+    context = chromium.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
     context.set_default_timeout(PATIENCE_SECONDS * 1000)
     page = context.new_page()
     complaints: list[str] = []

@@ -6,16 +6,13 @@ from playwright.sync_api import Page, expect
 
 from apps.desk.models import Draft
 from apps.governance.acting import acting
-from apps.learning.capture import capture
-from apps.learning.digest import digest
 from apps.lessons.models import LearningVersion, Lesson
 from apps.tenants.actions import amend_agent
-from tests.actions.conversing import reply, take, tell
-from tests.browser.conftest import Console
+from tests.actions.conversing import reply
 from tests.browser.flowing import look, visit
+from tests.browser.running import Flow, awaited
 from tests.browser.test_console import sign_in
 from tests.factories import World, make_persona, make_world
-from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import list_of, page_of
 from tests.teaching import ASKED, DRAFTED, SENT, lessons_of, make_version, versions_of
 
@@ -24,11 +21,11 @@ EXAMPLES = "Drafts of yours that an operator corrected"
 FIRST = "Say Ahoy."
 
 
-def asked(world: World, standin: StandIn, thread: str, customer: str, text: str = ASKED) -> str:
+def asked(flow: Flow, world: World, thread: str, customer: str, text: str = ASKED) -> str:
     """A customer writes, the agent drafts; what its model read as the latest user turn."""
-    standin.play(reply(DRAFTED))
-    take(world, tell(world, text, thread=thread, customer=customer, key=f"{thread}: {text}"), standin.backend)
-    return "\n".join(block.get("text", "") for block in standin.requests()[-1]["messages"][-1]["content"])
+    flow.standin.play(reply(DRAFTED))
+    flow.say(world, text, thread=thread, customer=customer)
+    return "\n".join(block.get("text", "") for block in flow.standin.requests()[-1]["messages"][-1]["content"])
 
 
 def send_edited(page: Page, world: World) -> None:
@@ -45,44 +42,37 @@ def send_edited(page: Page, world: World) -> None:
     look(page)
 
 
-def test_a_correction_made_twice_becomes_a_version_that_only_new_conversations_read(
-    page: Page, console: Console, standin: StandIn
-) -> None:
-    """Suggested, edited and sent by page; shown to the same contact's next turn; on the board; digested; activated by page.
+def test_a_correction_made_twice_becomes_a_version_that_only_new_conversations_read(flow: Flow) -> None:
+    """Suggested by a worker, edited and sent by page; shown to the same contact's next turn; on the board; digested; activated.
 
     The conversation that was open before keeps the version it began with.
     """
     # R134, R138, R145, R146, R149, R164
-    del console
-    world = make_world("flow-lesson")
+    page, world = flow.page, make_world("flow-lesson")
     make_persona(world)
     first = make_version(world, "active", f"- {FIRST}")
     amend_agent(world.agent, actor=world.admin, send_mode="suggest")
-    assert FIRST in asked(world, standin, "running", "http:ben", "Hello")
-    assert EXAMPLES not in asked(world, standin, "first", "http:ann")
-    page.emulate_media(reduced_motion="reduce")
+    assert FIRST in asked(flow, world, "running", "http:ben", "Hello")
+    assert EXAMPLES not in asked(flow, world, "first", "http:ann")
     sign_in(page, world)
     send_edited(page, world)
-    corrected = asked(world, standin, "second", "http:ann")
+    corrected = asked(flow, world, "second", "http:ann")
     assert SENT in corrected[corrected.index(EXAMPLES) :]
     send_edited(page, world)
-    capture(world.agent.pk, actor=world.system)
-    [lesson] = lessons_of(world)
+    lesson = awaited(lambda: next((each for each in lessons_of(world) if each.support_count > 1), None), "a lesson")
     visit(page, list_of(Lesson))
     page.locator(f'a[href^="{page_of(lesson)}"]').first.click()
     expect(page.get_by_text(SENT).first).to_be_visible()
     look(page)
-    run = digest(world.agent.pk, actor=world.system, backend=standin.backend)
-    assert run is not None
-    second = versions_of(world)[-1]
-    assert (run.learning_version_id, second.status, second.lesson_ids) == (second.pk, "pending", [lesson.pk])
+    second = awaited(lambda: next((each for each in versions_of(world) if each.pk != first.pk), None), "a version")
+    assert (second.status, second.lesson_ids) == ("pending", [lesson.pk])
     activate(page, second)
     assert [version.status for version in versions_of(world)] == ["retired", "active"]
     assert first.pk == versions_of(world)[0].pk
-    kept = asked(world, standin, "running", "http:ben", "And now?")
+    kept = asked(flow, world, "running", "http:ben", "And now?")
     assert FIRST in kept
     assert SENT not in kept
-    assert SENT in asked(world, standin, "new", "http:cleo", "Hello")
+    assert SENT in asked(flow, world, "new", "http:cleo", "Hello")
 
 
 def activate(page: Page, version: LearningVersion) -> None:

@@ -6,35 +6,25 @@ from playwright.sync_api import Page, expect
 
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
-from apps.learning.extraction import extract
 from apps.learning.models import Extraction
-from apps.runtime.forgetting import forget_all
 from apps.runtime.models import Turn
 from apps.skills.models import Skill
-from apps.tenants.due import due_work
-from tests.actions.conversing import reply, take, tell, tool
-from tests.browser.conftest import SCREENSHOTS, Console
+from tests.actions.conversing import reply, tool
+from tests.browser.conftest import SCREENSHOTS
+from tests.browser.running import Flow, awaited
 from tests.browser.test_console import UNFOLD, flaws, sign_in
 from tests.factories import World, make_persona, make_world
-from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import list_of, page_of
 
 pytestmark = pytest.mark.browser
 SAID = "xyzzyplugh"
 
 
-def confide(world: World, standin: StandIn, *, off_the_record: bool) -> Turn:
+def confide(flow: Flow, world: World, *, off_the_record: bool) -> Turn:
     """A customer says a word that the agent hands to a tool and repeats."""
-    standin.play(tool("get_skill", skill_id=SAID), reply(f"I heard of {SAID}."))
+    flow.standin.play(tool("get_skill", skill_id=SAID), reply(f"I heard of {SAID}."))
     thread = "off" if off_the_record else "on"
-    event = tell(world, f"My door opens to {SAID}.", thread=thread, key=thread, off_the_record=off_the_record)
-    turn = take(world, event, standin.backend)
-    with acting(world.system):
-        return Turn.objects.select_related("conversation", "session").get(pk=turn.pk)
-
-
-def due(world: World, kind: str) -> list[tuple[int, int]]:
-    return [(tenant_id, row_id) for tenant_id, row_id in due_work(kind) if tenant_id == world.tenant.pk]
+    return flow.say(world, f"My door opens to {SAID}.", thread=thread, off_the_record=off_the_record)
 
 
 def resolve(page: Page, conversation: Conversation) -> None:
@@ -45,15 +35,16 @@ def resolve(page: Page, conversation: Conversation) -> None:
     expect(page.get_by_text("Resolved. What can be learned")).to_be_visible()
 
 
-def looked_into(world: World, conversation: Conversation, standin: StandIn) -> Extraction:
-    """The learning notes why it learns nothing, and asks no model."""
-    asked = len(standin.requests())
-    extraction = extract(conversation.pk, actor=world.system, backend=standin.backend)
-    assert extraction is not None
-    assert (extraction.verdict, len(standin.requests())) == (Extraction.Verdict.OFF_THE_RECORD, asked)
+def looked_into(world: World, conversation: Conversation) -> Extraction | None:
+    """Why the learning learns nothing, once it has noted it."""
     with acting(world.operator):
-        assert not Skill.objects.visible_to(world.operator).exists()
-    return extraction
+        return Extraction.objects.filter(conversation=conversation).first()
+
+
+def is_forgotten(world: World, conversation: Conversation) -> bool:
+    """Whether a worker has taken its words away."""
+    with acting(world.system):
+        return not any(SAID in line.text for line in conversation.messages.all())
 
 
 def look(page: Page, path: str, name: str) -> tuple[list[str], bool]:
@@ -76,21 +67,25 @@ def places(turn: Turn) -> dict[str, str]:
     }
 
 
-def test_what_was_said_off_the_record_is_on_no_page_afterwards(page: Page, console: Console, standin: StandIn) -> None:
+def test_what_was_said_off_the_record_is_on_no_page_afterwards(flow: Flow) -> None:
+    """Answered, looked into and forgotten by a worker; the model of the extraction is never asked."""
     # R178
-    world = make_world("confided")
+    page, world = flow.page, make_world("confided")
     make_persona(world)
-    kept, private = (confide(world, standin, off_the_record=off) for off in (False, True))
+    kept, private = (confide(flow, world, off_the_record=off) for off in (False, True))
     sign_in(page, world)
     found, stands = look(page, page_of(private.conversation), "while-it-goes-on")
     assert stands
     expect(page.get_by_text("off the record", exact=True)).to_be_visible()
-    for turn in (kept, private):
-        resolve(page, turn.conversation)
+    asked = len(flow.standin.requests())
+    resolve(page, private.conversation)
     expect(page.get_by_text("Nothing: the conversation is off the record.")).to_be_visible()
-    extraction = looked_into(world, private.conversation, standin)
-    assert due(world, "forget") == [(world.tenant.pk, private.conversation_id)]
-    forget_all(due(world, "forget"))
+    extraction = awaited(lambda: looked_into(world, private.conversation), "an extraction")
+    awaited(lambda: is_forgotten(world, private.conversation), "a forgotten conversation")
+    assert (extraction.verdict, len(flow.standin.requests())) == (Extraction.Verdict.OFF_THE_RECORD, asked)
+    with acting(world.operator):
+        assert not Skill.objects.visible_to(world.operator).exists()
+    resolve(page, kept.conversation)
     for name, path in (places(private) | {"extraction": page_of(extraction)}).items():
         seen, stands = look(page, path, name)
         assert not stands, name

@@ -1,40 +1,35 @@
 """A change of a persona by two people in a real browser, and what the models of running and new conversations read."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
 from apps.personas.models import Persona
-from tests.actions.conversing import prompt, say
-from tests.browser.conftest import Console
+from tests.actions.conversing import prompt
 from tests.browser.flowing import look, prefix, visit
+from tests.browser.running import Flow
 from tests.browser.test_console import sign_in
 from tests.factories import make_persona, make_world
-from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import list_of, page_of
 
 pytestmark = pytest.mark.browser
 ADDED = "Never name a carrier."
 
 
-def test_a_hard_dont_approved_by_two_people_reaches_new_conversations_and_no_running_one(
-    page: Page, console: Console, standin: StandIn
-) -> None:
-    """The agent proposes, two people approve by page, one after the other.
+def test_a_hard_dont_approved_by_two_people_reaches_new_conversations_and_no_running_one(flow: Flow) -> None:
+    """The agent proposes, two people approve by page, one after the other, and a worker answers what customers write by REST.
 
     Before, between and after, the running conversation's model is sent the same bytes before the messages.
     """
     # R043, R062
-    del console
-    world = make_world("flow-persona")
+    page, world = flow.page, make_world("flow-persona")
     persona = make_persona(world)
-    say(world, "Where is my parcel?", standin, thread="running", customer="http:ann")
-    begun = standin.requests()[-1]
+    flow.say(world, "Where is my parcel?", thread="running", customer="http:ann")
+    begun = flow.standin.requests()[-1]
     text = f"{persona.avoid}\n{ADDED}"
     proposal = propose_sections(persona, actor=world.bot, values={"avoid": text}, rationale="Customers were upset.")
-    page.emulate_media(reduced_motion="reduce")
     sign_in(page, world)
     visit(page, list_of(Proposal))
     page.get_by_role("link", name="Persona sections for agent support").click()
@@ -43,8 +38,8 @@ def test_a_hard_dont_approved_by_two_people_reaches_new_conversations_and_no_run
     page.get_by_role("button", name="Approve", exact=True).click()
     expect(page.get_by_text("it takes one more reviewer who neither proposed nor edited it")).to_be_visible()
     look(page)
-    say(world, "Hello?", standin, thread="between", customer="http:ben")
-    assert ADDED not in prompt(standin.requests()[-1])
+    flow.say(world, "Hello?", thread="between", customer="http:ben")
+    assert ADDED not in prompt(flow.standin.requests()[-1])
     page.context.clear_cookies()
     sign_in(page, world, admin=True)
     visit(page, page_of(proposal))
@@ -53,8 +48,8 @@ def test_a_hard_dont_approved_by_two_people_reaches_new_conversations_and_no_run
     look(page)
     with acting(world.operator):
         assert Persona.objects.get(pk=persona.pk).avoid == text
-    say(world, "And when does it come?", standin, thread="running", customer="http:ann")
-    assert prefix(standin.requests()[-1]) == prefix(begun)
+    flow.say(world, "And when does it come?", thread="running", customer="http:ann")
+    assert prefix(flow.standin.requests()[-1]) == prefix(begun)
     assert ADDED not in prompt(begun)
-    say(world, "Hello", standin, thread="new", customer="http:cleo")
-    assert ADDED in prompt(standin.requests()[-1])
+    flow.say(world, "Hello", thread="new", customer="http:cleo")
+    assert ADDED in prompt(flow.standin.requests()[-1])

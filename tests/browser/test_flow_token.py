@@ -1,4 +1,4 @@
-"""An agent's token in a real browser: it opens no page of the console, and no word of its tenant is served on the way."""
+"""An agent's token in a real browser: no page opens to it, no form is taken from it, and no word is served on the way."""
 
 from collections.abc import Iterator
 
@@ -7,11 +7,13 @@ from django.db.models import CharField, TextField
 from django.urls import reverse
 from playwright.sync_api import Browser, Page, Response
 
-from apps.console.site import PAGES
+from apps.console.site import PAGES, site
 from apps.governance.acting import acting
+from apps.governance.models import ChangeRecord
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import flaws, paths
 from tests.factories import World
+from tests.surfaces.console.browsing import decision_of, list_of, page_of
 from tests.surfaces.console.test_second_factor import LOGIN, places
 
 pytestmark = pytest.mark.browser
@@ -38,6 +40,36 @@ def words_held(world: World) -> set[str]:
     return found
 
 
+def forms(world: World) -> dict[str, None]:
+    """Where the forms of the console are sent: every decision on a row, its edit form, and the one for a new row."""
+    found = {}
+    with acting(world.admin):
+        for model, pages in site._registry.items():
+            row = model._default_manager.order_by("-pk").first()
+            if row is not None:
+                found |= dict.fromkeys([page_of(row), *(decision_of(row, button.name) for button in pages.buttons)])
+            found[f"{list_of(model)}add/"] = None
+    return found
+
+
+def written(world: World) -> int:
+    with acting(world.admin):
+        return ChangeRecord.objects.count()
+
+
+def assert_nothing_is_taken(bearing: Page, world: World) -> None:
+    """What is posted with the token, its form's own secret included, is not taken either."""
+    bearing.goto(LOGIN)
+    secret = bearing.locator("[name=csrfmiddlewaretoken]").first.input_value()
+    every, before = forms(world), written(world)
+    assert len(every) > 150
+    for path in every:
+        typed = {"csrfmiddlewaretoken": secret, "reason": "Because.", "read_at": "1"}
+        answer = bearing.request.post(path, form=typed, max_redirects=0)
+        assert (answer.status, LOGIN in answer.headers.get("location", "")) == (302, True), path
+    assert written(world) == before
+
+
 def test_an_agents_token_opens_no_page_and_is_served_no_word(bearing: Page, console: Console) -> None:
     world = console.full
     held = words_held(world)
@@ -58,6 +90,7 @@ def test_an_agents_token_opens_no_page_and_is_served_no_word(bearing: Page, cons
             elsewhere[path] = answer.status
         served = answer.text()
         assert [text for text in held if text in served] == [], path
+    assert_nothing_is_taken(bearing, world)
     # Whoever is invited has no account yet; nobody was invited by this link.
     assert elsewhere == {reverse("admin:invitation", args=["1"]): 410}
     assert {each["name"] for each in bearing.context.cookies()} == {"csrftoken"}

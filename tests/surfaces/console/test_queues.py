@@ -125,7 +125,7 @@ def test_what_expired_waits_no_longer_and_nobody_decided(world: World, operator:
     run_out(proposal, world.operator)
     page = listed(operator, "?tab=expired")
     assert "Skill revision for greet" in page
-    assert " until " in page
+    assert " expired on " in page
     with acting(world.operator):
         proposal.refresh_from_db()
     assert f" Expired {moment(proposal.decided_at)} " in words_of(operator.get(page_of(proposal)))

@@ -153,8 +153,8 @@ MAKERS: dict[type[Model], Callable[[World], object]] = {
 
 @pytest.mark.parametrize("model", MAKERS, ids=lambda model: model.__name__)
 def test_list_costs_few_statements(world: World, operator: Client, model: type[Model]) -> None:
-    # That a hundred rows cost what ten do, `test_query_counts` says of every list.
-    assert reads(world, operator, model, 5) <= 16
+    # That a hundred rows cost what ten do, and of every list, `test_query_counts` says.
+    assert reads(world, operator, model, 5) <= 12
 
 
 def reads(world: World, client: Client, model: type[Model], more: int) -> int:
