@@ -39,7 +39,8 @@ class LatelyFilter(AllValuesFieldListFilter):
     ) -> None:
         super().__init__(field, request, params, model, model_admin, field_path)
         newest = model_admin.get_queryset(request).order_by("-pk").values_list(field.name, flat=True)[:COUNTED]
-        self.lookup_choices = sorted({each for each in (*newest, *(self.lookup_val or ())) if each})
+        known = {each for each in (*newest, *(self.lookup_val or ())) if each}
+        self.lookup_choices = sorted(known)  # type: ignore[assignment]  # Django but walks through them
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,8 @@ class Inbox(TabbedList):
         asked = request.GET.get(TAB) or WAITING
         self.tab = asked if asked in self.queues else ALL
         within = every if self.tab == ALL else every.filter(self.queues[self.tab])
-        return within.annotate(comment_count=Coalesce(Subquery(_comments()), 0), seconded=SECONDED)
+        rows: QuerySet[Any] = within.annotate(comment_count=Coalesce(Subquery(_comments()), 0), seconded=SECONDED)
+        return rows
 
     def divided(self) -> dict[str, QuerySet[Any]]:
         """The proposals of each queue."""

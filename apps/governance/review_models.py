@@ -140,6 +140,11 @@ class Proposal(Governed):
         ]
         indexes: ClassVar = [
             models.Index(fields=["tenant", "state", "id"], name="proposal_by_state"),
+            models.Index(
+                fields=["tenant", "decided_at"],
+                condition=models.Q(decided_at__isnull=False),
+                name="proposal_by_decision",
+            ),
             models.Index(fields=["expires_at"], condition=models.Q(state="open"), name="open_proposal_expiry"),
             models.Index(fields=["decided_at"], condition=models.Q(state="rejected"), name="proposal_rejected_lately"),
         ]

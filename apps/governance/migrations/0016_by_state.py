@@ -14,4 +14,12 @@ class Migration(migrations.Migration):
             model_name="proposal",
             index=models.Index(fields=["tenant", "state", "id"], name="proposal_by_state"),
         ),
+        migrations.AddIndex(
+            model_name="proposal",
+            index=models.Index(
+                condition=models.Q(("decided_at__isnull", False)),
+                fields=["tenant", "decided_at"],
+                name="proposal_by_decision",
+            ),
+        ),
     ]
