@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.bodies import Body, JsonBody, Number, Text
+from apps.api.models import KeptAnswer
 from apps.api.refusals import TooLarge
 from apps.api.views import ActorView
 from apps.governance.acting import acting
@@ -98,6 +99,9 @@ class Order(Body):
 class OfSkill(ActorView):
     """Views of the files of one skill."""
 
+    # Links end sooner than an answer is kept.
+    keeps_words = False
+
     def skill(self, skill_id: str) -> Skill:
         """The skill, as far as the actor sees it."""
         with acting(self.actor):
@@ -118,6 +122,10 @@ class OfSkill(ActorView):
             "attachments": files,
         }
         return Response(Files(shown).data, status=status)
+
+    def shown_again(self, kept: KeptAnswer) -> Response:
+        """The files that stand there, with fresh links."""
+        return self.listed(self.skill(self.kwargs["skill_id"]), kept.status)
 
 
 class AttachmentsView(OfSkill):

@@ -45,6 +45,8 @@ TITLES = {
     "findings_unconfirmed": "The scanner points at something",
     "illegal_transition": "There is no such move",
     "invalid": "Some values cannot be taken",
+    "key_in_flight": "It is being answered",
+    "key_reused": "The key belongs to another request",
     "malformed": "The body cannot be read",
     "method_not_allowed": "This cannot be done here",
     "needs_another_reviewer": "Somebody else has to agree",

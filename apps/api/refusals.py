@@ -18,6 +18,20 @@ class TooLarge(APIException):
     default_code = "too_large"
 
 
+class KeyReused(APIException):
+    """A key of another request: neither that one's answer nor another write under it would be right."""
+
+    status_code = 422
+    default_code = "key_reused"
+
+
+class KeyInFlight(APIException):
+    """The request of this key has no answer yet."""
+
+    status_code = 409
+    default_code = "key_in_flight"
+
+
 class TurnFailed(APIException):
     """The turn that should have brought the reply ended without one."""
 

@@ -1,6 +1,7 @@
 """The two bases of every view: a request runs as its actor, in one transaction, and lists are pages of visible rows."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final, TypeVar, cast
 
 from django.db.models import Model
@@ -14,6 +15,8 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from apps.api.bodies import JsonBody
+from apps.api.kept_answers import once, once_apart
+from apps.api.models import KeptAnswer
 from apps.api.pages import Pages
 from apps.api.problems import NOT_FOUND
 from apps.api.schema import ProblemSchema
@@ -37,6 +40,10 @@ class ActorView(APIView):
     waiting: ClassVar[frozenset[str]] = frozenset()
     # Which acts each handler performs; the policy's page and its check read them.
     acts: ClassVar[Mapping[str, tuple[Act, ...]]] = {}
+    # Whether what is answered to a write may be kept for its key: nothing that words of conversations stand in, or links.
+    keeps_words: ClassVar[bool] = True
+    # Whether its writes know their keys themselves.
+    has_own_keys: ClassVar[bool] = False
 
     @property
     def actor(self) -> Actor:
@@ -47,14 +54,25 @@ class ActorView(APIView):
         """Authentication comes first and outside; the handler runs inside, and so does its commit."""
         name = (request.method or "").lower()
         handler = getattr(self, name, None)
-        if handler and name in self.http_method_names and name not in self.waiting:
-            setattr(self, name, self._as_actor(handler))
+        if handler and name in self.http_method_names:
+            setattr(self, name, self._apart(handler) if name in self.waiting else self._as_actor(handler))
         return super().dispatch(request, *args, **kwargs)
+
+    def shown_again(self, kept: KeptAnswer) -> Response:
+        """What a write was answered with, read anew where its words were not kept."""
+        return Response(status=kept.status)
 
     def _as_actor(self, handler: Handler) -> Handler:
         def run(request: Request, *args: Any, **kwargs: Any) -> Response:
             with acting(self.actor):
-                return handler(request, *args, **kwargs)
+                return once(self, request, partial(handler, request, *args, **kwargs))
+
+        return run
+
+    def _apart(self, handler: Handler) -> Handler:
+        def run(request: Request, *args: Any, **kwargs: Any) -> Response:
+            answer = partial(handler, request, *args, **kwargs)
+            return answer() if self.has_own_keys else once_apart(self, request, answer)
 
         return run
 
@@ -122,6 +140,10 @@ class Rows(ActorView, GenericViewSet[Row]):
             return Response(shown, status=status)
         where = {"Location": reverse("proposal-detail", args=[waits.pk])}
         return Response(shown, status=202 if status == 200 else status, headers=where)
+
+    def shown_again(self, kept: KeptAnswer) -> Response:
+        """The row as it stands now; what was forgotten of it meanwhile stays forgotten."""
+        return self.answer(int(self.kwargs.get("pk") or kept.row_id or 0), status=kept.status)
 
     def waiting_about(self, row: Governed, notice: str) -> Proposal | None:
         """The proposal that keeps what the notice says is not saved yet, if it is one."""
