@@ -58,6 +58,7 @@ TITLES = {
     "nothing_permitted": "Nothing of this is permitted",
     "permission_denied": "Not permitted",
     "plan_moved": "It is another plan by now",
+    "precondition_failed": "It is not what you named",
     "queue_full": "Too many proposals wait",
     "stale": "It has changed since",
     "throttled": "Too many requests",

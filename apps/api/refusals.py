@@ -32,6 +32,18 @@ class KeyInFlight(APIException):
     default_code = "key_in_flight"
 
 
+class PreconditionFailed(APIException):
+    """The row is not, or is, what a header of the request names."""
+
+    status_code = 412
+    default_code = "precondition_failed"
+
+    def __init__(self, detail: str, current_version: int | None) -> None:
+        super().__init__(detail)
+        if current_version is not None:
+            self.current_version = current_version
+
+
 class TurnFailed(APIException):
     """The turn that should have brought the reply ended without one."""
 
