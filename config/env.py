@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -44,8 +44,11 @@ class Environment(BaseSettings):
     sweep_interval_seconds: float = Field(default=5.0, gt=0)
     streams_per_process: int = Field(default=400, ge=0)
     streams_per_tenant: int = Field(default=100, ge=0)
-    idempotency_kept_hours: int = Field(default=24, ge=1, le=168)
     deliveries_kept_days: int = Field(default=30, ge=2)
+    log_format: Literal["json", "text"] = "json"
+    metrics_token: str = ""
+    metrics_listen: str = ""
+    metrics_tenants: bool = False
     tool_listing_seconds: int = Field(default=900, ge=60)
     attachments_dir: Path = HOME / "attachments"
     attachment_bytes: int = Field(default=5_000_000, ge=1)

@@ -193,7 +193,6 @@ class SkillView(Versioned[Skill]):
     queryset = Skill.objects.none()
     serializer_class = SkillRow
     line_class = SkillLine
-    counted = COUNTED
     filterset_class = SkillFilters
     filter_backends = (DjangoFilterBackend, Ordering)
 

@@ -22,6 +22,7 @@ from apps.runtime.rules import RESTARTS_PER_TURN
 from apps.runtime.statements import BEAT, CLOSE, END_CALL, ENTER, HOLD, KEEP, POSTPONE, RESTART, SAID_MORE
 from apps.runtime.steps import Step, sent_again, skills_read, storable_text
 from apps.runtime.stops import ANSWERING, SENDING, Stopped
+from apps.telemetry.counts import TURNS
 
 
 class FenceLost(Exception):
@@ -188,6 +189,7 @@ def close(
     has_ended, is_held, more_waits, has_said_more = ended
     if not has_ended:
         raise _held_back(is_held, has_said_more) or FenceLost(claimed.turn)
+    TURNS.add(outcome=ending.outcome.value)
     return Closed(more_waits)
 
 
