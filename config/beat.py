@@ -10,6 +10,7 @@ MINUTE: Final = 60.0
 HOUR: Final = 60 * MINUTE
 
 SECONDS: Final[Mapping[str, float]] = {
+    "apps.api.tasks.sweep_answers": 10 * MINUTE,
     "apps.learning.tasks.sweep_days": 5 * MINUTE,
     "apps.learning.tasks.sweep_digests": MINUTE,
     "apps.learning.tasks.sweep_distillation": MINUTE,

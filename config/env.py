@@ -44,6 +44,7 @@ class Environment(BaseSettings):
     sweep_interval_seconds: float = Field(default=5.0, gt=0)
     streams_per_process: int = Field(default=400, ge=0)
     streams_per_tenant: int = Field(default=100, ge=0)
+    idempotency_kept_hours: int = Field(default=24, ge=1, le=168)
     deliveries_kept_days: int = Field(default=30, ge=2)
     log_format: Literal["json", "text"] = "json"
     metrics_token: str = ""

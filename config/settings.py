@@ -12,6 +12,7 @@ from apps.notices.mail import mail_server
 from config.beat import sweeps
 from config.env import ROOT, Environment
 from config.logs import logging_of
+from config.openapi import SPECTACULAR_SETTINGS  # noqa: F401  # drf-spectacular reads it from the settings
 from config.unfold import UNFOLD  # noqa: F401  # unfold reads it from the settings
 
 warnings.filterwarnings("ignore", message="The 'django-fsm' package", category=UserWarning)
@@ -205,46 +206,6 @@ REST_FRAMEWORK: dict[str, Any] = {
     "UNAUTHENTICATED_USER": None,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
-SPECTACULAR_SETTINGS: dict[str, Any] = {
-    "TITLE": "Preceptor API",
-    "DESCRIPTION": "Governed learning for customer-facing agents. Refusals are RFC 9457 problem details.",
-    "VERSION": "1",
-    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
-    "SERVE_INCLUDE_SCHEMA": False,
-    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "apps.api.schema.name_streams"],
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "ENUM_NAME_OVERRIDES": {
-        "PersonaStatus": "apps.personas.models.Persona.Status",
-        "RuleStatus": "apps.personas.models.StandingRule.Status",
-        "SkillStatus": "apps.skills.models.Skill.Status",
-        "ConversationStatus": "apps.conversations.models.Conversation.Status",
-        "ConversationOutcome": "apps.conversations.models.Conversation.Outcome",
-        "LineStatus": "apps.memory.models.MemoryLine.Status",
-        "MemoryTierName": "apps.memory.models.MemoryTier.Tier",
-        "MemoryTierStatus": "apps.memory.models.MemoryTier.Status",
-        "ProposalTier": "apps.governance.review_models.TIERS",
-        "SwitchKind": "apps.switches.models.Switch.Kind",
-        "ScheduleStatus": "apps.schedules.models.Schedule.Status",
-        "NoteStatus": "apps.notebook.models.Note.Status",
-        "CommentStatus": "apps.comments.models.Comment.Status",
-        "NoteKind": "apps.notebook.models.Note.Kind",
-        "SwitchStatus": "apps.switches.models.Switch.Status",
-        **{f"Proposal{name}": f"apps.governance.models.Proposal.{name}" for name in ("Kind", "Reason", "State")},
-        **{f"Draft{name}": f"apps.desk.models.Draft.{name}" for name in ("Status", "Reason")},
-        **{
-            f"Contradiction{name}": f"apps.contradictions.models.Contradiction.{name}"
-            for name in ("Status", "Kinds", "Nouns")
-        },
-        "EditClusterStatus": "apps.lessons.models.EditCluster.Status",
-        "ExampleStatus": "apps.lessons.models.Example.Status",
-        "LearningVersionStatus": "apps.lessons.models.LearningVersion.Status",
-        **{f"Escalation{name}": f"apps.desk.models.Escalation.{name}" for name in ("Status", "Reason")},
-        "DeliveryStatus": "apps.webhooks.models.Delivery.Status",
-        "SendMode": "apps.tenants.models.SEND_MODES",
-        "EventStatus": "apps.api.replies.STATUSES",
-    },
-}
 
 CELERY_BROKER_URL = ENV.redis_url
 CELERY_TASK_IGNORE_RESULT = True
@@ -285,6 +246,7 @@ LOOP_TURNS = ENV.loop_turns
 SWEEP_INTERVAL_SECONDS = ENV.sweep_interval_seconds
 STREAMS_PER_PROCESS = ENV.streams_per_process
 STREAMS_PER_TENANT = ENV.streams_per_tenant
+IDEMPOTENCY_KEPT_HOURS = ENV.idempotency_kept_hours
 DELIVERIES_KEPT_DAYS = ENV.deliveries_kept_days
 METRICS_TOKEN = ENV.metrics_token
 METRICS_LISTEN = ENV.metrics_listen

@@ -7,13 +7,15 @@ from django.conf import settings
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.authentication import get_authorization_header
 from rest_framework.exceptions import ValidationError
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.api.authentication import token_of
 from apps.api.bodies import Body, JsonBody, Number, Text
+from apps.api.models import KeptAnswer
+from apps.api.preconditions import refuse_unmet
 from apps.api.refusals import TooLarge
 from apps.api.views import ActorView
 from apps.governance.acting import acting
@@ -98,18 +100,22 @@ class Order(Body):
 class OfSkill(ActorView):
     """Views of the files of one skill."""
 
+    # Links end sooner than an answer is kept.
+    keeps_words = False
+
     def skill(self, skill_id: str) -> Skill:
         """The skill, as far as the actor sees it."""
         with acting(self.actor):
             skill = Skill.objects.visible_to(self.actor).filter(pk=int(skill_id)).first()
         if skill is None:
             raise NotVisible("There is no such skill.")
+        refuse_unmet(self.request, skill)
         return skill
 
     def listed(self, skill: Skill, status: int = 200) -> Response:
         """The files with links for whoever asks."""
         refuse_fetch(skill, self.actor)
-        holder = holder_of(self.actor, _token(self.request))
+        holder = holder_of(self.actor, token_of(self.request))
         files = [_linked(file, skill, holder) for file in skill.files]
         shown = {
             "skill_id": skill.pk,
@@ -117,7 +123,11 @@ class OfSkill(ActorView):
             "version": skill.version,
             "attachments": files,
         }
-        return Response(Files(shown).data, status=status)
+        return Response(Files(shown).data, status=status, headers={"ETag": f'"{skill.version}"'})
+
+    def shown_again(self, kept: KeptAnswer) -> Response:
+        """The files that stand there, with fresh links."""
+        return self.listed(self.skill(self.kwargs["skill_id"]), kept.status)
 
 
 class AttachmentsView(OfSkill):
@@ -191,8 +201,3 @@ def _linked(file: Attached, skill: Skill, holder: Holder) -> dict[str, Any]:
         "link": reverse("file", args=[link.token]),
         "expires_at": link.expires_at,
     }
-
-
-def _token(request: Request) -> str:
-    """The bearer token, where the request has one; the authentication has checked it."""
-    return get_authorization_header(request).partition(b" ")[2].strip().decode(errors="replace")

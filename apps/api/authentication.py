@@ -48,6 +48,11 @@ class ActorAuthentication(BaseAuthentication):
         return 'Bearer realm="preceptor"'
 
 
+def token_of(request: Request) -> str:
+    """The bearer token, where the request has one; the authentication has checked it."""
+    return get_authorization_header(request).partition(b" ")[2].strip().decode(errors="replace")
+
+
 def _agent(header: list[bytes]) -> Actor:
     if header[0].lower() not in SCHEMES or len(header) != 2:
         raise AuthenticationFailed("Send the token as: Authorization: Bearer pcp_...")

@@ -13,11 +13,12 @@ from rest_framework.serializers import ChoiceField, IntegerField, SerializerMeth
 from apps.api.bodies import Body, Number, Sent, Text
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, IdFilter
 from apps.api.messages import MessageRow
+from apps.api.models import KeptAnswer
 from apps.api.moves import refuse_unreachable
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.conversations.actions import abandon_conversation, resolve_conversation, take_over_conversation
-from apps.conversations.models import Conversation
+from apps.conversations.models import Conversation, Message
 from apps.conversations.rating import rate_conversation
 from apps.conversations.rules import COMMENT_CHARACTERS, EVENT_CHARACTERS, RATINGS
 from apps.governance.actors import Actor
@@ -168,10 +169,18 @@ class ConversationView(Versioned[Conversation]):
     serializer_class = ConversationShown
     line_class = ConversationRow
     filterset_class = ConversationFilters
+    keeps_words = False
 
     def get_queryset(self) -> QuerySet[Conversation]:
         """Those the actor sees."""
         return Conversation.objects.visible_to(self.actor).of_customers().select_related("agent")
+
+    def shown_again(self, kept: KeptAnswer) -> Response:
+        """The message that was written, as far as it is not forgotten; else the conversation as it stands."""
+        if self.action != "messages":
+            return super().shown_again(kept)
+        written = Message.objects.get(tenant_id=self.actor.tenant_id, pk=kept.row_id or 0)
+        return Response(MessageRow(written).data, status=kept.status)
 
     @extend_schema(request=ConversationChange, responses=ConversationShown)
     def partial_update(self, request: Request, pk: str) -> Response:

@@ -103,6 +103,7 @@ class DraftView(Rows[Draft]):
     queryset = Draft.objects.none()
     serializer_class = DraftRow
     filterset_class = DraftFilters
+    keeps_words = False
 
     def get_queryset(self) -> QuerySet[Draft]:
         """Those the actor sees."""

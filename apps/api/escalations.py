@@ -100,6 +100,7 @@ class EscalationView(Rows[Escalation]):
     queryset = Escalation.objects.none()
     serializer_class = EscalationRow
     filterset_class = EscalationFilters
+    keeps_words = False
 
     def get_queryset(self) -> QuerySet[Escalation]:
         """Those the actor sees."""

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Sent, Text, YesNo
 from apps.api.filters import FilterSet, IdFilter
+from apps.api.kept_answers import KEY_HEADER
 from apps.api.pages import InOrder
 from apps.api.refusals import TurnFailed
 from apps.api.replies import WAIT_SECONDS, EventShown, Outcome, wait_for_turn, wait_seconds
@@ -31,7 +32,6 @@ from apps.runtime.kick import kick_turn
 from apps.runtime.models import Turn
 from apps.tenants.rules import MOST_STEPS
 
-KEY_HEADER = "Idempotency-Key"
 WAIT = OpenApiParameter("wait", int, description=f"Seconds to wait for the reply, 0 to {WAIT_SECONDS}. Default 0.")
 KEY = OpenApiParameter(KEY_HEADER, str, OpenApiParameter.HEADER, description="Sent again, it is the same message.")
 
@@ -114,6 +114,8 @@ class MessageView(Rows[Message]):
     filterset_class = MessageFilters
     pagination_class = InOrder
     waiting = frozenset({"post"})
+    # A message is itself what its key is of.
+    has_own_keys = True
 
     def get_queryset(self) -> QuerySet[Message]:
         """Those of conversations the actor sees."""

@@ -87,10 +87,11 @@ class ProposalView(Versioned[Proposal]):
     @extend_schema(responses=ProposalDetail)
     def retrieve(self, request: Request, pk: str) -> Response:
         """One proposal; people read with it both texts, who has to agree and who has."""
-        del request, pk
+        del pk
         row = self.get_object()
         sheet = sheet_of(row, actor=self.actor) if self.actor.is_person else None
-        return Response(ProposalDetail(row, context={**self.get_serializer_context(), "sheet": sheet}).data)
+        said = ProposalDetail(row, context={**self.get_serializer_context(), "sheet": sheet}).data
+        return self.shown(request, row, said)
 
     @extend_schema(request=NewProposal, responses={201: ProposalAnswer})
     def create(self, request: Request) -> Response:

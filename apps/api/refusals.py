@@ -18,6 +18,32 @@ class TooLarge(APIException):
     default_code = "too_large"
 
 
+class KeyReused(APIException):
+    """A key of another request: neither that one's answer nor another write under it would be right."""
+
+    status_code = 422
+    default_code = "key_reused"
+
+
+class KeyInFlight(APIException):
+    """The request of this key has no answer yet."""
+
+    status_code = 409
+    default_code = "key_in_flight"
+
+
+class PreconditionFailed(APIException):
+    """The row is not, or is, what a header of the request names."""
+
+    status_code = 412
+    default_code = "precondition_failed"
+
+    def __init__(self, detail: str, current_version: int | None) -> None:
+        super().__init__(detail)
+        if current_version is not None:
+            self.current_version = current_version
+
+
 class TurnFailed(APIException):
     """The turn that should have brought the reply ended without one."""
 

@@ -5,8 +5,12 @@ from typing import Any, Final
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
+from rest_framework.permissions import SAFE_METHODS
 
 from apps.api.authentication import ActorAuthentication
+from apps.api.kept_answers import KEY_HEADER
+from apps.api.models import KEY_CHARACTERS
+from apps.api.preconditions import MATCH, NONE_MATCH
 
 
 class Problem(serializers.Serializer[Any]):
@@ -36,7 +40,18 @@ class ProblemSchema(AutoSchema):
                 "description": "A refusal.",
                 "content": {"application/problem+json": {"schema": problem.ref}},
             }
+            self._name_headers(operation)
         return operation
+
+    def _name_headers(self, operation: dict[str, Any]) -> None:
+        asked, is_row = operation.setdefault("parameters", []), bool(getattr(self.view, "detail", False))
+        if getattr(self.view, "action", "") == "retrieve":
+            asked.append(_NONE_MATCH)
+            operation["responses"]["304"] = {"description": "Who asks has exactly this already."}
+        if self.method not in SAFE_METHODS:
+            asked.extend([_MATCH] if is_row else [])
+            # A message names its key itself.
+            asked.extend([] if any(each["name"] == KEY_HEADER for each in asked) else [_KEY])
 
 
 def name_streams(result: dict[str, Any], generator: Any, **said: Any) -> dict[str, Any]:
@@ -45,16 +60,36 @@ def name_streams(result: dict[str, Any], generator: Any, **said: Any) -> dict[st
     paths = result["paths"]
     at = next(path for path in paths if path.endswith("/conversations/{id}/"))
     row = paths[at]["get"]
-    for path, words, parameters in (
+    answers = {status: said for status, said in row["responses"].items() if status != "304"}
+    for path, words, asked in (
         (f"{at}stream/", _STREAM, row["parameters"]),
         (at.replace("conversations/{id}", "review/stream"), _REVIEW, []),
     ):
-        told = {"parameters": [*parameters, _BEHIND], "responses": {**row["responses"], "200": _SAID}}
+        named = [each for each in asked if each["in"] == "path"]
+        told = {"parameters": [*named, _BEHIND], "responses": {**answers, "200": _SAID}}
         paths[path] = {"get": {**row, **words, **told}}
     result["paths"] = dict(sorted(paths.items()))
     return result
 
 
+_KEY: Final = {
+    "in": "header",
+    "name": KEY_HEADER,
+    "schema": {"type": "string", "maxLength": KEY_CHARACTERS},
+    "description": "The same request under the same key is done once, and answered alike.",
+}
+_MATCH: Final = {
+    "in": "header",
+    "name": MATCH,
+    "schema": {"type": "string"},
+    "description": "An `ETag` that was read: done only if the row is still of that version, else 412.",
+}
+_NONE_MATCH: Final = {
+    "in": "header",
+    "name": NONE_MATCH,
+    "schema": {"type": "string"},
+    "description": "An `ETag` that is had already: 304 if nothing else is shown.",
+}
 _STREAM: Final = {
     "operationId": "conversations_stream",
     "summary": "Follow a conversation",

@@ -193,6 +193,7 @@ class SkillView(Versioned[Skill]):
     queryset = Skill.objects.none()
     serializer_class = SkillRow
     line_class = SkillLine
+    counted = COUNTED
     filterset_class = SkillFilters
     filter_backends = (DjangoFilterBackend, Ordering)
 

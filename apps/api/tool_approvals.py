@@ -65,6 +65,7 @@ class ToolApprovalView(Rows[ToolApproval]):
     queryset = ToolApproval.objects.none()
     serializer_class = ToolApprovalRow
     filterset_class = ToolApprovalFilters
+    keeps_words = False
     for_people = True
 
     def get_queryset(self) -> QuerySet[ToolApproval]:

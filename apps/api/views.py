@@ -1,6 +1,7 @@
 """The two bases of every view: a request runs as its actor, in one transaction, and lists are pages of visible rows."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final, TypeVar, cast
 
 from django.db.models import Model
@@ -14,12 +15,15 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from apps.api.bodies import JsonBody
+from apps.api.kept_answers import once, once_apart
+from apps.api.models import KeptAnswer
 from apps.api.pages import Pages
+from apps.api.preconditions import changed, is_had, refuse_unmet, tag_of
 from apps.api.problems import NOT_FOUND
 from apps.api.schema import ProblemSchema
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.errors import NotPermitted
+from apps.governance.errors import NotPermitted, Stale
 from apps.governance.models import Governed, Proposal
 from apps.governance.policy import Act
 
@@ -37,6 +41,10 @@ class ActorView(APIView):
     waiting: ClassVar[frozenset[str]] = frozenset()
     # Which acts each handler performs; the policy's page and its check read them.
     acts: ClassVar[Mapping[str, tuple[Act, ...]]] = {}
+    # Whether what is answered to a write may be kept for its key: nothing that words of conversations stand in, or links.
+    keeps_words: ClassVar[bool] = True
+    # Whether its writes know their keys themselves.
+    has_own_keys: ClassVar[bool] = False
 
     @property
     def actor(self) -> Actor:
@@ -47,14 +55,25 @@ class ActorView(APIView):
         """Authentication comes first and outside; the handler runs inside, and so does its commit."""
         name = (request.method or "").lower()
         handler = getattr(self, name, None)
-        if handler and name in self.http_method_names and name not in self.waiting:
-            setattr(self, name, self._as_actor(handler))
+        if handler and name in self.http_method_names:
+            setattr(self, name, self._apart(handler) if name in self.waiting else self._as_actor(handler))
         return super().dispatch(request, *args, **kwargs)
+
+    def shown_again(self, kept: KeptAnswer) -> Response:
+        """What a write was answered with, read anew where its words were not kept."""
+        return Response(status=kept.status)
 
     def _as_actor(self, handler: Handler) -> Handler:
         def run(request: Request, *args: Any, **kwargs: Any) -> Response:
             with acting(self.actor):
-                return handler(request, *args, **kwargs)
+                return once(self, request, partial(handler, request, *args, **kwargs))
+
+        return run
+
+    def _apart(self, handler: Handler) -> Handler:
+        def run(request: Request, *args: Any, **kwargs: Any) -> Response:
+            answer = partial(handler, request, *args, **kwargs)
+            return answer() if self.has_own_keys else once_apart(self, request, answer)
 
         return run
 
@@ -80,12 +99,28 @@ class Rows(ActorView, GenericViewSet[Row]):
     # The serializer of a list, where a list shows less than a single row.
     line_class: ClassVar[type[serializers.BaseSerializer[Any]] | None] = None
     for_people: ClassVar[bool] = False
+    # What a row shows that is counted beside it: another number makes no other tag.
+    counted: ClassVar[tuple[str, ...]] = ()
+    # The version at which this request has to find its row.
+    matched_version: int | None = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Some rows are for reviewers alone."""
         super().initial(request, *args, **kwargs)
         if self.for_people and not self.actor.is_person:
             raise NotPermitted("Only people may read this; an agent's token does not reach it.")
+
+    def get_object(self) -> Row:
+        """The row that the address names, if it meets what the request's headers ask of it."""
+        row = super().get_object()
+        self.matched_version = refuse_unmet(self.request, row)
+        return row
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Whoever named the row in a header, and was overtaken between the look and the lock, is told so in its terms."""
+        if isinstance(exc, Stale) and self.matched_version not in (None, exc.current_version):
+            exc = changed(exc.current_version)
+        return super().handle_exception(exc)
 
     def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
         """The lines of a list, or the whole row."""
@@ -103,8 +138,20 @@ class Rows(ActorView, GenericViewSet[Row]):
 
     def retrieve(self, request: Request, pk: str) -> Response:
         """One row."""
-        del request, pk
-        return Response(self.get_serializer(self.get_object()).data)
+        del pk
+        row = self.get_object()
+        return self.shown(request, row, self.get_serializer(row).data)
+
+    def shown(self, request: Request, row: Row, said: Any) -> Response:
+        """What is said of one row, with its tag; nothing to whoever has it already."""
+        headers = self.tagged(row, said)
+        is_had_already = bool(headers) and is_had(request, headers["ETag"])
+        return Response(None if is_had_already else said, status=304 if is_had_already else 200, headers=headers)
+
+    def tagged(self, row: Row, said: Any) -> dict[str, str]:
+        """The header that tags what is said of a row; rows without versions have none."""
+        version: int | None = getattr(row, "version", None)
+        return {} if version is None else {"ETag": tag_of(version, said, self.counted)}
 
     def answer(
         self,
@@ -118,10 +165,15 @@ class Rows(ActorView, GenericViewSet[Row]):
         row = self.get_queryset().get(pk=row_id)
         context = {**self.get_serializer_context(), "ignored_fields": list(ignored), "notice": notice}
         shown = self.serializer_class(row, context=context).data  # type: ignore[misc]
+        headers = self.tagged(row, shown)
         if waits is None:
-            return Response(shown, status=status)
-        where = {"Location": reverse("proposal-detail", args=[waits.pk])}
+            return Response(shown, status=status, headers=headers)
+        where = {"Location": reverse("proposal-detail", args=[waits.pk]), **headers}
         return Response(shown, status=202 if status == 200 else status, headers=where)
+
+    def shown_again(self, kept: KeptAnswer) -> Response:
+        """The row as it stands now; what was forgotten of it meanwhile stays forgotten."""
+        return self.answer(int(self.kwargs.get("pk") or kept.row_id or 0), status=kept.status)
 
     def waiting_about(self, row: Governed, notice: str) -> Proposal | None:
         """The proposal that keeps what the notice says is not saved yet, if it is one."""

@@ -148,7 +148,9 @@ def _lock(row: Governed, read_at: int | None) -> None:
     if stored is None:
         raise NotVisible(f"There is no such {row._meta.verbose_name}, or it may no longer be changed by you.")
     _take_over(row, stored)
-    refuse_stale(row, read_at)
+    # Of several acts in a row only the first one finds what was read.
+    expected, row.expected_version = row.expected_version, None
+    refuse_stale(row, read_at if read_at is not None else expected)
 
 
 def refuse_stale(row: Governed, read_at: int | None) -> None:

@@ -58,6 +58,8 @@ class Governed(FSMModelMixin, models.Model):
     stamped: ClassVar[tuple[str, ...]] = ()
     # Rows named by a customer's address are called by their number in records, which outlive an erasure.
     named_by_customer: ClassVar[bool] = False
+    # The version that the next act on this row in hand has to find, where a surface was told one beside the act's own words.
+    expected_version: int | None = None
 
     class Meta:
         abstract = True

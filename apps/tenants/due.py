@@ -17,6 +17,7 @@ def due_work(kind: str) -> list[tuple[int, int]]:
     - others: `expiry` proposals, `schedule` schedules, `listing` tool servers, `delivery` what webhooks are to be told,
       `scratch` notes nobody touched for long, `notice` what people want to be told of,
       `review` webhooks that were not told of one, `bulk` decisions taken together that have something left
+    - tenants: `answer` with answers of the API that were kept long enough
     """
     return due_works(kind)[kind]
 

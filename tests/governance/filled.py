@@ -54,6 +54,7 @@ from tests.factories import (
 )
 from tests.filtering import make_filter
 from tests.hooking import make_told
+from tests.keying import make_kept_answer
 from tests.mailing import make_notice
 from tests.noting import make_note, make_note_of_customer
 from tests.reflecting import make_reflection
@@ -132,6 +133,7 @@ def fill(backend: Backend) -> Filled:
     make_comment(world)
     make_notice(world)
     make_filter(world)
+    make_kept_answer(world)
     begin_bulk(Verb.REJECT, {proposal.pk: proposal.version}, actor=world.operator)
     make_note(world)
     make_note_of_customer(world, actor=world.bot)

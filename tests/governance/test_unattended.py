@@ -91,6 +91,8 @@ def test_every_task_and_every_tool_that_keeps_something_is_in_the_matrix() -> No
     }
     assert {name.rpartition(".")[2] for name in by_ids()} == {
         *("take_turn", "refresh_listing", "reflect_on_day", "tell_who_asked", "send_notice", "note_reviews"),
+        # It forgets what the API answered, which is no act of anybody's.
+        "forget_answers",
         # As the person who decided, and never as the system: see tests/actions/test_bulk_decisions.py.
         "decide_bulk",
         *acts_by_task,

@@ -1,0 +1,19 @@
+"""Alarm clocks of the API: ids in, one call."""
+
+from celery import shared_task
+
+from apps.api.kept_answers import forget_old
+from apps.tenants.due import due_work
+
+
+@shared_task
+def forget_answers(tenant_id: int) -> None:
+    """Forget the answers of one tenant that were kept long enough."""
+    forget_old(tenant_id)
+
+
+@shared_task
+def sweep_answers() -> None:
+    """Forget the answers of every tenant that were kept long enough."""
+    for tenant_id, _ in due_work("answer"):
+        forget_answers.delay(tenant_id)

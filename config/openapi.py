@@ -1,0 +1,44 @@
+"""What drf-spectacular writes of the API."""
+
+from typing import Any
+
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Preceptor API",
+    "DESCRIPTION": "Governed learning for customer-facing agents. Refusals are RFC 9457 problem details.",
+    "VERSION": "1",
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_INCLUDE_SCHEMA": False,
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "apps.api.schema.name_streams"],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "ENUM_NAME_OVERRIDES": {
+        "PersonaStatus": "apps.personas.models.Persona.Status",
+        "RuleStatus": "apps.personas.models.StandingRule.Status",
+        "SkillStatus": "apps.skills.models.Skill.Status",
+        "ConversationStatus": "apps.conversations.models.Conversation.Status",
+        "ConversationOutcome": "apps.conversations.models.Conversation.Outcome",
+        "LineStatus": "apps.memory.models.MemoryLine.Status",
+        "MemoryTierName": "apps.memory.models.MemoryTier.Tier",
+        "MemoryTierStatus": "apps.memory.models.MemoryTier.Status",
+        "ProposalTier": "apps.governance.review_models.TIERS",
+        "SwitchKind": "apps.switches.models.Switch.Kind",
+        "ScheduleStatus": "apps.schedules.models.Schedule.Status",
+        "NoteStatus": "apps.notebook.models.Note.Status",
+        "CommentStatus": "apps.comments.models.Comment.Status",
+        "NoteKind": "apps.notebook.models.Note.Kind",
+        "SwitchStatus": "apps.switches.models.Switch.Status",
+        **{f"Proposal{name}": f"apps.governance.models.Proposal.{name}" for name in ("Kind", "Reason", "State")},
+        **{f"Draft{name}": f"apps.desk.models.Draft.{name}" for name in ("Status", "Reason")},
+        **{
+            f"Contradiction{name}": f"apps.contradictions.models.Contradiction.{name}"
+            for name in ("Status", "Kinds", "Nouns")
+        },
+        "EditClusterStatus": "apps.lessons.models.EditCluster.Status",
+        "ExampleStatus": "apps.lessons.models.Example.Status",
+        "LearningVersionStatus": "apps.lessons.models.LearningVersion.Status",
+        **{f"Escalation{name}": f"apps.desk.models.Escalation.{name}" for name in ("Status", "Reason")},
+        "DeliveryStatus": "apps.webhooks.models.Delivery.Status",
+        "SendMode": "apps.tenants.models.SEND_MODES",
+        "EventStatus": "apps.api.replies.STATUSES",
+    },
+}
