@@ -11,6 +11,7 @@ from apps.api.apart import ApartView
 from apps.api.attachments import AttachmentsView, AttachmentView
 from apps.api.blocks import BlockView
 from apps.api.books import ChangeView, RefusalView
+from apps.api.bulk import BulkView
 from apps.api.carried import CarriedView
 from apps.api.comments import CommentView
 from apps.api.contradictions import ContradictionView
@@ -129,10 +130,16 @@ CARRIED = [
     for prefix, view, name in router.registry
     if issubclass(view, Rows) and _model(view) in TOLD
 ]
+BULK = [
+    re_path(rf"^{prefix}/bulk/?$", BulkView.as_view(prefix=prefix, offered=view.in_bulk), name=f"{name}-bulk")
+    for prefix, view, name in router.registry
+    if issubclass(view, Rows) and view.in_bulk
+]
 urlpatterns: list[URLPattern | URLResolver] = [
     *router.urls,
     *RESTORING,
     *CARRIED,
+    *BULK,
     re_path(r"^agents/(?P<pk>[0-9]{1,18})/prompt/?$", PromptView.as_view(), name="agent-prompt"),
     re_path(r"^sessions/(?P<pk>[0-9]{1,18})/apart/?$", ApartView.as_view(), name="session-apart"),
     re_path(r"^turns/(?P<pk>[0-9]{1,18})/why/?$", WhyView.as_view(), name="turn-why"),

@@ -99,6 +99,8 @@ class Rows(ActorView, GenericViewSet[Row]):
     # The serializer of a list, where a list shows less than a single row.
     line_class: ClassVar[type[serializers.BaseSerializer[Any]] | None] = None
     for_people: ClassVar[bool] = False
+    # What may be done to many of its rows in one request: `create`, `update`, `delete`, and actions by their names.
+    in_bulk: ClassVar[tuple[str, ...]] = ()
     # What a row shows that is counted beside it: another number makes no other tag.
     counted: ClassVar[tuple[str, ...]] = ()
     # The version at which this request has to find its row.

@@ -139,4 +139,6 @@ def test_every_noun_with_a_page_or_an_address_is_tested_here() -> None:
     assert set(PAGES) <= set(NOUNS)
     assert len(NOUNS) >= 18
     # Commands and tasks: test_isolation_of_tasks. MCP: test_isolation_over_mcp.
-    assert {Actions.name, Rest.name, Console.name, "commands", "tasks", "MCP"} == {surface.name for surface in SURFACES}
+    assert {Actions.name, Rest.name, Console.name, "commands", "tasks", "MCP", "REST bulk"} == {
+        each.name for each in SURFACES
+    }
