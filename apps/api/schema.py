@@ -10,7 +10,9 @@ from rest_framework.permissions import SAFE_METHODS
 from apps.api.authentication import ActorAuthentication
 from apps.api.kept_answers import KEY_HEADER
 from apps.api.models import KEY_CHARACTERS
+from apps.api.moments import AS_OF
 from apps.api.preconditions import MATCH, NONE_MATCH
+from apps.api.sparse import FIELDS
 
 
 class Problem(serializers.Serializer[Any]):
@@ -45,6 +47,9 @@ class ProblemSchema(AutoSchema):
 
     def _name_headers(self, operation: dict[str, Any]) -> None:
         asked, is_row = operation.setdefault("parameters", []), bool(getattr(self.view, "detail", False))
+        if getattr(self.view, "action", "") in {"list", "retrieve"}:
+            asked.append(_FIELDS)
+            asked.extend([_AS_OF] if getattr(self.view, "is_governed", False) else [])
         if getattr(self.view, "action", "") == "retrieve":
             asked.append(_NONE_MATCH)
             operation["responses"]["304"] = {"description": "Who asks has exactly this already."}
@@ -72,6 +77,18 @@ def name_streams(result: dict[str, Any], generator: Any, **said: Any) -> dict[st
     return result
 
 
+_FIELDS: Final = {
+    "in": "query",
+    "name": FIELDS,
+    "schema": {"type": "string"},
+    "description": "Names with commas between: nothing else is shown of a row.",
+}
+_AS_OF: Final = {
+    "in": "query",
+    "name": AS_OF,
+    "schema": {"type": "string"},
+    "description": "A moment of the past, for people: the versions that stood then, as `versions/` shows them.",
+}
 _KEY: Final = {
     "in": "header",
     "name": KEY_HEADER,

@@ -41,6 +41,7 @@ from apps.api.reflections import ReflectionView
 from apps.api.restoring import RestoreView
 from apps.api.review_stream import review_stream
 from apps.api.schedules import ScheduleView
+from apps.api.searches import SearchView
 from apps.api.send_rules import SendRuleView
 from apps.api.sessions import SessionView
 from apps.api.skill_archives import ExportsView, ExportView, ImportView
@@ -142,6 +143,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *BULK,
     re_path(r"^agents/(?P<pk>[0-9]{1,18})/prompt/?$", PromptView.as_view(), name="agent-prompt"),
     re_path(r"^sessions/(?P<pk>[0-9]{1,18})/apart/?$", ApartView.as_view(), name="session-apart"),
+    re_path(r"^search/?$", SearchView.as_view(), name="search"),
     re_path(r"^turns/(?P<pk>[0-9]{1,18})/why/?$", WhyView.as_view(), name="turn-why"),
     re_path(r"^endpoints/(?P<pk>[0-9]{1,18})/test/?$", EndpointTestView.as_view(), name="endpoint-test"),
     re_path(r"^tool-servers/(?P<pk>[0-9]{1,18})/refresh/?$", RefreshView.as_view(), name="tool-server-refresh"),

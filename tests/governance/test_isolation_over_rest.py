@@ -12,7 +12,7 @@ from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 
 from apps.api.urls import router
-from apps.conversations.models import InboundEvent
+from apps.conversations.models import InboundEvent, Message
 from apps.runtime.models import Turn
 from tests.factories import World, make_world
 from tests.governance.filled import Filled
@@ -29,6 +29,7 @@ VIEWS: list[Any] = list(router.registry)  # Any: the router's stubs know no quer
 MODELS: dict[str, Any] = {prefix: view.queryset.model for prefix, view, _ in VIEWS} | {
     "events": InboundEvent,
     "turns": Turn,
+    "search": Message,
 }
 # Names that a tenant gives its rows: the victim's, of which the stranger's tenant has none.
 KEYS = {
@@ -42,6 +43,7 @@ KEYS = {
     "server": "orders-1",
     "category": "",
     "search": "refund",
+    "q": "refund",
 }
 # Parameters that name no row.
 ABOUT = {
@@ -49,6 +51,8 @@ ABOUT = {
     "line",
     "cursor",
     "page_size",
+    "fields",
+    "as_of",
     "wait",
     "from",
     "to",
@@ -219,6 +223,8 @@ def value_for(parameter: str, row: Any) -> object:
 
 
 def required(path: str, row: Any) -> dict[str, Any]:
+    if path.rstrip("/").endswith("/search"):
+        return {"q": "nobody-says-this"}
     return {"conversation_id": row.conversation_id} if path.rstrip("/").endswith("/messages") else {}
 
 
