@@ -45,6 +45,8 @@ class Environment(BaseSettings):
     streams_per_process: int = Field(default=400, ge=0)
     streams_per_tenant: int = Field(default=100, ge=0)
     idempotency_kept_hours: int = Field(default=24, ge=1, le=168)
+    requests_per_minute: int = Field(default=6000, ge=0)
+    requests_per_minute_of_tenant: int = Field(default=30_000, ge=0)
     deliveries_kept_days: int = Field(default=30, ge=2)
     log_format: Literal["json", "text"] = "json"
     metrics_token: str = ""

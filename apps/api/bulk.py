@@ -92,6 +92,7 @@ class BulkView(ActorView):
         """Do up to 100 writes, each by itself; the answer says of each what became of it."""
         sent = Many.read(request, self.actor)
         wanted = [_wanted(place, each, self.offered) for place, each in enumerate(sent.values["items"])]
+        self.count_requests(len(wanted) - 1)
         results = [self._done(item) for item in wanted]
         refused = sum(result["problem"] is not None for result in results)
         said = {"done": len(results) - refused, "refused": refused, "results": results}
@@ -118,7 +119,7 @@ class BulkView(ActorView):
 
     def _caller(self) -> Caller:
         request = self.request
-        return Caller(self.actor, token_of(request), request.get_host(), request.is_secure())
+        return Caller(self.actor, token_of(request), request.get_host(), request.is_secure(), is_counted=True)
 
 
 def _wanted(position: int, item: Mapping[str, Any], offered: tuple[str, ...]) -> Wanted:

@@ -17,12 +17,13 @@ ROOT = "/api/v1/"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: an actor, the token it came with, and the host it asked."""
+    """Who asks: an actor, the token it came with, and the host it asked; `is_counted` if the request it is a part of was."""
 
     actor: Actor
     token: str
     host: str
     is_secure: bool
+    is_counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ def _request(asked: Asked, caller: Caller) -> WSGIRequest:
     )
     # The token was looked up a moment ago, by the same rule; asking again would be two statements for each call.
     request.known_actor = caller.actor  # type: ignore[attr-defined]  # read by apps.api.authentication
+    request.is_counted = caller.is_counted  # type: ignore[attr-defined]  # read by apps.api.views
     return request
 
 

@@ -22,6 +22,7 @@ from apps.api.pages import Pages
 from apps.api.preconditions import changed, is_had, refuse_unmet, tag_of
 from apps.api.problems import NOT_FOUND
 from apps.api.queries import refuse_unknown
+from apps.api.rates import Quota, count, headers_of, refuse_spent
 from apps.api.reading import OF_WRITES
 from apps.api.schema import ProblemSchema
 from apps.api.sparse import FIELDS, only, refuse_unknown_fields
@@ -49,11 +50,31 @@ class ActorView(APIView):
     keeps_words: ClassVar[bool] = True
     # Whether its writes know their keys themselves.
     has_own_keys: ClassVar[bool] = False
+    # What the limits have left after this request.
+    quotas: tuple[Quota, ...] = ()
 
     @property
     def actor(self) -> Actor:
         """The actor that authentication found."""
         return cast("Actor", self.request.auth)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Whoever asks is counted before anything is done; an item of a bulk was."""
+        super().initial(request, *args, **kwargs)
+        if not getattr(request._request, "is_counted", False):
+            self.count_requests(1)
+
+    def count_requests(self, cost: int) -> None:
+        """Count what is asked for, and refuse it where that is too much."""
+        self.quotas = count(self.actor, cost)
+        refuse_spent(self.quotas)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """Every answer says what the limits have left."""
+        answered = super().finalize_response(request, response, *args, **kwargs)
+        for name, value in headers_of(self.quotas).items():
+            answered.headers[name] = value
+        return answered
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         """Authentication comes first and outside; the handler runs inside, and so does its commit."""
