@@ -6,6 +6,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Preceptor API",
     "DESCRIPTION": "Governed learning for customer-facing agents. Refusals are RFC 9457 problem details.",
     "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_INCLUDE_SCHEMA": False,
     "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "apps.api.schema.name_streams"],

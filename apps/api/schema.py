@@ -12,6 +12,7 @@ from apps.api.kept_answers import KEY_HEADER
 from apps.api.models import KEY_CHARACTERS
 from apps.api.moments import AS_OF
 from apps.api.preconditions import MATCH, NONE_MATCH
+from apps.api.samples import sample_of
 from apps.api.sparse import FIELDS
 
 
@@ -43,7 +44,16 @@ class ProblemSchema(AutoSchema):
                 "content": {"application/problem+json": {"schema": problem.ref}},
             }
             self._name_headers(operation)
+            self._show_example(operation)
         return operation
+
+    def _show_example(self, operation: dict[str, Any]) -> None:
+        if "requestBody" not in operation:
+            return
+        body: Any = self.get_request_serializer()  # Any: a serializer, its class, or one for each type of content
+        shown = next(iter(body.values())) if isinstance(body, dict) else body
+        for content in operation["requestBody"]["content"].values():
+            content["example"] = sample_of(shown() if isinstance(shown, type) else shown)
 
     def _name_headers(self, operation: dict[str, Any]) -> None:
         asked, is_row = operation.setdefault("parameters", []), bool(getattr(self.view, "detail", False))

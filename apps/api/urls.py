@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib.auth.decorators import login_required
 from django.urls import URLPattern, URLResolver, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 from rest_framework.routers import SimpleRouter
@@ -160,6 +161,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="attachment-detail",
     ),
     re_path(r"^schema/?$", SpectacularAPIView.as_view(authentication_classes=[]), name="schema"),
-    re_path(r"^docs/?$", SpectacularSwaggerView.as_view(authentication_classes=[], url_name="schema"), name="api-docs"),
+    re_path(
+        r"^docs/?$",
+        login_required(SpectacularSwaggerView.as_view(authentication_classes=[], url_name="schema")),
+        name="api-docs",
+    ),
     re_path("", Nowhere.as_view()),
 ]

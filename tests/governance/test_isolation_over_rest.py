@@ -189,7 +189,9 @@ def filled_in(of: dict[str, Any]) -> object:
     kinds: dict[object, object] = {"integer": 1, "boolean": True, "number": 1, "array": [], "object": {}}
     if "enum" in of:
         return of["enum"][0]
-    return kinds.get(of.get("type"), "Mine.")
+    said = of.get("type")
+    # What may be null is said as a list of types.
+    return kinds.get(said[0] if isinstance(said, list) else said, "Mine.")
 
 
 @pytest.mark.whole
