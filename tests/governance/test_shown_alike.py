@@ -18,8 +18,8 @@ from tests.governance.filled import Filled
 def shown_kinds() -> Iterator[tuple[type[Rows[Any]], type[Shown[Any]]]]:
     for _, view, _ in router.registry:
         if issubclass(view, Rows):
-            for kind in {view.serializer_class, view.line_class} - {None}:
-                if issubclass(kind, Shown):
+            for kind in {view.serializer_class, view.line_class}:
+                if kind is not None and issubclass(kind, Shown):
                     yield view, kind
 
 
