@@ -104,6 +104,9 @@ def description() -> dict[str, Any]:
 
 def operations() -> Iterator[Operation]:
     for path, methods in description()["paths"].items():
+        # It has no row of its own and looks in threads: tests/surfaces/api/test_review_stream.py follows it as a stranger.
+        if path.endswith("/review/stream/"):
+            continue
         for method, operation in methods.items():
             yield method.upper(), path, operation
 
