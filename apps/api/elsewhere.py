@@ -8,7 +8,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from apps.api.bodies import Body, Number, Text, YesNo
-from apps.api.messages import KEY_HEADER
+from apps.api.kept_answers import KEY_HEADER
 from apps.conversations.arriving import Thread
 from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
 from apps.governance.actors import Actor

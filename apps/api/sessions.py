@@ -110,6 +110,7 @@ class SessionView(Rows[Session]):
         "turns": (Act.TURN_REPORT,),
     }
     waiting = frozenset({"post"})
+    has_own_keys = True
     queryset = Session.objects.none()
     serializer_class = SessionRow
     line_class = SessionLine
