@@ -18,6 +18,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "SkillStatus": "apps.skills.models.Skill.Status",
         "ConversationStatus": "apps.conversations.models.Conversation.Status",
         "ConversationOutcome": "apps.conversations.models.Conversation.Outcome",
+        **{f"Turn{name}": f"apps.runtime.models.Turn.{name}" for name in ("Status", "Outcome")},
         "LineStatus": "apps.memory.models.MemoryLine.Status",
         "MemoryTierName": "apps.memory.models.MemoryTier.Tier",
         "MemoryTierStatus": "apps.memory.models.MemoryTier.Status",

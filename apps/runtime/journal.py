@@ -200,7 +200,8 @@ def _held_back(is_held: bool, has_said_more: bool) -> Exception | None:
 
 
 def _restarts(turn: Turn) -> int:
-    return RESTARTS_PER_TURN if turn.conversation.agent.begins_anew else 0
+    conversation = turn.conversation
+    return RESTARTS_PER_TURN if conversation.agent.begins_anew and not conversation.runs_elsewhere else 0
 
 
 def _closing(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending: Ending) -> dict[str, Any]:
