@@ -27,7 +27,7 @@ WHOLE_ONLY := benchmarks.audit benchmarks.turn benchmarks.waiting tests.proof_du
 # Tracing takes a twelfth of the time; `.ci/run` asks for it.
 TRACED := --cov --cov-config=tests/house/kernel.coveragerc --cov-report=json
 
-.PHONY: help demo test lint browser-test screenshots live-test proof proof-quick manage clean
+.PHONY: help demo test lint browser-test examples-test screenshots live-test proof proof-quick manage clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,10 @@ lint: $(DEV) ## format, imports, types, templates
 
 browser-test: $(DEV) ## tests in a real Chromium (says how to get one when it is missing)
 	$(PY) -m pytest -m browser -n 2 --dist loadfile $(ARGS)
+
+examples-test: $(DEV) ## run the programs of examples/ against a house of ours, the one on LangGraph too
+	@$(PY) -m uv pip install -q --require-hashes --target .preceptor/langgraph -r requirements-examples.lock
+	LANGGRAPH_HOME=$(CURDIR)/.preceptor/langgraph $(PY) -m pytest -n 0 -m "langgraph or not langgraph" tests/flows/test_examples.py $(ARGS)
 
 screenshots: $(DEV) ## take the pictures of docs/console.md anew, in a real Chromium
 	TAKE_PICTURES=1 $(PY) -m pytest -m browser -n 0 -q tests/browser/test_tour.py

@@ -1,4 +1,4 @@
-"""The ASGI entry point: Django, and the MCP endpoint beside it."""
+"""The ASGI entry point: Django, and the MCP endpoint beside it; each request is watched from outside both."""
 
 import os
 from threading import Thread
@@ -6,11 +6,12 @@ from threading import Thread
 from django.core.asgi import get_asgi_application
 
 from apps.mcp_server.mounting import Dispatcher
+from apps.telemetry.requests import Watched
 from apps.tenants.checks import warn_of_breaches
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-application = Dispatcher(get_asgi_application())
+application = Watched(Dispatcher(get_asgi_application()))
 
 # In a thread of its own: the server imports this within its event loop, and waits for no database.
 Thread(target=warn_of_breaches, name="roles apart", daemon=True).start()

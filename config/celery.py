@@ -5,11 +5,13 @@ import warnings
 from typing import Any
 
 from celery import Celery, bootsteps
-from celery.signals import worker_ready
+from celery.signals import beat_init, task_postrun, task_prerun, worker_ready
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
+from apps.telemetry.counts import TASKS
+from apps.telemetry.scene import set_scene
 from apps.tenants.checks import warn_of_breaches
 
 # The package announces its successor at every import; the notice is not about our code.
@@ -26,6 +28,29 @@ def look_at_roles(**said: Any) -> None:
     """Workers say at their start what the web process says at its own."""
     del said
     warn_of_breaches()
+
+
+@worker_ready.connect
+@beat_init.connect
+def serve_metrics(**said: Any) -> None:
+    """Workers and the beat have no address of their own to be asked at."""
+    del said
+    import_string("apps.operations.metrics.serve")()
+
+
+@task_prerun.connect
+def enter_scene(task_id: str, task: Any, **said: Any) -> None:
+    """What a task logs says which it was."""
+    del said
+    set_scene(task=task.name, task_id=task_id)
+
+
+@task_postrun.connect
+def leave_scene(task: Any, state: str | None = None, **said: Any) -> None:
+    """It is counted, and its thread is about nothing again."""
+    del said
+    TASKS.add(task=task.name, result=(state or "unknown").lower())
+    set_scene()
 
 
 class TurnEngine(bootsteps.StartStopStep):

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -45,7 +45,13 @@ class Environment(BaseSettings):
     streams_per_process: int = Field(default=400, ge=0)
     streams_per_tenant: int = Field(default=100, ge=0)
     idempotency_kept_hours: int = Field(default=24, ge=1, le=168)
+    requests_per_minute: int = Field(default=6000, ge=0)
+    requests_per_minute_of_tenant: int = Field(default=30_000, ge=0)
     deliveries_kept_days: int = Field(default=30, ge=2)
+    log_format: Literal["json", "text"] = "json"
+    metrics_token: str = ""
+    metrics_listen: str = ""
+    metrics_tenants: bool = False
     tool_listing_seconds: int = Field(default=900, ge=60)
     attachments_dir: Path = HOME / "attachments"
     attachment_bytes: int = Field(default=5_000_000, ge=1)

@@ -11,7 +11,7 @@ from apps.llm.reaching import networks
 from apps.notices.mail import mail_server
 from config.beat import sweeps
 from config.env import ROOT, Environment
-from config.logs import LOGGING  # noqa: F401  # Django reads it from the settings
+from config.logs import logging_of
 from config.openapi import SPECTACULAR_SETTINGS  # noqa: F401  # drf-spectacular reads it from the settings
 from config.unfold import UNFOLD  # noqa: F401  # unfold reads it from the settings
 
@@ -118,6 +118,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "apps.operations.routes.note_route",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -246,5 +247,11 @@ SWEEP_INTERVAL_SECONDS = ENV.sweep_interval_seconds
 STREAMS_PER_PROCESS = ENV.streams_per_process
 STREAMS_PER_TENANT = ENV.streams_per_tenant
 IDEMPOTENCY_KEPT_HOURS = ENV.idempotency_kept_hours
+REQUESTS_PER_MINUTE = ENV.requests_per_minute
+REQUESTS_PER_MINUTE_OF_TENANT = ENV.requests_per_minute_of_tenant
 DELIVERIES_KEPT_DAYS = ENV.deliveries_kept_days
+METRICS_TOKEN = ENV.metrics_token
+METRICS_LISTEN = ENV.metrics_listen
+METRICS_TENANTS = ENV.metrics_tenants
+LOGGING = logging_of(ENV.log_format)
 TOOL_LISTING_SECONDS = ENV.tool_listing_seconds

@@ -6,16 +6,20 @@ from django.views.generic import RedirectView
 
 from apps.api.files import signed_file
 from apps.console.site import site
+from apps.operations.metrics import metrics
+from apps.operations.readiness import readyz
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
-    """The process answers; whether it can serve is the readiness of its parts."""
+    """The process is alive. Nothing else is asked: a database that is away is no reason to start this process anew."""
     del request
     return HttpResponse("ok\n", content_type="text/plain")
 
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz),
+    path("readyz", readyz),
+    path("metrics", metrics),
     path("api/v1/", include("apps.api.urls")),
     path("files/<str:token>", signed_file, name="file"),
     path("admin/", site.urls),

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from apps.api.refusals import CsrfFailed
 from apps.governance.acting import tenant_id_named
 from apps.governance.actors import Actor, Role
+from apps.telemetry.scene import note
 from apps.tenants.factors import asks_for_factor, awaits_code
 from apps.tenants.identity import agent_of_token, memberships_of, person_actor
 
@@ -36,7 +37,10 @@ class ActorAuthentication(BaseAuthentication):
         # Only `apps.api.inside` says so, of a request that it made itself; nothing that comes over the wire becomes an attribute.
         known: Actor | None = getattr(request._request, "known_actor", None)
         actor = known or (_agent(header) if header else _person(request))
-        return (Principal(actor), actor) if actor else None
+        if actor is None:
+            return None
+        note(tenant_id=actor.tenant_id, actor=actor.role.value)
+        return Principal(actor), actor
 
     def authenticate_header(self, request: Request) -> str:
         """What a 401 asks for."""

@@ -87,6 +87,7 @@ class BlockView(Versioned[MemoryBlock]):
         "date-line": (Act.BLOCK_DATE,),
     }
     queryset = MemoryBlock.objects.none()
+    in_bulk = ("create", "update", "date-line")
     serializer_class = BlockRow
     filterset_class = BlockFilters
 

@@ -72,6 +72,7 @@ class ContradictionView(Rows[Contradiction]):
         "look": (Act.CONTRADICTION_LOOK,),
     }
     queryset = Contradiction.objects.none()
+    in_bulk = ("dismiss", "reopen", "look")
     serializer_class = ContradictionRow
     filterset_class = ContradictionFilters
     for_people = True

@@ -50,6 +50,7 @@ class ConversationRow(Shown[Conversation]):
             "outcome",
             "origin",
             "off_the_record",
+            "runs_elsewhere",
             "proven_at",
             "forgotten_at",
             "rating",

@@ -17,6 +17,10 @@ from apps.tenants.terms import review_terms
 State = Proposal.State
 REACHED = (State.APPLIED, State.REJECTED, State.QUARANTINED, State.OPEN)
 READ = "The proposal's version that was read."
+IN_BULK = (
+    *("create", "delete", "approve", "reject", "request-revision"),
+    *("claim", "snooze", "quarantine", "release", "reopen"),
+)
 
 
 class ProposalMove(Body):

@@ -101,6 +101,7 @@ class DraftView(Rows[Draft]):
         "discard": (Act.DRAFT_DISCARD,),
     }
     queryset = Draft.objects.none()
+    in_bulk = ("discard",)
     serializer_class = DraftRow
     filterset_class = DraftFilters
     keeps_words = False

@@ -100,6 +100,7 @@ class EditClusterView(Rows[EditCluster]):
         "reopen": (Act.EDIT_CLUSTER_REOPEN,),
     }
     queryset = EditCluster.objects.none()
+    in_bulk = ("dismiss", "reopen")
     serializer_class = EditClusterRow
     line_class = EditClusterLine
     filterset_class = EditClusterFilters

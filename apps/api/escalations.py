@@ -98,6 +98,7 @@ class EscalationView(Rows[Escalation]):
         "dismiss": (Act.ESCALATION_DISMISS,),
     }
     queryset = Escalation.objects.none()
+    in_bulk = ("create", "answer", "dismiss")
     serializer_class = EscalationRow
     filterset_class = EscalationFilters
     keeps_words = False

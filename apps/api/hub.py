@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import Context
 from typing import Any, Final, TypeVar
 
 from django.db import Error, connection
@@ -23,6 +24,7 @@ from apps.api.seats import Seats
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.runtime.airing import HOLDS_SECONDS
+from apps.telemetry.meters import Gauge
 from apps.tenants.standing import still_standing
 
 logger = logging.getLogger(__name__)
@@ -114,7 +116,8 @@ class Hub:
             self._thread = None
 
     def _run(self, key: object, work: Coroutine[Any, Any, None]) -> None:
-        self._running[key] = asyncio.get_running_loop().create_task(work)
+        # In a context of its own: it serves all readers, and not the request it began with.
+        self._running[key] = asyncio.get_running_loop().create_task(work, context=Context())
 
     def _notified(self, tenant_id: int | None) -> None:
         """Something became of what waits in a tenant; None: nobody knows where, for nobody listened."""
@@ -184,3 +187,4 @@ def _let_go_of_the_database() -> None:
 
 
 hub = Hub()
+Gauge("streams", "Readers who hold a stream open in this process.", lambda: len(hub.readers))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 from urllib.parse import urlencode
@@ -17,22 +17,24 @@ ROOT = "/api/v1/"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: an actor, the token it came with, and the host it asked."""
+    """Who asks: an actor, the token it came with, and the host it asked; `is_counted` if the request it is a part of was."""
 
     actor: Actor
     token: str
     host: str
     is_secure: bool
+    is_counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request: an address below the API's root, what stands behind its question mark, and a body."""
+    """One request: an address below the API's root, what stands behind its question mark, a body, and headers."""
 
     method: str
     address: str
     query: Mapping[str, Any]
     body: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def _request(asked: Asked, caller: Caller) -> WSGIRequest:
             "CONTENT_TYPE": "application/json" if asked.body is not None else "",
             "CONTENT_LENGTH": str(len(content)),
             "HTTP_HOST": caller.host,
-            "HTTP_AUTHORIZATION": f"Bearer {caller.token}",
+            **_headers(asked, caller),
             "SERVER_NAME": name,
             "SERVER_PORT": port or ("443" if caller.is_secure else "80"),
             "wsgi.url_scheme": "https" if caller.is_secure else "http",
@@ -80,4 +82,11 @@ def _request(asked: Asked, caller: Caller) -> WSGIRequest:
     )
     # The token was looked up a moment ago, by the same rule; asking again would be two statements for each call.
     request.known_actor = caller.actor  # type: ignore[attr-defined]  # read by apps.api.authentication
+    request.is_counted = caller.is_counted  # type: ignore[attr-defined]  # read by apps.api.views
     return request
+
+
+def _headers(asked: Asked, caller: Caller) -> dict[str, str]:
+    said = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in asked.headers.items()}
+    # People have no token; the session that brought them is not asked again either.
+    return {**said, "HTTP_AUTHORIZATION": f"Bearer {caller.token}"} if caller.token else said

@@ -67,6 +67,7 @@ class MemoryView(Versioned[AgentMemory]):
         "date-line": (Act.MEMORY_DATE,),
     }
     queryset = AgentMemory.objects.none()
+    in_bulk = ("create", "update", "date-line")
     serializer_class = MemoryRow
     filterset_class = AgentFilters
 

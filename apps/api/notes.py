@@ -94,6 +94,7 @@ class NoteView(Rows[Note]):
         "drop": (Act.NOTE_DROP,),
     }
     queryset = Note.objects.none()
+    in_bulk = ("create", "update", "finish", "drop")
     serializer_class = NotebookRow
     filterset_class = NoteFilters
 

@@ -39,7 +39,7 @@ class Patient:
 
 def hang_up(send: Send) -> None:
     """Drop the connection with what it has not taken. Closing it would wait for that."""
-    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    transport = getattr(send, "transport", None) or getattr(getattr(send, "__self__", None), "transport", None)
     if transport is None:
         raise ConnectionAbortedError("The reader takes nothing any more, and this server knows no way to hang up.")
     transport.abort()

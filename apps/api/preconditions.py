@@ -15,13 +15,12 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
+from apps.api.reading import OF_WRITES
 from apps.api.refusals import PreconditionFailed
 from apps.governance.models import Governed
 
 MATCH: Final = "If-Match"
 NONE_MATCH: Final = "If-None-Match"
-# What only answers to writes say.
-OF_WRITES: Final = frozenset({"ignored_fields", "notice"})
 _TAG: Final = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _LIST: Final = re.compile(rf"(?:[ \t]*,)*[ \t]*{_TAG}(?:[ \t]*,(?:[ \t]*{_TAG})?)*[ \t]*")
 _EACH: Final = re.compile(_TAG)

@@ -80,6 +80,7 @@ class ProfileView(Versioned[CustomerProfile]):
         "date-line": (Act.PROFILE_DATE,),
     }
     queryset = CustomerProfile.objects.none()
+    in_bulk = ("create", "update", "date-line")
     serializer_class = ProfileRow
     filterset_class = ProfileFilters
 

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from apps.api.bodies import Body, Sent
 from apps.api.decisions import (
+    IN_BULK,
     Asked,
     Asking,
     Moment,
@@ -77,6 +78,7 @@ class ProposalView(Versioned[Proposal]):
         "release": (Act.PROPOSAL_RELEASE,),
     }
     queryset = Proposal.objects.none()
+    in_bulk = IN_BULK
     serializer_class = ProposalRow
     filterset_class = ProposalFilters
 

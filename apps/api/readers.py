@@ -13,6 +13,7 @@ from django.http import HttpRequest
 
 from apps.api.seats import Seat
 from apps.governance.actors import Actor
+from apps.telemetry.counts import STREAM_EVENTS, STREAMS_ENDED
 from apps.tenants.standing import Standing
 
 # Whoever reads slower than it is told is let go, and goes on from where it was: its queue is nobody else's memory.
@@ -60,6 +61,7 @@ class Reader:
         if len(self._told) >= QUEUE_EVENTS:
             self.end(Why.TOO_SLOW)
             return
+        STREAM_EVENTS.add()
         self._preview = b""
         self._told.append((position, piece))
         self._woken.set()
@@ -79,6 +81,7 @@ class Reader:
         """Tell no more than why; what it did not read is told again when it comes back."""
         if self.why is None:
             self.why = why
+            STREAMS_ENDED.add(reason=why.value)
             if why is not Why.LONG_ENOUGH:
                 self._told.clear()
             self._preview = b""

@@ -145,6 +145,7 @@ class ScheduleView(Rows[Schedule]):
         "run": (Act.SCHEDULE_RUN,),
     }
     queryset = Schedule.objects.none()
+    in_bulk = ("create", "update", "pause", "resume", "deprecate")
     serializer_class = ScheduleRow
     filterset_class = ScheduleFilters
 

@@ -10,7 +10,10 @@ from rest_framework.permissions import SAFE_METHODS
 from apps.api.authentication import ActorAuthentication
 from apps.api.kept_answers import KEY_HEADER
 from apps.api.models import KEY_CHARACTERS
+from apps.api.moments import AS_OF
 from apps.api.preconditions import MATCH, NONE_MATCH
+from apps.api.samples import sample_of
+from apps.api.sparse import FIELDS
 
 
 class Problem(serializers.Serializer[Any]):
@@ -41,10 +44,22 @@ class ProblemSchema(AutoSchema):
                 "content": {"application/problem+json": {"schema": problem.ref}},
             }
             self._name_headers(operation)
+            self._show_example(operation)
         return operation
+
+    def _show_example(self, operation: dict[str, Any]) -> None:
+        if "requestBody" not in operation:
+            return
+        body: Any = self.get_request_serializer()  # Any: a serializer, its class, or one for each type of content
+        shown = next(iter(body.values())) if isinstance(body, dict) else body
+        for content in operation["requestBody"]["content"].values():
+            content["example"] = sample_of(shown() if isinstance(shown, type) else shown)
 
     def _name_headers(self, operation: dict[str, Any]) -> None:
         asked, is_row = operation.setdefault("parameters", []), bool(getattr(self.view, "detail", False))
+        if getattr(self.view, "action", "") in {"list", "retrieve"}:
+            asked.append(_FIELDS)
+            asked.extend([_AS_OF] if getattr(self.view, "is_governed", False) else [])
         if getattr(self.view, "action", "") == "retrieve":
             asked.append(_NONE_MATCH)
             operation["responses"]["304"] = {"description": "Who asks has exactly this already."}
@@ -72,6 +87,18 @@ def name_streams(result: dict[str, Any], generator: Any, **said: Any) -> dict[st
     return result
 
 
+_FIELDS: Final = {
+    "in": "query",
+    "name": FIELDS,
+    "schema": {"type": "string"},
+    "description": "Names with commas between: nothing else is shown of a row.",
+}
+_AS_OF: Final = {
+    "in": "query",
+    "name": AS_OF,
+    "schema": {"type": "string"},
+    "description": "A moment of the past, for people: the versions that stood then, as `versions/` shows them.",
+}
 _KEY: Final = {
     "in": "header",
     "name": KEY_HEADER,

@@ -1,16 +1,34 @@
-"""Sessions: the frozen prompt prefixes, to be looked at (R041, R062)."""
+"""Sessions: the frozen prompt prefixes, to be looked at (R041, R062), and to be worked in by agents that run elsewhere."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import Max, QuerySet
 from django.db.models.functions import Coalesce
-from drf_spectacular.utils import extend_schema_field
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
 
+from apps.api.elsewhere import (
+    CallMade,
+    SessionHandedOut,
+    SessionOpening,
+    ToolCalling,
+    TurnReport,
+    TurnReported,
+    called_for,
+    opened_for,
+    reported_for,
+    shown,
+)
 from apps.api.filters import AgentFilters, IdFilter
+from apps.api.messages import KEY
 from apps.api.rows import Shown, agent_key
 from apps.api.views import Rows
+from apps.governance.policy import Act
 from apps.runtime.models import Session, SessionPart
 from apps.runtime.retrieval import TURNS_TOLD, ReadInTurn, read_in
 
@@ -81,8 +99,18 @@ class SessionFilters(AgentFilters):
 
 
 class SessionView(Rows[Session]):
-    """Sessions of the conversations the actor sees; of people's own talks none is shown here."""
+    """Sessions of the conversations the actor sees; of people's own talks none is shown here.
 
+    An agent that runs elsewhere opens them, calls tools of the house in them, and reports its turns.
+    """
+
+    acts: ClassVar = {
+        "create": (Act.SESSION_OPEN,),
+        "calls": (Act.TURN_REPORT,),
+        "turns": (Act.TURN_REPORT,),
+    }
+    waiting = frozenset({"post"})
+    has_own_keys = True
     queryset = Session.objects.none()
     serializer_class = SessionRow
     line_class = SessionLine
@@ -96,3 +124,22 @@ class SessionView(Rows[Session]):
             .annotate(last_turn_at=Coalesce(Max("turns__finished_at"), "snapshot_at"))
         )
         return sessions if self.action == "list" else sessions.prefetch_related("parts__part")
+
+    @extend_schema(request=SessionOpening, responses={200: SessionHandedOut})
+    def create(self, request: Request) -> Response:
+        """Open or go on with a session: the turn that answers what the customer wrote, as its model is to be sent it."""
+        out = opened_for(request, self.actor)
+        calls, report = (reverse(f"session-{name}", args=[out.session.pk]) for name in ("calls", "turns"))
+        return Response(SessionHandedOut(shown(out, calls=calls, report=report)).data)
+
+    @extend_schema(request=ToolCalling, responses={200: CallMade})
+    @action(detail=True, methods=["post"])
+    def calls(self, request: Request, pk: str) -> Response:
+        """Call a tool of the house in a turn that was handed out. The same `call_id` again is the same call."""
+        return Response(CallMade(called_for(request, int(pk), self.actor)).data)
+
+    @extend_schema(request=TurnReport, parameters=[KEY], responses={200: TurnReported})
+    @action(detail=True, methods=["post"])
+    def turns(self, request: Request, pk: str) -> Response:
+        """Report a turn that was handed out; the answer says whether its reply may be sent."""
+        return Response(TurnReported(reported_for(request, int(pk), self.actor)).data)

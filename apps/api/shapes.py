@@ -11,7 +11,7 @@ from apps.api.bodies import Body
 from apps.api.filters import IdFilter
 from apps.api.inside import ROOT
 from apps.api.views import ActorView
-from apps.governance.policy import Act
+from apps.governance.policy import POLICY, Act
 from apps.governance.schemas import Schema, schema_of
 
 # Beside the filters of every list.
@@ -66,7 +66,8 @@ def filters_of(view: type[ActorView]) -> dict[str, Any]:  # Any: django-filter's
 
 def _governed(name: str, acts: Iterable[Act]) -> Schema:
     for act in acts:
-        if found := schema_of(act)["properties"].get(name):
+        # An act that writes a journal alone governs no field.
+        if POLICY[act].fields and (found := schema_of(act)["properties"].get(name)):
             return dict(found)
     return {}
 

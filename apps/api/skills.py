@@ -191,6 +191,7 @@ class SkillView(Versioned[Skill]):
         "keep": (Act.SKILL_KEEP,),
     }
     queryset = Skill.objects.none()
+    in_bulk = ("create", "update", "delete", "transition", "keep")
     serializer_class = SkillRow
     line_class = SkillLine
     counted = COUNTED

@@ -86,6 +86,7 @@ class RuleView(Versioned[StandingRule]):
         "destroy": (Act.RULE_RETIRE,),
     }
     queryset = StandingRule.objects.none()
+    in_bulk = ("create", "update", "delete")
     serializer_class = RuleRow
     filterset_class = RuleFilters
 

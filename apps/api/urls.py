@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib.auth.decorators import login_required
 from django.urls import URLPattern, URLResolver, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 from rest_framework.routers import SimpleRouter
@@ -11,6 +12,7 @@ from apps.api.apart import ApartView
 from apps.api.attachments import AttachmentsView, AttachmentView
 from apps.api.blocks import BlockView
 from apps.api.books import ChangeView, RefusalView
+from apps.api.bulk import BulkView
 from apps.api.carried import CarriedView
 from apps.api.comments import CommentView
 from apps.api.contradictions import ContradictionView
@@ -40,6 +42,7 @@ from apps.api.reflections import ReflectionView
 from apps.api.restoring import RestoreView
 from apps.api.review_stream import review_stream
 from apps.api.schedules import ScheduleView
+from apps.api.searches import SearchView
 from apps.api.send_rules import SendRuleView
 from apps.api.sessions import SessionView
 from apps.api.skill_archives import ExportsView, ExportView, ImportView
@@ -129,12 +132,19 @@ CARRIED = [
     for prefix, view, name in router.registry
     if issubclass(view, Rows) and _model(view) in TOLD
 ]
+BULK = [
+    re_path(rf"^{prefix}/bulk/?$", BulkView.as_view(prefix=prefix, offered=view.in_bulk), name=f"{name}-bulk")
+    for prefix, view, name in router.registry
+    if issubclass(view, Rows) and view.in_bulk
+]
 urlpatterns: list[URLPattern | URLResolver] = [
     *router.urls,
     *RESTORING,
     *CARRIED,
+    *BULK,
     re_path(r"^agents/(?P<pk>[0-9]{1,18})/prompt/?$", PromptView.as_view(), name="agent-prompt"),
     re_path(r"^sessions/(?P<pk>[0-9]{1,18})/apart/?$", ApartView.as_view(), name="session-apart"),
+    re_path(r"^search/?$", SearchView.as_view(), name="search"),
     re_path(r"^turns/(?P<pk>[0-9]{1,18})/why/?$", WhyView.as_view(), name="turn-why"),
     re_path(r"^endpoints/(?P<pk>[0-9]{1,18})/test/?$", EndpointTestView.as_view(), name="endpoint-test"),
     re_path(r"^tool-servers/(?P<pk>[0-9]{1,18})/refresh/?$", RefreshView.as_view(), name="tool-server-refresh"),
@@ -151,6 +161,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="attachment-detail",
     ),
     re_path(r"^schema/?$", SpectacularAPIView.as_view(authentication_classes=[]), name="schema"),
-    re_path(r"^docs/?$", SpectacularSwaggerView.as_view(authentication_classes=[], url_name="schema"), name="api-docs"),
+    re_path(
+        r"^docs/?$",
+        login_required(SpectacularSwaggerView.as_view(authentication_classes=[], url_name="schema")),
+        name="api-docs",
+    ),
     re_path("", Nowhere.as_view()),
 ]

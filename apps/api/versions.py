@@ -11,27 +11,13 @@ from rest_framework.response import Response
 
 from apps.api.pages import Pages
 from apps.api.queries import refuse_unknown, version_named
+from apps.api.version_rows import VersionRow
 from apps.api.views import Row, Rows
 from apps.governance.errors import NotPermitted
 from apps.governance.versions import difference, records_of, version_of, versions_named
 
 PARAMETERS = frozenset({"from", "to", "cursor", "page_size"})
 BOTH = "Name both versions by their numbers, such as from=1 and to=3."
-
-
-class VersionRow(serializers.Serializer[Any]):
-    """One version. Its values are null where they were erased."""
-
-    version = serializers.IntegerField(source="number")
-    change_record_id = serializers.IntegerField(source="record_id")
-    act = serializers.CharField()
-    by = serializers.CharField(help_text="Who made the change, as labels name people, agents and the system.")
-    role = serializers.CharField()
-    at = serializers.DateTimeField()
-    taint = serializers.CharField()
-    reason = serializers.CharField()
-    is_erased = serializers.BooleanField()
-    values = serializers.DictField(allow_null=True, source="own_values")
 
 
 class FieldDifferenceRow(serializers.Serializer[Any]):

@@ -17,10 +17,15 @@ from rest_framework.viewsets import GenericViewSet
 from apps.api.bodies import JsonBody
 from apps.api.kept_answers import once, once_apart
 from apps.api.models import KeptAnswer
+from apps.api.moments import AGENT, AS_OF, records_then, row_then, shown_then
 from apps.api.pages import Pages
 from apps.api.preconditions import changed, is_had, refuse_unmet, tag_of
 from apps.api.problems import NOT_FOUND
+from apps.api.queries import refuse_unknown
+from apps.api.rates import Quota, count, headers_of, refuse_spent
+from apps.api.reading import OF_WRITES
 from apps.api.schema import ProblemSchema
+from apps.api.sparse import FIELDS, only, refuse_unknown_fields
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted, Stale
@@ -45,11 +50,31 @@ class ActorView(APIView):
     keeps_words: ClassVar[bool] = True
     # Whether its writes know their keys themselves.
     has_own_keys: ClassVar[bool] = False
+    # What the limits have left after this request.
+    quotas: tuple[Quota, ...] = ()
 
     @property
     def actor(self) -> Actor:
         """The actor that authentication found."""
         return cast("Actor", self.request.auth)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Whoever asks is counted before anything is done; an item of a bulk was."""
+        super().initial(request, *args, **kwargs)
+        if not getattr(request._request, "is_counted", False):
+            self.count_requests(1)
+
+    def count_requests(self, cost: int) -> None:
+        """Count what is asked for, and refuse it where that is too much."""
+        self.quotas = count(self.actor, cost)
+        refuse_spent(self.quotas)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """Every answer says what the limits have left."""
+        answered = super().finalize_response(request, response, *args, **kwargs)
+        for name, value in headers_of(self.quotas).items():
+            answered.headers[name] = value
+        return answered
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         """Authentication comes first and outside; the handler runs inside, and so does its commit."""
@@ -99,6 +124,8 @@ class Rows(ActorView, GenericViewSet[Row]):
     # The serializer of a list, where a list shows less than a single row.
     line_class: ClassVar[type[serializers.BaseSerializer[Any]] | None] = None
     for_people: ClassVar[bool] = False
+    # What may be done to many of its rows in one request: `create`, `update`, `delete`, and actions by their names.
+    in_bulk: ClassVar[tuple[str, ...]] = ()
     # What a row shows that is counted beside it: another number makes no other tag.
     counted: ClassVar[tuple[str, ...]] = ()
     # The version at which this request has to find its row.
@@ -131,19 +158,33 @@ class Rows(ActorView, GenericViewSet[Row]):
         return super().filter_queryset(queryset) if self.action == "list" else queryset
 
     def list(self, request: Request) -> Response:
-        """A page of rows. A parameter nobody knows is refused, for a typing error would show everything."""
+        """A page of rows, or of how they stood then. A parameter nobody knows is refused: a typing error would show everything."""
+        if self._asks_for_then(request):
+            refuse_unknown(request, {AS_OF, AGENT, "cursor", "page_size"})
+            records: Any = records_then(self.get_queryset(), request, self.actor)  # Any: the page is not of the noun
+            then = self.paginate_queryset(records.select_related("text")) or ()
+            return self.get_paginated_response([shown_then(record) for record in then])
         self._refuse_unknown_parameters(request)
         page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
-        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+        lines: Any = self.get_serializer(page, many=True)  # Any: a list's serializer, which has a child
+        # To make a serializer's fields takes longer than to read a row: only whoever names some pays for it.
+        asks = FIELDS in request.query_params
+        named = refuse_unknown_fields(request, set(lines.child.fields) - OF_WRITES) if asks else None
+        return self.get_paginated_response(lines.data if named is None else [only(named, line) for line in lines.data])
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One row."""
+        """One row, or how it stood then."""
         del pk
         row = self.get_object()
         return self.shown(request, row, self.get_serializer(row).data)
 
     def shown(self, request: Request, row: Row, said: Any) -> Response:
-        """What is said of one row, with its tag; nothing to whoever has it already."""
+        """What is said of one row, with its tag; nothing to whoever has it already, and how it stood to whoever asks for that."""
+        if self._asks_for_then(request):
+            refuse_unknown(request, {AS_OF})
+            governed: Any = row  # Any: what has a past is governed
+            return Response(row_then(self.get_queryset(), governed, request, self.actor))
+        said = only(refuse_unknown_fields(request, set(said) - OF_WRITES), said)
         headers = self.tagged(row, said)
         is_had_already = bool(headers) and is_had(request, headers["ETag"])
         return Response(None if is_had_already else said, status=304 if is_had_already else 200, headers=headers)
@@ -179,9 +220,18 @@ class Rows(ActorView, GenericViewSet[Row]):
         """The proposal that keeps what the notice says is not saved yet, if it is one."""
         return Proposal.objects.visible_to(self.actor).open().about(row).first() if notice else None
 
+    @property
+    def is_governed(self) -> bool:
+        """Only what is governed has a past."""
+        rows = cast("Any", self).queryset  # Any: one of the noun's, which the stubs take for a manager's
+        return rows is not None and issubclass(rows.model, Governed)
+
+    def _asks_for_then(self, request: Request) -> bool:
+        return AS_OF in request.query_params and self.is_governed
+
     def _refuse_unknown_parameters(self, request: Request) -> None:
         filters = getattr(getattr(self, "filterset_class", None), "base_filters", {})
-        known = {*filters, "cursor", "page_size", *(["ordering"] if len(self.filter_backends) > 1 else [])}
+        known = {*filters, "cursor", "page_size", FIELDS, *(["ordering"] if len(self.filter_backends) > 1 else [])}
         if unknown := sorted(set(request.query_params) - known):
             raise ValidationError(
                 {name: [f"There is no such filter. There are: {', '.join(sorted(known))}."] for name in unknown}

@@ -100,7 +100,15 @@ class ConversationAdmin(GovernedAdmin):
     # Members' talks have a page of their own.
     only = Q(member_user_id=None)
     list_display = ("thread", "agent", "status", "in_hand", "outcome", "rating", "end_user_key", "verdict", "updated")
-    list_filter = ("agent", ("channel", LatelyFilter), "outcome", "origin", "off_the_record", StuckFilter)
+    list_filter = (
+        "agent",
+        ("channel", LatelyFilter),
+        "outcome",
+        "origin",
+        "off_the_record",
+        "runs_elsewhere",
+        StuckFilter,
+    )
     list_select_related = ("agent", "extraction")
     search_fields = ("conversation_key", "end_user_key")
     search_help_text = "Search thread or customer"

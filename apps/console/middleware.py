@@ -25,6 +25,7 @@ from apps.console.site import site
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
+from apps.telemetry.scene import note
 from apps.tenants.factors import awaits_code
 from apps.tenants.identity import memberships_of, person_actor
 from apps.tenants.models import User
@@ -83,6 +84,8 @@ class OperatorMiddleware:
         if isinstance(request.user, User):
             note_seen(request.session, device=request.headers.get("User-Agent", ""), address=address_of(request))
         request.actor = _visitor(request) or _member(request)
+        if request.actor is not None:
+            note(tenant_id=request.actor.tenant_id, actor=request.actor.role.value)
         request.may_enter = is_staff(request.user)
         if request.actor is None and request.may_enter and _name_of(request) not in OUTSIDE:
             return HttpResponseRedirect(reverse("admin:switch_tenant"))

@@ -1,6 +1,6 @@
 """Search: what was said, what agents go by, and what was proposed, by the words in it; the newest first, day by day."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
@@ -9,73 +9,22 @@ from urllib.parse import urlencode
 from django import forms
 from django.contrib.admin import AdminSite
 from django.core.validators import MinLengthValidator
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from apps.console.excerpts import Piece, excerpt_of, words_of
 from apps.console.history import url_of_subject
 from apps.console.requests import actor_of
 from apps.console.titles import title_of
-from apps.conversations.models import Conversation, Message
+from apps.conversations.models import Message
 from apps.governance.actors import Actor
-from apps.governance.models import Proposal
-from apps.memory.models import MemoryBlock, MemoryLine
-from apps.skills.models import Skill
+from apps.memory.models import MemoryLine
+from apps.runtime.searching import KINDS, LONGEST, MOST, SHORTEST, Searched, rows_read
 from apps.tenants.found import Found, rows_with_words
+from apps.texts.excerpts import Piece, excerpt_of, words_of
 
-SHORTEST: Final = 2
-LONGEST: Final = 200
-MOST: Final = 500
 A_PAGE: Final = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """A kind of row: which of those with the words the actor may read, and how one of them is shown."""
-
-    label: str
-    rows: Callable[[Actor], QuerySet[Any]]
-    at: str
-    text: Callable[[Any], str]
-    related: tuple[str, ...] = ("agent",)
-
-
-def _messages(actor: Actor) -> QuerySet[Message]:
-    threads = Conversation.objects.visible_to(actor).of_customers().filter(off_the_record=False)
-    return Message.objects.filter(tenant_id=actor.tenant_id, conversation__in=threads)
-
-
-def _lines(actor: Actor) -> QuerySet[MemoryLine]:
-    return MemoryLine.objects.filter(tenant_id=actor.tenant_id)
-
-
-def _strings(value: Any) -> Iterator[str]:  # Any: what the kind of proposal holds
-    if isinstance(value, str):
-        yield value
-    for each in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
-        yield from _strings(each)
-
-
-def _proposed(proposal: Proposal) -> str:
-    return "\n".join((proposal.target_label, proposal.rationale, *_strings(proposal.words)))
-
-
-def _skill(skill: Skill) -> str:
-    return "\n".join((skill.name, skill.title, skill.description, skill.body))
-
-
-KINDS: Final[Mapping[str, Searched]] = {
-    "message": Searched(
-        "Message", _messages, "created_at", lambda row: str(row.text), ("conversation", "conversation__agent")
-    ),
-    "skill": Searched("Skill", Skill.objects.visible_to, "updated_at", _skill),
-    "line": Searched("Line of memory", _lines, "began_at", lambda row: str(row.text), ("agent", "block")),
-    "block": Searched("Memory block", MemoryBlock.objects.visible_to, "updated_at", lambda row: str(row.label)),
-    "proposal": Searched("Proposal", Proposal.objects.visible_to, "created_at", _proposed),
-}
 # What the tabs are called, and which kinds each shows.
 TABS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "all": ("All", tuple(KINDS)),
@@ -183,14 +132,8 @@ def _placed(found: Mapping[str, Found]) -> list[tuple[str, int]]:
 
 
 def _hits(actor: Actor, placed: Sequence[tuple[str, int]], asked: str) -> Iterator[Hit]:
-    read: dict[tuple[str, int], Any] = {}
-    for kind in dict.fromkeys(kind for kind, _ in placed):
-        searched, ids = KINDS[kind], [row_id for each, row_id in placed if each == kind]
-        rows = searched.rows(actor).filter(pk__in=ids).select_related(*searched.related)
-        read |= {(kind, row.pk): row for row in rows}
-    for place in placed:
-        if place in read:
-            yield _hit(KINDS[place[0]], read[place], asked)
+    for kind, row in rows_read(actor, placed):
+        yield _hit(KINDS[kind], row, asked)
 
 
 def _hit(searched: Searched, row: Any, asked: str) -> Hit:

@@ -9,12 +9,12 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from apps.conversations.admission import Proof, admit
+from apps.conversations.admission import admit
 from apps.conversations.arriving import Sent, Terms, Thread, event_of, known_event, refuse_flaws, refuse_unstorable
 from apps.conversations.asking import tell_ended, tell_in_hand
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import MEMBERS_ALONE, Line
-from apps.conversations.standing import refuse_ended, refuse_held, refuse_talk
+from apps.conversations.standing import refuse_ended, refuse_held, refuse_other_runner, refuse_talk
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, governed
@@ -22,7 +22,6 @@ from apps.governance.errors import Conflicting, Invalid, NotVisible
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.tenants.flavours import refuse_assistant
-from apps.tenants.proofs import proving_key
 from apps.webhooks.rules import Event
 from apps.webhooks.telling import tell
 
@@ -35,22 +34,20 @@ def open_conversation(
     conversation_key: str,
     end_user_key: str = "",
     off_the_record: bool | None = None,
+    runs_elsewhere: bool | None = False,
 ) -> Conversation:
     """Begin a thread; if an earlier one of the same customer's thread has ended, this follows it (Z-15).
 
-    Off the record is settled here for good: nothing is learned from such a conversation (R178). Where nobody says, it is
-    what the thread was before: who spoke off the record does not find the sequel on it.
+    Off the record is settled here for good: nothing is learned from such a conversation (R178). So is who runs its agent.
+    Where nobody says, it is what the thread was before: who spoke off the record does not find the sequel on it.
     """
     thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
     refuse_assistant(agent_id, actor=actor)
-    if off_the_record is None:
-        before = _ended_before(thread, actor)
-        off_the_record = before is not None and before.off_the_record
     conversation = Conversation(
         tenant_id=actor.tenant_id,
         **thread,
+        **_settled(thread, actor, off_the_record=off_the_record, runs_elsewhere=runs_elsewhere),
         end_user_key=end_user_key,
-        off_the_record=off_the_record,
         follows=_ended_before(thread, actor, end_user_key=end_user_key),
         taint=Taint.CUSTOMER_DERIVED,
     )
@@ -73,12 +70,12 @@ def receive_message(
     off_the_record: bool | None = None,
     user_hash: str = "",
     max_steps: int | None = None,
+    runs_elsewhere: bool = False,
 ) -> InboundEvent:
     """Take what a customer wrote. The same key again is the same event; other words under it are refused (R126).
 
-    Only the message that opens a conversation says whether it is off the record; a later one may leave it out or agree.
-    What a person sends is stored with who sent it. A `user_hash` proves that the customer is who `end_user_key` names.
-    `max_steps` stands above the numbers of channel and agent for the turn that answers it (R124).
+    Only the message that opens a conversation says whether it is off the record; a later one may leave it out or agree. Its
+    `user_hash` proves the customer, `max_steps` is for the turn that answers (R124), `runs_elsewhere` leaves that to the sender.
     """
     authorize(actor, Act.MESSAGE_RECEIVE, actor.tenant_id, agent_id=agent_id)
     thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
@@ -86,9 +83,9 @@ def receive_message(
     sent["max_steps"] = max_steps
     refuse_flaws(text, end_user_key, channel, is_of_customer=not actor.is_person or channel in MEMBERS_ALONE)
     refuse_unstorable(sent, thread, end_user_key)
-    proof = Proof(proving_key(end_user_key, user_hash, actor=actor)) if user_hash else None
+    terms = Terms.of(end_user_key, user_hash, actor, off_the_record=off_the_record, runs_elsewhere=runs_elsewhere)
     with acting(actor):
-        return _known_or_new(event_of(sent, actor), thread, actor, Terms(end_user_key, off_the_record, proof))
+        return _known_or_new(event_of(sent, actor), thread, actor, terms)
 
 
 def resolve_conversation(
@@ -223,6 +220,13 @@ def _locked(conversation: Conversation, actor: Actor) -> Conversation:
     return stored
 
 
+def _settled(thread: Thread, actor: Actor, **said: bool | None) -> dict[str, bool]:
+    """What a conversation settles when it opens; what nobody says is what the thread was before."""
+    before = _ended_before(thread, actor) if None in said.values() else None
+    stood = before or Conversation()
+    return {name: getattr(stood, name) if value is None else value for name, value in said.items()}
+
+
 def _ended_before(thread: Thread, actor: Actor, **of_customer: str) -> Conversation | None:
     with acting(actor):
         threads = Conversation.objects.visible_to(actor).filter(**thread, **of_customer)
@@ -253,7 +257,11 @@ def _known_event(event: InboundEvent, thread: Thread, actor: Actor) -> InboundEv
 def _open_or_join(thread: Thread, actor: Actor, terms: Terms) -> Conversation:
     try:
         return open_conversation(
-            **thread, end_user_key=terms.end_user_key, off_the_record=terms.off_the_record, actor=actor
+            **thread,
+            end_user_key=terms.end_user_key,
+            off_the_record=terms.off_the_record,
+            runs_elsewhere=terms.runs_elsewhere,
+            actor=actor,
         )
     except Conflicting:
         # Another message of the thread opened it between our look and our write.
@@ -270,6 +278,7 @@ def _refuse_other_terms(conversation: Conversation, terms: Terms) -> None:
             f"This conversation opened {stands} the record and stays so. Leave the field out, or open another thread."
         )
         raise Invalid(flaw, {"off_the_record": [flaw]})
+    refuse_other_runner(conversation, terms.runs_elsewhere)
 
 
 def _append_event(event: InboundEvent, thread: Thread, actor: Actor) -> InboundEvent:

@@ -1,7 +1,7 @@
 """What comes in or goes out as a message: which thread, which words, and why some are not taken."""
 
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict
+from typing import NotRequired, Self, TypedDict
 
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
@@ -12,6 +12,7 @@ from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, SENDER_NAM
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Invalid
 from apps.governance.text import content_sha256, plain_text
+from apps.tenants.proofs import proving_key
 from apps.tenants.rules import MOST_STEPS
 
 
@@ -25,11 +26,23 @@ class Thread(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Whose thread a message takes it for, whether it is off the record, and what proves the customer."""
+    """Whose thread a message takes it for, whether it is off the record, what proves the customer, and who runs the agent.
+
+    None is whatever stands: only what a person tells the agent joins either kind of conversation.
+    """
 
     end_user_key: str
     off_the_record: bool | None
     proof: Proof | None
+    runs_elsewhere: bool | None
+
+    @classmethod
+    def of(
+        cls, end_user_key: str, user_hash: str, actor: Actor, *, off_the_record: bool | None, runs_elsewhere: bool
+    ) -> Self:
+        """As they were sent; refused where the proof is none."""
+        proof = Proof(proving_key(end_user_key, user_hash, actor=actor)) if user_hash else None
+        return cls(end_user_key, off_the_record, proof, None if actor.is_person else runs_elsewhere)
 
 
 class Sent(TypedDict):

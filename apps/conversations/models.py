@@ -119,6 +119,9 @@ class Conversation(Governed):
     forgotten_at = models.DateTimeField(
         null=True, editable=False, help_text="When what was said off the record was last forgotten."
     )
+    runs_elsewhere = models.BooleanField(
+        default=False, editable=False, help_text="Settled when it opens. On: somebody else runs the agent that answers."
+    )
     held_by = models.CharField(max_length=200, blank=True, editable=False)
     held_by_id = models.BigIntegerField(null=True, editable=False)
     held_at = models.DateTimeField(null=True, editable=False)
@@ -198,6 +201,11 @@ class Conversation(Governed):
             models.CheckConstraint(
                 condition=~models.Q(channel=PLAYGROUND) | models.Q(member_user_id__isnull=False, off_the_record=True),
                 name="trial_is_a_persons_own_and_off_the_record",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(runs_elsewhere=False)
+                | models.Q(origin="live", parent__isnull=True, member_user_id__isnull=True),
+                name="what_runs_elsewhere_is_a_customers_own",
             ),
             models.CheckConstraint(
                 condition=models.Q(tried_proposal_id__isnull=True) | models.Q(channel=PLAYGROUND),

@@ -1,8 +1,8 @@
-"""What a conversation takes no more, or never: because it ended, somebody holds it, or a member talks there with an assistant."""
+"""What a conversation takes no more, or never: because it ended, somebody holds it or runs it, or a member talks in it."""
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor, Role
-from apps.governance.errors import IllegalTransition, NotPermitted
+from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted
 
 
 def refuse_ended(conversation: Conversation) -> None:
@@ -22,3 +22,15 @@ def refuse_talk(conversation: Conversation, why: str) -> None:
     """Refuse what is done with customers' conversations alone."""
     if conversation.is_talk:
         raise IllegalTransition(f"This is a member's talk with an assistant, not a customer's conversation. {why}")
+
+
+def refuse_other_runner(conversation: Conversation, runs_elsewhere: bool | None) -> None:
+    """A conversation has one runner from its beginning to its end: ours, or whoever opened it as their own."""
+    if runs_elsewhere is None or conversation.runs_elsewhere == runs_elsewhere:
+        return
+    raise Conflicting(
+        "The agent of this conversation runs elsewhere, so nobody here would answer. Hand the message in at sessions/, or use"
+        " another conversation key."
+        if conversation.runs_elsewhere
+        else "Preceptor answers in this conversation itself. Send the message to messages/, or use another conversation key."
+    )

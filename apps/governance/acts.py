@@ -64,6 +64,8 @@ class Act(StrEnum):
     CONVERSATION_RATE = "conversation.rate"
     MESSAGE_RECEIVE = "message.receive"
     MESSAGE_SEND = "message.send"
+    SESSION_OPEN = "session.open"
+    TURN_REPORT = "turn.report"
     DRAFT_MAKE = "draft.make"
     DRAFT_SUPERSEDE = "draft.supersede"
     DRAFT_SEND = "draft.send"

@@ -154,6 +154,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.CONVERSATION_FORGET: Rule(_SYSTEM, stamps=("forgotten_at",)),
         Act.CONVERSATION_RATE: Rule(_AGENT, stamps=("rating", "rating_comment", "rated_at")),
         Act.CONVERSATION_DELEGATE: Rule(_AGENT, does=Does.NOTHING),
+        **dict.fromkeys((Act.SESSION_OPEN, Act.TURN_REPORT), Rule(_AGENT, does=Does.NOTHING)),
         Act.MESSAGE_RECEIVE: Rule(_ALL, does=Does.NOTHING),
         Act.MESSAGE_SEND: Rule(PEOPLE, risk=Risk.HIGH, does=Does.NOTHING),
         Act.DRAFT_MAKE: Rule(_SYSTEM, does=Does.MAKES),

@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
-from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
@@ -14,7 +13,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Frozen
 from apps.learning.digest_claims import claim_digest, end_digest, let_go_digest, put_off_digest
-from apps.learning.extraction import CALL_SECONDS, learning_backend
+from apps.learning.extraction import CALL_SECONDS, learning_backend, learning_model
 from apps.learning.in_bounds import held_by
 from apps.learning.journal import write_run
 from apps.learning.models import DigestClaim, DigestRun
@@ -163,7 +162,7 @@ def _request(material: Material) -> Request:
         [CorrectionLine(each.draft, each.sent) for each in material.corrections],
     )
     return Request(
-        model=material.agent.model or settings.DEFAULT_MODEL,
+        model=learning_model(material.agent),
         max_tokens=MAX_TOKENS,
         system=(SystemBlock(DIGEST_LESSONS),),
         messages=({"role": "user", "content": shown},),

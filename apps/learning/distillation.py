@@ -8,7 +8,6 @@ from datetime import timedelta
 from random import random
 from typing import Final
 
-from django.conf import settings
 from django.utils import timezone
 
 from apps.governance.acting import acting
@@ -16,7 +15,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Stale
 from apps.learning import tier_clock
 from apps.learning.distilling import Fact, Malformed, Refused, parse_rewrite, rewrite_schema, vet_rewrite
-from apps.learning.extraction import learning_backend
+from apps.learning.extraction import learning_backend, learning_model
 from apps.learning.memory_tiers import BUDGET_TOKENS, Switches, Tier, is_held, short_tier
 from apps.learning.models import TierRun
 from apps.learning.rules import MOST_FAILURES, next_look_seconds
@@ -184,7 +183,7 @@ def _request(agent: Agent, material: Material) -> Request:
         budget_tokens=budget,
     )
     return Request(
-        model=own or agent.model or settings.DEFAULT_MODEL,
+        model=learning_model(agent, own),
         max_tokens=MAX_TOKENS,
         system=(SystemBlock(DISTILLS[material.tier.value]),),
         messages=({"role": "user", "content": message},),

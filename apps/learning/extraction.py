@@ -38,6 +38,7 @@ from apps.skills.actions import draft_skill
 from apps.skills.models import Skill
 from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
+from apps.tenants.models import Agent
 from apps.texts.known import Known
 from apps.texts.likeness import tools_in
 from apps.texts.private import Firewall
@@ -74,6 +75,12 @@ class Worthwhile:
 def learning_backend() -> Backend:
     """The endpoint the environment names."""
     return backend_at(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
+
+
+def learning_model(agent: Agent, own: str = "") -> str:
+    """Which model learns for an agent: one named for it, or the agent's. A model of another endpoint is not known at this one."""
+    of_turns = agent.model if agent.endpoint_id is None else ""
+    return own or of_turns or settings.DEFAULT_MODEL
 
 
 def extract(conversation_id: int, *, actor: Actor, backend: Backend, at_once: bool = False) -> Extraction | None:
@@ -229,7 +236,7 @@ def _placed(conversation: Conversation, worthwhile: Worthwhile, actor: Actor) ->
 
 def _request(conversation: Conversation, lines: Sequence[Line]) -> Request:
     return Request(
-        model=conversation.agent.model or settings.DEFAULT_MODEL,
+        model=learning_model(conversation.agent),
         max_tokens=MAX_TOKENS,
         system=(SystemBlock(EXTRACT_SKILL),),
         messages=({"role": "user", "content": transcript_message(shown(lines)[-TRANSCRIPT_LINES:])},),

@@ -13,7 +13,6 @@ from operator import or_
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -24,7 +23,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Frozen, GovernanceError
 from apps.governance.models import Taint
 from apps.learning.days import Held, Outcome, TakenOver, claim_day, put_off, settle
-from apps.learning.extraction import learning_backend, shown, transcript
+from apps.learning.extraction import learning_backend, learning_model, shown, transcript
 from apps.learning.likening import called_in, closest, compare_one_at_a_time
 from apps.learning.models import Reflection
 from apps.learning.observing import observe
@@ -200,7 +199,7 @@ def _request(day: Day) -> Request:
         shown(masked(each.lines, Firewall.against(each.known, templates=day.templates))) for each in day.read
     ]
     return Request(
-        model=day.agent.model or settings.DEFAULT_MODEL,
+        model=learning_model(day.agent),
         max_tokens=MAX_TOKENS,
         system=(SystemBlock(REFLECT_ON_DAY),),
         messages=({"role": "user", "content": day_message(conversations)},),

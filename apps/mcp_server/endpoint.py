@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse
 from apps.api.bodies import BODY_BYTES
 from apps.mcp_server.mounting import App, Receive, Scope, Send
 from apps.mcp_server.serving import in_thread, make_server
+from apps.telemetry.scene import note
 from apps.tenants.identity import agent_of_token
 
 PATH: Final = "/mcp"
@@ -31,6 +32,7 @@ class AgentTokens:
         actor = await in_thread(lambda: agent_of_token(token))
         if actor is None:
             return None
+        note(tenant_id=actor.tenant_id, actor=actor.role.value)
         return AccessToken(token=token, client_id=actor.label, scopes=[], claims={"actor": actor})
 
 

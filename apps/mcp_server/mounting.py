@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from apps.api.patience import Patient
+from apps.telemetry.requests import ROUTE
 
 # Any: what the servers' own protocol hands about.
 Scope = Any
@@ -32,6 +33,7 @@ class Dispatcher:
             self._life = _Life()
             await self._life.live(receive, send)
         elif scope["type"] == "http" and scope["path"] in PATHS:
+            scope[ROUTE] = "mcp"
             endpoint = await self._life.endpoint() if self._life else _asleep
             await endpoint(scope, receive, send)
         else:

@@ -10,8 +10,10 @@ from apps.mcp_server.tools_for_customers import FOR_CUSTOMERS
 from apps.mcp_server.tools_for_itself import FOR_ITSELF
 from apps.mcp_server.tools_for_plans import FOR_PLANS
 from apps.mcp_server.tools_for_skills import FOR_SKILLS
+from apps.mcp_server.tools_for_turns import FOR_TURNS
 
-TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in (*FOR_ITSELF, *FOR_SKILLS, *FOR_CUSTOMERS, *FOR_PLANS)}
+_EACH: Final = (*FOR_ITSELF, *FOR_SKILLS, *FOR_CUSTOMERS, *FOR_PLANS, *FOR_TURNS)
+TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in _EACH}
 # By what stands behind the address's question mark, `names=`.
 SHELVES: Final[Mapping[str, Mapping[str, Offered]]] = {
     "": TOOLS,

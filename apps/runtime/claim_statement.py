@@ -23,6 +23,16 @@ WITH thread AS (
       JOIN tenants_tenant AS tenant ON tenant.id = thread.tenant_id
      WHERE thread.id = %(conversation)s AND %(only)s IN ('', tenant.key || '/' || agent.key)
        AND NOT is_switched_off(%(stops)s, thread.tenant_id, thread.id)
+       -- Where the agent runs elsewhere a worker only ends what nobody reported, or what a colleague answers by now.
+       AND (thread.runs_elsewhere = %(elsewhere)s OR thread.runs_elsewhere AND (
+               thread.held_at IS NOT NULL OR EXISTS (
+                   SELECT 1 FROM runtime_turn AS turn WHERE turn.tenant_id = thread.tenant_id
+                      AND turn.conversation_id = thread.id AND turn.status = 'running'
+                      AND turn.deadline_at <= statement_timestamp())
+               OR EXISTS (
+                   SELECT 1 FROM conversations_inboundevent AS event WHERE event.tenant_id = thread.tenant_id
+                      AND event.conversation_id = thread.id AND event.turn_id IS NULL
+                      AND event.due_at <= statement_timestamp() - %(patience_elsewhere)s::interval)))
 ), over AS (
     UPDATE runtime_turn AS turn SET fence = turn.fence + 1, attempts = turn.attempts + 1,
            crashes = turn.crashes + CASE WHEN turn.is_released THEN 0 ELSE 1 END, is_released = false,
@@ -32,7 +42,7 @@ WITH thread AS (
                + CASE WHEN turn.failure_code = ANY(%(stopped)s) THEN statement_timestamp() - turn.lease_until ELSE interval '0' END
       FROM thread
      WHERE turn.tenant_id = thread.tenant_id AND turn.conversation_id = thread.id AND turn.status = 'running'
-       AND turn.lease_until <= statement_timestamp() AND turn.run_at <= statement_timestamp()
+       AND turn.lease_until <= statement_timestamp() AND (turn.run_at <= statement_timestamp() OR %(elsewhere)s)
     RETURNING turn.*
 ), waiting AS (
     SELECT event.id, event.due_at FROM conversations_inboundevent AS event JOIN thread
@@ -54,7 +64,7 @@ WITH thread AS (
                 WHERE turn.tenant_id = thread.tenant_id AND turn.conversation_id = thread.id AND turn.session_id IS NOT NULL
                 ORDER BY turn.id LIMIT 1) AS first ON true
      WHERE thread.held_at IS NULL AND NOT EXISTS (SELECT 1 FROM over)
-       AND (SELECT min(due_at) FROM waiting) <= statement_timestamp()
+       AND ((SELECT min(due_at) FROM waiting) <= statement_timestamp() OR %(elsewhere)s AND EXISTS (SELECT 1 FROM waiting))
     ON CONFLICT (tenant_id, conversation_id) WHERE status = 'running' DO NOTHING
     RETURNING *
 ), claimed AS (

@@ -24,7 +24,7 @@ from apps.runtime.models import ToolStep, Turn
 from apps.runtime.others_tools import KEPT_TOOLS, OthersTool, others_tools
 from apps.runtime.reach import NO_TERMS, Terms
 from apps.runtime.resuming import KeptCall, KeptStep
-from apps.runtime.rules import CRASHES_PER_TURN, HISTORY_MESSAGES, PATIENCE
+from apps.runtime.rules import CRASHES_PER_TURN, HISTORY_MESSAGES, PATIENCE, PATIENCE_ELSEWHERE
 from apps.runtime.steps import Said
 from apps.runtime.stops import ANSWERING, SENDING, Stopped
 from apps.tenants.identity import PLACES
@@ -133,21 +133,23 @@ class Claim:
         return replace(self, known={}, brought=replace(self.brought, running=None, earlier=earlier))
 
 
-def claim(conversation_id: int, *, actor: Actor) -> Claim | None:
+def claim(conversation_id: int, *, actor: Actor, elsewhere: bool = False) -> Claim | None:
     """Take the waiting events of a conversation, or a turn whose lease ran out; None if there is nothing to take.
 
     Nothing is, while an operator holds it: no turn begins then, and none that waits grows older. `AGENT_KEY=tenant/agent`
-    restricts a worker to one agent; unset, it serves every agent (R002, R011, Z-17).
+    restricts a worker to one agent; unset, it serves every agent (R002, R011, Z-17). `elsewhere`: for one that runs there.
     """
     known, known_tools = KEPT.known(actor.tenant_id), KEPT_TOOLS.known(actor.tenant_id)
     given: dict[str, Any] = {
         "conversation": conversation_id,
-        "only": settings.AGENT_KEY,
+        "elsewhere": elsewhere,
+        "patience_elsewhere": PATIENCE_ELSEWHERE,
+        "only": "" if elsewhere else settings.AGENT_KEY,
         "stops": list(ANSWERING),
         "sending": list(SENDING),
         "stopped": [Stopped.code, DaySpent.code],
         "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS),
-        "patience": PATIENCE,
+        "patience": PATIENCE_ELSEWHERE if elsewhere else PATIENCE,
         "known": list(known),
         "known_tools": list(known_tools),
         **_AT_MOST,
@@ -176,7 +178,7 @@ def _claimed(told: Told, known: dict[str, Part], others: tuple[OthersTool, ...])
         Brought.of(told),
         known,
         _kept(calls, told["tools"] or ()),
-        next((call["asked"] for call in calls if call["asked"]), None),
+        next((call["asked"] for call in calls if call["asked"]), turn.framed),
         Terms.of(told["terms"], conversation.tenant_id),
         _money(told, conversation),
         told["other_turns"] + 1,
@@ -204,7 +206,8 @@ def _kept(calls: Sequence[Told], tools: Sequence[Told]) -> tuple[KeptStep, ...]:
     made: dict[int, dict[int, KeptCall]] = {call["step"]: {} for call in calls}
     for row in tools:
         call = ToolCall(row["call_id"], row["name"], row["arguments"], row["result"], row["is_error"])
-        made[row["step"]][row["place"]] = KeptCall(
+        # What an agent elsewhere called is known before the answer it called it in.
+        made.setdefault(row["step"], {})[row["place"]] = KeptCall(
             call,
             is_open=row["state"] == ToolStep.State.BEGUN,
             may_be_repeated=row["repeats"] != ToolStep.Repeats.UNSAFE,

@@ -7,6 +7,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -57,7 +58,8 @@ class Crew:
         self._connections.close()
 
     def _put(self, tenant_id: int, call: Callable[[], Result]) -> "Future[Result]":
-        work, number = _Work(partial(self._connections.lend, call)), next(self._numbers)
+        # What is logged in the thread is about the same turn as what is logged here.
+        work, number = _Work(partial(copy_context().run, self._connections.lend, call)), next(self._numbers)
         with self._lock:
             self._waiting[number] = work
             self._fair.add(tenant_id, number)

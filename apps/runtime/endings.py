@@ -44,6 +44,10 @@ TAKEN_OVER: Final = Ending(
     Turn.Status.CANCELLED, Turn.Outcome.SILENT, "taken_over", "A colleague took the conversation in hand."
 )
 
+# Of an agent that runs elsewhere.
+NOT_REPORTED: Final = "not_reported"
+GAVE_UP: Final = "gave_up"
+
 # A budget may be raised, or a day begin, at any time.
 LOOK_AGAIN_SECONDS = 15 * 60
 
@@ -56,6 +60,7 @@ REASONS: Final = {
     "answers_itself": Escalation.Reason.BUDGET,
     "empty_reply": Escalation.Reason.MISSING_KNOWLEDGE,
     "attempts_spent": Escalation.Reason.MODEL_UNAVAILABLE,
+    NOT_REPORTED: Escalation.Reason.MODEL_UNAVAILABLE,
     "bad_request": Escalation.Reason.MODEL_UNAVAILABLE,
 }
 

@@ -22,11 +22,14 @@ from apps.runtime.couriers import Couriers
 from apps.runtime.crew import HOUSE, Crew
 from apps.runtime.fairness import Fair
 from apps.runtime.listening import Ears, attentive, nobody
+from apps.runtime.model_counts import asked_model, note_tokens
 from apps.runtime.moves import AskModel, Over
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
 from apps.runtime.reach import Reached, nowhere_else
 from apps.runtime.scheduling import due_now
 from apps.runtime.turn import Turning, begin
+from apps.telemetry.counts import TURN_SECONDS
+from apps.telemetry.scene import note, scene
 
 logger = logging.getLogger(__name__)
 
@@ -164,8 +167,9 @@ class Engine:
     async def _serve(self, tenant_id: int, conversation_id: int) -> None:
         """One turn, and the word that another waits. Whatever fails here, its lease brings the turn back."""
         try:
-            if (turning := await self._begun(tenant_id, conversation_id)) and await self._finish(turning):
-                self._fair.add(tenant_id, conversation_id)
+            with scene(tenant_id=tenant_id, actor="agent", conversation_id=conversation_id):
+                if (turning := await self._begun(tenant_id, conversation_id)) and await self._counted(turning):
+                    self._fair.add(tenant_id, conversation_id)
         except (DatabaseError, InterfaceError) as error:
             logger.warning("turn left to its lease", extra={"error": type(error).__name__})
         finally:
@@ -179,6 +183,14 @@ class Engine:
             self._begins -= Counter([tenant_id])
             self._beginning.release()
             self._woken.set()
+
+    async def _counted(self, turning: Turning) -> bool:
+        note(turn_id=turning.turn.pk)
+        begun = self._loop.time()
+        try:
+            return await self._finish(turning)
+        finally:
+            TURN_SECONDS.took(self._loop.time() - begun)
 
     async def _finish(self, turning: Turning) -> bool:
         task = asyncio.current_task()
@@ -216,8 +228,10 @@ class Engine:
         try:
             if isinstance(move, AskModel):
                 listener = attentive(self.ears, turning.claimed)
-                async with self._clients.at(move.place) as backend:
-                    return partial(turning.took_reply, await backend.complete(move.request, listener))
+                async with self._clients.at(move.place) as backend, asked_model():
+                    reply = await backend.complete(move.request, listener)
+                note_tokens(reply.usage)
+                return partial(turning.took_reply, reply)
             called = move.tool.call(move.use.arguments, key=move.key, timeout_seconds=TOOL_SECONDS)
             return partial(turning.took_result, move, await called)
         except Exception as error:  # noqa: BLE001  # the turn sorts out whom it concerns

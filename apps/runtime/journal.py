@@ -22,6 +22,7 @@ from apps.runtime.rules import RESTARTS_PER_TURN
 from apps.runtime.statements import BEAT, CLOSE, END_CALL, ENTER, HOLD, KEEP, POSTPONE, RESTART, SAID_MORE
 from apps.runtime.steps import Step, sent_again, skills_read, storable_text
 from apps.runtime.stops import ANSWERING, SENDING, Stopped
+from apps.telemetry.counts import TURNS
 
 
 class FenceLost(Exception):
@@ -188,6 +189,7 @@ def close(
     has_ended, is_held, more_waits, has_said_more = ended
     if not has_ended:
         raise _held_back(is_held, has_said_more) or FenceLost(claimed.turn)
+    TURNS.add(outcome=ending.outcome.value)
     return Closed(more_waits)
 
 
@@ -198,7 +200,8 @@ def _held_back(is_held: bool, has_said_more: bool) -> Exception | None:
 
 
 def _restarts(turn: Turn) -> int:
-    return RESTARTS_PER_TURN if turn.conversation.agent.begins_anew else 0
+    conversation = turn.conversation
+    return RESTARTS_PER_TURN if conversation.agent.begins_anew and not conversation.runs_elsewhere else 0
 
 
 def _closing(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending: Ending) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from apps.prompt.ledger import SlotCharge
 from apps.runtime.breaker_models import BreakerRow
+from apps.runtime.elsewhere_models import TakenElsewhere
 from apps.runtime.spend_models import Spend
 
 # Django looks for an app's models here.
@@ -82,14 +83,13 @@ class SessionPart(models.Model):
         return f"Part {self.position} of session {self.session_id}"
 
 
-class Turn(models.Model):
+class Turn(TakenElsewhere):
     """One answer in the making: claimed under a lease and a fencing number, at most one running per conversation.
 
     Times are the database's. `run_at` is when it may be taken next, `deadline_at` when nobody waits for it any more;
     `asking_step` is the model call that was begun last, so that a call whose answer never came is known to have been asked.
-    `learning_version_id` is what the conversation's first turn pinned and all others read (R146).
-    `model` is the one asked in the place of the agent's, once chosen for the whole turn;
-    `shortened` is how often its history was halved, because it did not fit.
+    `learning_version_id` is what the conversation's first turn pinned and all others read (R146). `model` is the one asked in
+    the place of the agent's, once chosen for the whole turn; `shortened` is how often its history was halved, as it did not fit.
     `attempts` counts claims, `crashes` those that followed a worker which had not let go, `tries` the failed calls of a step.
     """
 

@@ -12,6 +12,7 @@ from apps.runtime.asking import save_with
 from apps.runtime.budgets import LOOP_WINDOW, SAVES_OF_A_NUDGE, DaySpent, TurnKind, loop_of, steps_allowed
 from apps.runtime.calling import Caller
 from apps.runtime.claims import Claim
+from apps.runtime.endings import NOT_REPORTED
 from apps.runtime.house_tools import HOUSE_TOOLS
 from apps.runtime.journal import Asked, enter_session, hold
 from apps.runtime.loop import Loop, TurnFailed
@@ -33,7 +34,8 @@ def opened(
     A turn that begins anew stays in the session it was `frozen` in.
     """
     conversation, agent = claimed.conversation, claimed.agent
-    _refuse_to_begin(claimed)
+    if claimed.turn.framed is None:
+        _refuse_to_begin(claimed)
     # What others run acts with rights of its own, and an assistant with its member's alone.
     toolbox = NO_TOOLS if _assists(conversation) else _with_others(toolbox, claimed)
     if claimed.kind is TurnKind.SCHEDULED:
@@ -98,6 +100,14 @@ def _loop(claimed: Claim, asked: Asked, frozen: Frozen, system: Actor) -> Loop:
     return loop
 
 
+def refuse_spent(claimed: Claim) -> None:
+    """A worker does not go on with a turn that kills workers, or that is somebody else's to take."""
+    if claimed.conversation.runs_elsewhere:
+        raise TurnFailed(NOT_REPORTED, "The agent runs elsewhere, and nobody reported the turn within fifteen minutes.")
+    if claimed.is_spent:
+        raise TurnFailed("attempts_spent", "The workers that took this turn died, or it waited longer than a day.")
+
+
 def _refuse_to_begin(claimed: Claim) -> None:
     """Nothing is asked where the day's money is gone, or where agents seem to answer each other."""
     if claimed.money.day_left is not None and claimed.money.day_left <= 0:
@@ -117,8 +127,9 @@ def _session(claimed: Claim, toolbox: Toolbox, identity: Actor, system: Actor) -
     is believed to be them any more: since it opened, the tenant wants a proof. That holds for a turn with steps behind it too.
     """
     running, turn = claimed.brought.running, claimed.turn
-    is_begun = claimed.kept or turn.round > 1
-    may_be_told = claimed.customer_is_proven or not (running and running.tells_of_customer)
+    is_begun = claimed.kept or turn.round > 1 or turn.framed
+    # What was handed out to an agent elsewhere was told already.
+    may_be_told = claimed.customer_is_proven or turn.framed or not (running and running.tells_of_customer)
     if running and may_be_told and (is_begun or not is_over(running, claimed.agent, claimed.brought.now)):
         turn.session = running.session
         return running_on(running, claimed.known)

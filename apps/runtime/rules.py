@@ -16,6 +16,8 @@ CRASHES_PER_TURN = 5
 # A customer who writes on and on is answered all the same.
 RESTARTS_PER_TURN = 3
 PATIENCE = timedelta(days=1)
+# An agent that runs elsewhere reports a turn by then, and takes what waits; afterwards a person is asked.
+PATIENCE_ELSEWHERE = timedelta(minutes=15)
 # After so many turns an agent is asked whether something of the conversation is worth keeping (R105).
 TURNS_BETWEEN_NUDGES = 10
 

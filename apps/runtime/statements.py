@@ -21,6 +21,17 @@ UPDATE runtime_turn SET session_id = %(session)s
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
 """
 
+# What an agent elsewhere was handed, which goes again when the turn ends.
+HAND_OUT: Final = """
+UPDATE runtime_turn SET session_id = %(session)s, framed = %(framed)s::jsonb
+ WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
+"""
+
+REPORT: Final = """
+UPDATE runtime_turn SET report_sha256 = %(sha256)s
+ WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
+"""
+
 SHORTEN: Final = """
 UPDATE runtime_turn SET shortened = shortened + 1
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
@@ -177,7 +188,8 @@ _LEAVE: Final = f""", thread AS (
 ), ended AS (
     UPDATE runtime_turn AS turn SET status = %(status)s, outcome = %(outcome)s, finished_at = statement_timestamp(),
            reply_id = (SELECT messages.id FROM messages WHERE messages.is_reply), failure_code = %(code)s,
-           failure = %(failure)s, session_id = coalesce(%(session)s, turn.session_id), asked_segments = %(segments)s::jsonb
+           failure = %(failure)s, session_id = coalesce(%(session)s, turn.session_id), asked_segments = %(segments)s::jsonb,
+           framed = NULL
       FROM held WHERE turn.id = held.id AND turn.tenant_id = held.tenant_id
     RETURNING turn.id
 ), fetched AS (

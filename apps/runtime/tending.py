@@ -18,6 +18,7 @@ from apps.llm.backend import Json, JsonObject
 from apps.prompt.framing import canonical_json
 from apps.prompt.tool_names import SKILL_DELETE, SKILL_LIST, SKILL_PATCH, SKILL_SAVE, SKILL_VIEW
 from apps.runtime.hearing import heard_in, whose_words
+from apps.runtime.models import ToolStep
 from apps.runtime.private_lines import told_private
 from apps.runtime.steps import whole_number
 from apps.runtime.tooling import Context, HouseTool, Offer, clean
@@ -190,10 +191,12 @@ def _as_shown(skill: Skill) -> str:
 
 
 def _was_shown(skill: Skill, context: Context) -> bool:
-    """Whether an earlier turn of the conversation read it or wrote it."""
+    """Whether an earlier turn of the conversation read it or wrote it, or this one in another worker's or program's hands."""
     rows = Message.objects.filter(conversation=context.conversation).exclude(tool_calls=[])
     calls = (call for told in rows.values_list("tool_calls", flat=True) for call in told if not call["is_error"])
-    return any(_tells(call["name"], call["result"], skill) for call in calls)
+    here = ToolStep.objects.filter(turn_id=context.turn_id, is_error=False).values_list("name", "result")
+    said = ((call["name"], call["result"]) for call in calls)
+    return any(_tells(name, result, skill) for name, result in (*here, *said))
 
 
 def _tells(name: str, result: str, skill: Skill) -> bool:

@@ -27,7 +27,7 @@ from apps.runtime.ledger import notes_of
 from apps.runtime.loop import Loop, TurnFailed, refuse_unfit
 from apps.runtime.models import ToolStep, Turn
 from apps.runtime.moves import AskModel, Move, Over
-from apps.runtime.opening import opened
+from apps.runtime.opening import opened, refuse_spent
 from apps.runtime.outside import LOST, NO_TOOLS, Outcome, OutsideCall, Toolbox
 from apps.runtime.putting_off import hold_back, lay_down, put_off, shorten
 from apps.runtime.restarting import begun_anew
@@ -121,8 +121,7 @@ class Turning:
         self.asked = Asked.kept(kept) if kept else asked_of(self.claimed, first, actor=self.system)
         if self.claimed.conversation.is_held:
             raise Stopped
-        if self.claimed.is_spent:
-            raise TurnFailed("attempts_spent", "The workers that took this turn died, or it waited longer than a day.")
+        refuse_spent(self.claimed)
         behind = resumed(self.claimed.kept)
         if behind.last is None and not self.is_probe:
             self.is_probe = permitted(self.claimed, actor=self.system)

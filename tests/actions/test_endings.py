@@ -8,8 +8,7 @@ from django.db import IntegrityError
 
 from apps.conversations.actions import take_over_conversation
 from apps.conversations.models import InboundEvent
-from apps.desk.actions import write_send_rule
-from apps.desk.models import Draft, Escalation, SendRule
+from apps.desk.models import Draft, Escalation
 from apps.governance.acting import acting
 from apps.governance.errors import Invalid
 from apps.llm.backend import Reply, Request
@@ -21,7 +20,7 @@ from apps.switches.models import Switch
 from apps.tenants.actions import amend_agent
 from apps.tenants.due import due_work
 from tests.actions.conversing import calls, fault, lease_runs_out, lines, reply, say, take, tell, tool, turn_of
-from tests.factories import World, make_profile, make_skill, make_world
+from tests.factories import World, make_profile, make_world
 from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
@@ -87,66 +86,6 @@ def test_an_observing_agent_tells_the_customer_nothing_and_keeps_what_it_noticed
     assert lines(world, turn.conversation_id) == [("customer", "Hello")]
     with acting(world.operator):
         assert ModelCall.objects.get(turn=turn).text == "The customer is angry."
-
-
-def test_a_skill_that_was_read_makes_the_reply_wait_and_grounds_it(world: World, standin: StandIn) -> None:
-    # R134, R136
-    skill = make_skill(world, "approved")
-    rule = SendRule(tenant_id=world.tenant.pk, agent=world.agent)
-    values = {"channel": "", "send_mode": "suggest", "skill": skill}
-    write_send_rule(rule, actor=world.admin, values=values, reason="Money is at stake.")
-    assert say(world, "Hello", standin).outcome == Outcome.REPLIED
-    standin.play(tool("get_skill", skill_id=skill.pk), reply("You get it back."))
-    assert take(world, tell(world, "Refund me"), standin.backend).outcome == Outcome.DRAFTED
-    [draft] = drafts(world)
-    assert (draft.grounding, [fact["record_id"] for fact in draft.facts]) == ("skill", [skill.pk])
-
-
-def test_a_skill_that_was_read_for_an_earlier_reply_makes_the_next_one_wait_too(world: World, standin: StandIn) -> None:
-    # R134: a model reads a runbook once and follows it over several replies.
-    skill = make_skill(world, "approved")
-    rule = SendRule(tenant_id=world.tenant.pk, agent=world.agent)
-    values = {"channel": "", "send_mode": "suggest", "skill": skill}
-    write_send_rule(rule, actor=world.admin, values=values, reason="Money is at stake.")
-    standin.play(tool("get_skill", skill_id=skill.pk), reply("Which order?"), reply("You get it back."))
-    assert take(world, tell(world, "Refund me"), standin.backend).outcome == Outcome.DRAFTED
-    [draft] = drafts(world)
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256)
-    assert take(world, tell(world, "Order 7"), standin.backend).outcome == Outcome.DRAFTED
-    asked = str(standin.requests()[-1]["messages"][-1])
-    assert "what you write is a draft" in asked, "the agent is told so from the beginning of its turn"
-    [draft] = drafts(world)
-    assert (draft.text, draft.grounding, draft.facts) == ("You get it back.", "none", [])
-    assert take(world, tell(world, "Hello", thread="another"), standin.backend).outcome == Outcome.REPLIED
-
-
-def test_a_rule_that_is_written_while_the_model_thinks_holds_its_reply(world: World, standin: StandIn) -> None:
-    # R134
-    rule = SendRule(tenant_id=world.tenant.pk, agent=world.agent)
-
-    class Thinking:
-        """Meanwhile an administrator becomes careful."""
-
-        def complete(self, request: Request) -> Reply:
-            values = {"channel": "http", "send_mode": "suggest", "skill": None}
-            write_send_rule(rule, actor=world.admin, values=values, reason="Not before I have read it.")
-            return standin.backend.complete(request)
-
-    assert take(world, tell(world, "Hello"), Thinking()).outcome == Outcome.DRAFTED
-    assert len(drafts(world)) == 1
-
-
-def test_a_reply_leaves_by_the_mode_that_stands_at_last(world: World, standin: StandIn) -> None:
-    # R134
-    class Thinking:
-        """Meanwhile an administrator changes what makes no difference to this reply."""
-
-        def complete(self, request: Request) -> Reply:
-            rule = SendRule(tenant_id=world.tenant.pk, agent=world.agent)
-            write_send_rule(rule, actor=world.admin, values={"channel": "sms", "send_mode": "suggest", "skill": None})
-            return standin.backend.complete(request)
-
-    assert take(world, tell(world, "Hello"), Thinking()).outcome == Outcome.REPLIED
 
 
 def test_a_reply_that_repeats_the_profile_stands_on_it(world: World, standin: StandIn) -> None:

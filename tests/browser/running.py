@@ -43,7 +43,8 @@ def _turn_of(world: World, event_id: int) -> Turn | None:
     with acting(world.system):
         event = InboundEvent.objects.get(pk=event_id)
         turns = Turn.objects.select_related("reply", "session", "conversation")
-        turn = turns.filter(pk=event.turn_id, status__in=[Turn.Status.DONE, Turn.Status.FAILED]).first()
+        ended = turns.filter(status__in=[Turn.Status.DONE, Turn.Status.FAILED])
+        turn = ended.filter(pk=event.turn_id).first() if event.turn_id else None
     assert turn is None or turn.status == Turn.Status.DONE, turn.failure
     return turn
 

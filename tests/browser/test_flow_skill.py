@@ -30,8 +30,10 @@ def drafted(world: World, conversation: Conversation) -> Skill | None:
     """What a worker has made of it by now."""
     with acting(world.operator):
         found = Extraction.objects.filter(conversation=conversation).first()
-        assert found is None or found.verdict == Extraction.Verdict.DRAFTED, found.reason
-        return found and Skill.objects.visible_to(world.operator).drafts().get(pk=found.skill_id)
+        if found is None:
+            return None
+        assert found.verdict == Extraction.Verdict.DRAFTED, found.reason
+        return Skill.objects.visible_to(world.operator).drafts().get(pk=str(found.skill_id))
 
 
 def test_a_solved_conversation_becomes_a_skill_of_the_next_session_and_of_no_running_one(flow: Flow) -> None:

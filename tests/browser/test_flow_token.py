@@ -42,7 +42,7 @@ def words_held(world: World) -> set[str]:
 
 def forms(world: World) -> dict[str, None]:
     """Where the forms of the console are sent: every decision on a row, its edit form, and the one for a new row."""
-    found = {}
+    found: dict[str, None] = {}
     with acting(world.admin):
         for model, pages in site._registry.items():
             row = model._default_manager.order_by("-pk").first()
@@ -64,7 +64,7 @@ def assert_nothing_is_taken(bearing: Page, world: World) -> None:
     every, before = forms(world), written(world)
     assert len(every) > 150
     for path in every:
-        typed = {"csrfmiddlewaretoken": secret, "reason": "Because.", "read_at": "1"}
+        typed: dict[str, str | float | bool] = {"csrfmiddlewaretoken": secret, "reason": "Because.", "read_at": "1"}
         answer = bearing.request.post(path, form=typed, max_redirects=0)
         assert (answer.status, LOGIN in answer.headers.get("location", "")) == (302, True), path
     assert written(world) == before

@@ -95,6 +95,8 @@ class Console:
         Act.MEMBER_OVERLAY_WRITE: "its page stands beside the declarations; test_assistant proves it",
         Act.CONVERSATION_IMPORT: "transcripts come in by a command",
         Act.MESSAGE_RECEIVE: "messages come in by REST",
+        Act.SESSION_OPEN: "agents that run elsewhere open sessions by their token",
+        Act.TURN_REPORT: "agents that run elsewhere report their turns by their token",
         Act.TENANT_CREATE: "tenants are made by a command",
         Act.TENANT_ENTER: "a missing right must read like an unknown key; test_visits_of_staff proves it",
         Act.TENANT_LEAVE: "without a visit there is nothing to leave; test_visits_of_staff proves it",

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from apps.governance.actors import Role
 from apps.governance.policy import Act
+from tests.elsewhere import ELSEWHERE_TOOLS
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK
 from tests.mcping import Door
@@ -55,6 +56,7 @@ class Mcp:
             "escalate",
             {"conversation_id": row.conversation_id, "reason": "missing_knowledge", "question": "And who pays?"},
         ),
+        **ELSEWHERE_TOOLS,
         Act.SCHEDULE_DRAFT: lambda scene, skill: ("propose_schedule", _planned(scene, skill)),
         Act.SCHEDULE_DEPRECATE: lambda _, row: ("withdraw_schedule", {"id": row.pk}),
         Act.NOTE_WRITE: lambda _, __: ("write_note", {"kind": "task", "text": "Call them back."}),

@@ -13,6 +13,7 @@ from apps.governance.policy import Act
 from tests.commenting import COMMENTING_REQUESTS
 from tests.contradicting import BY_LOOKS, CONTRADICTING_REQUESTS
 from tests.distilled import DISTILLED_REQUESTS
+from tests.elsewhere import ELSEWHERE_REQUESTS
 from tests.governance.on_desk import DESK_REQUESTS
 from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
@@ -114,6 +115,7 @@ class Rest:
         **HOOKING_REQUESTS,
         **TEACHING_REQUESTS,
         **CONTRADICTING_REQUESTS,
+        **ELSEWHERE_REQUESTS,
         Act.PERSONA_CREATE: lambda scene, _: ("POST", "personas", {"agent_key": scene.world.agent.key, "style": "x"}),
         Act.PERSONA_AMEND: lambda _, row: ("PATCH", f"personas/{row.pk}", {"style": "Brief."}),
         Act.PERSONA_ARCHIVE: lambda _, row: ("DELETE", f"personas/{row.pk}", None),

@@ -28,6 +28,7 @@ from tests.asking import make_asking_conversation
 from tests.commenting import COMMENTING_SUBJECTS
 from tests.contradicting import CONTRADICTING_SUBJECTS
 from tests.distilled import DISTILLED_SUBJECTS
+from tests.elsewhere import ELSEWHERE_SUBJECTS
 from tests.factories import (
     World,
     make_block,
@@ -255,6 +256,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     **dict.fromkeys((Act.ENDPOINT_CREATE, Act.PRICE_SET, Act.TOOL_SERVER_CREATE, Act.WEBHOOK_CREATE), _nothing),
     **dict.fromkeys((Act.GRANT_SYNC, Act.CHECKPOINT_MAKE), _nothing),
     **TALKING_SUBJECTS,
+    **ELSEWHERE_SUBJECTS,
     **THINKING_SUBJECTS,
     **DISTILLED_SUBJECTS,
     **TOOLING_SUBJECTS,

@@ -104,6 +104,7 @@ from apps.tenants.proofs import rotate_proof_key
 from tests.commenting import COMMENTING
 from tests.contradicting import CONTRADICTING
 from tests.distilled import DISTILLED
+from tests.elsewhere import ELSEWHERE
 from tests.governance.on_desk import DESK
 from tests.governance.scenes import Scene
 from tests.hooking import HOOKING
@@ -218,6 +219,7 @@ class Actions:
         ),
         **DESK,
         **TALKING,
+        **ELSEWHERE,
         **THINKING,
         **DISTILLED,
         **TOOLING,

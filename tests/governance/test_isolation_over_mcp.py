@@ -12,6 +12,7 @@ from apps.conversations.models import Conversation
 from apps.mcp_server.requests import Tool
 from apps.mcp_server.tools import TOOLS
 from apps.personas.models import StandingRule
+from apps.runtime.models import Turn
 from apps.skills.models import Skill
 from tests.factories import World, make_world
 from tests.governance.filled import Filled
@@ -23,7 +24,9 @@ from tests.mcping import Door, Said
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixtures("beside_filled")]
 
 # What a body names besides the row in the address.
-NAMED = {"conversation_id": Conversation, "skill_id": Skill}
+NAMED = {"conversation_id": Conversation, "skill_id": Skill, "turn_id": Turn}
+# A model's own, for its calls.
+OWN_IDS = {"call_id"}
 TARGETS = {"propose_rule_change": StandingRule, "propose_skill_deprecation": Skill}
 # Arguments that name no row.
 ABOUT = {"status", "state", "kind", "reason", "cursor", "page_size", "channel"}
@@ -60,7 +63,7 @@ def rows_named() -> Iterator[tuple[Tool, str, Any]]:
                 yield tool, name, MODELS[tool.address.split("/")[0]]
             elif name == "target_id":
                 yield tool, name, TARGETS[tool.name]
-            elif name.endswith("_id"):
+            elif name.endswith("_id") and name not in OWN_IDS:
                 yield tool, name, NAMED[name]
 
 

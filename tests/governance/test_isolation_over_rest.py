@@ -12,7 +12,7 @@ from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 
 from apps.api.urls import router
-from apps.conversations.models import InboundEvent
+from apps.conversations.models import InboundEvent, Message
 from apps.runtime.models import Turn
 from tests.factories import World, make_world
 from tests.governance.filled import Filled
@@ -29,6 +29,7 @@ VIEWS: list[Any] = list(router.registry)  # Any: the router's stubs know no quer
 MODELS: dict[str, Any] = {prefix: view.queryset.model for prefix, view, _ in VIEWS} | {
     "events": InboundEvent,
     "turns": Turn,
+    "search": Message,
 }
 # Names that a tenant gives its rows: the victim's, of which the stranger's tenant has none.
 KEYS = {
@@ -42,6 +43,7 @@ KEYS = {
     "server": "orders-1",
     "category": "",
     "search": "refund",
+    "q": "refund",
 }
 # Parameters that name no row.
 ABOUT = {
@@ -49,6 +51,8 @@ ABOUT = {
     "line",
     "cursor",
     "page_size",
+    "fields",
+    "as_of",
     "wait",
     "from",
     "to",
@@ -100,6 +104,9 @@ def description() -> dict[str, Any]:
 
 def operations() -> Iterator[Operation]:
     for path, methods in description()["paths"].items():
+        # It has no row of its own and looks in threads: tests/surfaces/api/test_review_stream.py follows it as a stranger.
+        if path.endswith("/review/stream/"):
+            continue
         for method, operation in methods.items():
             yield method.upper(), path, operation
 
@@ -185,7 +192,9 @@ def filled_in(of: dict[str, Any]) -> object:
     kinds: dict[object, object] = {"integer": 1, "boolean": True, "number": 1, "array": [], "object": {}}
     if "enum" in of:
         return of["enum"][0]
-    return kinds.get(of.get("type"), "Mine.")
+    said = of.get("type")
+    # What may be null is said as a list of types.
+    return kinds.get(said[0] if isinstance(said, list) else said, "Mine.")
 
 
 @pytest.mark.whole
@@ -219,6 +228,8 @@ def value_for(parameter: str, row: Any) -> object:
 
 
 def required(path: str, row: Any) -> dict[str, Any]:
+    if path.rstrip("/").endswith("/search"):
+        return {"q": "nobody-says-this"}
     return {"conversation_id": row.conversation_id} if path.rstrip("/").endswith("/messages") else {}
 
 

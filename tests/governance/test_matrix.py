@@ -8,8 +8,10 @@ from apps.governance.actors import Role
 from apps.governance.door import recorded_values
 from apps.governance.models import ChangeRecord, Governed, Proposal, Refusal
 from apps.governance.policy import POLICY, Act
+from tests.governance.over_bulk import Bulk
 from tests.governance.over_commands import Commands
 from tests.governance.over_console import Console
+from tests.governance.over_elsewhere import Elsewhere
 from tests.governance.over_mcp import Mcp
 from tests.governance.over_rest import Rest
 from tests.governance.over_tasks import Tasks
@@ -21,7 +23,7 @@ from tests.wholeness import covering
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.whole]
 
-SURFACES: tuple[Surface, ...] = (Actions(), Rest(), Mcp(), Console(), Commands(), Tasks())
+SURFACES: tuple[Surface, ...] = (Actions(), Rest(), Bulk(), Mcp(), Elsewhere(), Console(), Commands(), Tasks())
 # Recorded by a journal row of their own instead, or nothing is written.
 JOURNALS = {
     Act.MESSAGE_RECEIVE,
@@ -34,6 +36,8 @@ JOURNALS = {
     Act.TOOL_SERVER_REFRESH,
     Act.WEBHOOK_REPLAY,
     Act.CONVERSATION_DELEGATE,
+    Act.SESSION_OPEN,
+    Act.TURN_REPORT,
 }
 # A tenant that was not made has no books that could keep the attempt.
 BEFORE_ITS_BOOKS = {Act.TENANT_CREATE}

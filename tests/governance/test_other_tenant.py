@@ -32,7 +32,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixt
 
 NOUNS = [model for model in apps.get_models() if any(field.name == "tenant" for field in model._meta.fields)]
 # Acts that name their row by a key of the actor's own tenant.
-OWN_BY_NAME = {Act.MESSAGE_RECEIVE: "a thread's key is looked up in the sender's own tenant"}
+OWN_BY_NAME = dict.fromkeys(
+    (Act.MESSAGE_RECEIVE, Act.SESSION_OPEN), "a thread's key is looked up in the sender's own tenant"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -138,5 +140,6 @@ def test_every_noun_with_a_page_or_an_address_is_tested_here() -> None:
     assert {view.queryset.model for view in REST_NOUNS.values()} <= set(NOUNS)
     assert set(PAGES) <= set(NOUNS)
     assert len(NOUNS) >= 18
-    # Commands and tasks: test_isolation_of_tasks. MCP: test_isolation_over_mcp.
-    assert {Actions.name, Rest.name, Console.name, "commands", "tasks", "MCP"} == {surface.name for surface in SURFACES}
+    # Commands and tasks: test_isolation_of_tasks. MCP: test_isolation_over_mcp. Bring your own agent: test_isolation_elsewhere.
+    walked = {Actions.name, Rest.name, Console.name, "commands", "tasks", "MCP", "REST bulk", "bring-your-own-agent"}
+    assert walked == {each.name for each in SURFACES}

@@ -7,6 +7,7 @@ from tests.machine.chosen import Deed
 from tests.machine.on_comments import COMMENTS
 from tests.machine.on_contradictions import CONTRADICTIONS
 from tests.machine.on_desk import DESK
+from tests.machine.on_elsewhere import ELSEWHERE
 from tests.machine.on_endpoints import ENDPOINTS
 from tests.machine.on_notes import NOTES
 from tests.machine.on_proposals import PROPOSALS
@@ -23,6 +24,7 @@ DEEDS: Mapping[Act, Deed] = {
     **TENANTS,
     **PROPOSALS,
     **DESK,
+    **ELSEWHERE,
     **ENDPOINTS,
     **SCHEDULES,
     **COMMENTS,

@@ -11,7 +11,8 @@ from apps.llm.anthropic.guarded import guarded_client
 from apps.llm.anthropic.keys import key_for
 from apps.llm.anthropic.refusals import typed_errors
 from apps.llm.anthropic.streaming import streamed
-from apps.llm.anthropic.translation import arguments_of, is_from_stand_in, reply_of
+from apps.llm.anthropic.translation import is_from_stand_in, reply_of
+from apps.llm.arguments import arguments_of
 from apps.llm.backend import TimedOut
 
 if TYPE_CHECKING:

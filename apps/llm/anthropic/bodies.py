@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from apps.llm.anthropic.translation import arguments_of
+from apps.llm.arguments import arguments_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

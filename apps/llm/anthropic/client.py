@@ -7,7 +7,8 @@ import anthropic
 
 from apps.llm.anthropic.keys import key_for
 from apps.llm.anthropic.refusals import typed_errors
-from apps.llm.anthropic.translation import arguments_of, is_from_stand_in, reply_of
+from apps.llm.anthropic.translation import is_from_stand_in, reply_of
+from apps.llm.arguments import arguments_of
 
 if TYPE_CHECKING:
     from apps.llm.backend import Reply, Request

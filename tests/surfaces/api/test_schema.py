@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from apps.api.problems import STATUS, TITLES
+from tests.factories import World
 from tests.surfaces.api.asking import ROOT
 
 PAGE = Path(__file__).parents[3] / "docs" / "errors.md"
@@ -46,8 +47,12 @@ def test_every_operation_can_refuse_and_asks_who_is_there(document: dict[str, An
 
 
 @pytest.mark.parametrize("address", [f"{ROOT}/docs/", f"{ROOT}/docs"])
-def test_documentation_page_is_served_from_here(address: str) -> None:
-    page = Client().get(address)
+def test_documentation_page_is_served_from_here_to_whoever_is_signed_in(world: World, address: str) -> None:
+    stranger = Client().get(address)
+    assert (stranger.status_code, "/login/" in stranger["Location"]) == (302, True)
+    client = Client()
+    client.force_login(world.operator_user)
+    page = client.get(address)
     assert page.status_code == 200
     assert b"swagger-ui" in page.content
     assert b"cdn.jsdelivr.net" not in page.content

@@ -1,0 +1,118 @@
+"""How often somebody asks: counted for the agent or member and for the tenant, in windows of a minute.
+
+The broker counts, in one round trip and no statement of SQL. While it is away each process counts for itself, so that a limit
+is met by each of them; nobody is refused because nothing counts, and nobody waits for what is not there.
+"""
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from math import ceil
+from typing import Final
+
+import redis
+from django.conf import settings
+from rest_framework.exceptions import Throttled
+
+from apps.governance.actors import Actor
+from apps.runtime.airing import AGAIN_SECONDS, broker
+
+WINDOW_SECONDS: Final = 60
+# The window before is forgotten a while after it ended.
+KEPT_SECONDS: Final = 2 * WINDOW_SECONDS
+ASKER: Final = "asker"
+TENANT: Final = "tenant"
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What one of the limits has left."""
+
+    name: str
+    limit: int
+    used: int
+    resets_in: int
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether this request was one too many."""
+        return self.used > self.limit
+
+    def __str__(self) -> str:
+        return f'"{self.name}";r={max(self.limit - self.used, 0)};t={self.resets_in}'
+
+
+def count(actor: Actor, cost: int = 1) -> tuple[Quota, ...]:
+    """Count what somebody asks for; a limit of 0 is none."""
+    limits = {ASKER: settings.REQUESTS_PER_MINUTE, TENANT: settings.REQUESTS_PER_MINUTE_OF_TENANT}
+    limits = {name: limit for name, limit in limits.items() if limit}
+    if not limits:
+        return ()
+    now = time.time()
+    window = int(now // WINDOW_SECONDS)
+    subjects = _subjects(actor)
+    used = _counted([f"preceptor:rate:{subjects[name]}:{window}" for name in limits], cost)
+    resets_in = ceil((window + 1) * WINDOW_SECONDS - now)
+    return tuple(Quota(name, limits[name], each, resets_in) for name, each in zip(limits, used, strict=True))
+
+
+def refuse_spent(quotas: Sequence[Quota]) -> None:
+    """Refuse who asked too often, and say until when."""
+    for quota in quotas:
+        if quota.is_spent:
+            whose = "You ask" if quota.name == ASKER else "Your tenant asks"
+            raise Throttled(wait=quota.resets_in, detail=f"{whose} more than {quota.limit} times a minute.")
+
+
+def headers_of(quotas: Sequence[Quota]) -> Mapping[str, str]:
+    """As the IETF draft on RateLimit header fields has them."""
+    if not quotas:
+        return {}
+    policies = (f'"{quota.name}";q={quota.limit};w={WINDOW_SECONDS}' for quota in quotas)
+    return {"RateLimit-Policy": ", ".join(policies), "RateLimit": ", ".join(map(str, quotas))}
+
+
+def _subjects(actor: Actor) -> Mapping[str, str]:
+    who = f"agent:{actor.agent_id}" if actor.agent_id is not None else f"member:{actor.user_id}"
+    return {ASKER: f"{actor.tenant_id}:{who}", TENANT: f"{actor.tenant_id}"}
+
+
+@dataclass(slots=True)
+class _Own:
+    """What this process counted while the broker was away, and until when it is not asked again."""
+
+    counted: dict[str, int] = field(default_factory=dict)
+    away_until: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def count(self, keys: Sequence[str], cost: int) -> list[int]:
+        with self.lock:
+            window = keys[0].rpartition(":")[2]
+            self.counted = {key: used for key, used in self.counted.items() if key.rpartition(":")[2] == window}
+            for key in keys:
+                self.counted[key] = self.counted.get(key, 0) + cost
+            return [self.counted[key] for key in keys]
+
+
+_own = _Own()
+
+
+@cache
+def _client() -> "redis.Redis":
+    return broker()
+
+
+def _counted(keys: Sequence[str], cost: int) -> list[int]:
+    if time.monotonic() < _own.away_until:
+        return _own.count(keys, cost)
+    try:
+        with _client().pipeline(transaction=False) as pipeline:
+            for key in keys:
+                pipeline.incrby(key, cost)
+                pipeline.expire(key, KEPT_SECONDS)
+            return [int(each) for each in pipeline.execute()[::2]]
+    except redis.RedisError:
+        _own.away_until = time.monotonic() + AGAIN_SECONDS
+        return _own.count(keys, cost)

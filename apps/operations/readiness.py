@@ -1,0 +1,116 @@
+"""Whether this installation can serve: asked by whoever sends requests to a process, and by people at three in the morning.
+
+The database is the truth, so without it, or with another one than this release's, nothing is served. The broker wakes workers and
+is missed by nobody's data: without it the answer is degraded, and ready.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import redis
+from django.db import Error, connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_safe
+
+from apps.governance.walls import walls_drift
+from apps.runtime.airing import broker
+
+WELL: Final = "well"
+# Reading all walls takes the tenth of a second; they change with a release.
+WALLS_KEPT_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """What is said of each part, `well` or what is not; and whether requests can be served all the same."""
+
+    parts: Mapping[str, str]
+    is_ready: bool
+
+    @property
+    def status(self) -> str:
+        """In a word."""
+        if not self.is_ready:
+            return "not ready"
+        return "ready" if all(said == WELL for said in self.parts.values()) else "degraded"
+
+
+class Walls:
+    """What stands in the database beside what is declared, remembered for a while."""
+
+    def __init__(self) -> None:
+        self._said: tuple[float, str] | None = None
+
+    def __call__(self) -> str:
+        """Well, or how much differs; `sync_policy --check` names it."""
+        if self._said is None or time.monotonic() - self._said[0] > WALLS_KEPT_SECONDS:
+            count = len(walls_drift())
+            self._said = (time.monotonic(), f"{count} walls are not as declared" if count else WELL)
+        return self._said[1]
+
+    def forget(self) -> None:
+        """Look again."""
+        self._said = None
+
+
+walls = Walls()
+
+
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 where requests can be served, 503 where not, and what is so. It names parts and no tenant, address or secret."""
+    del request
+    found = readiness()
+    answer = JsonResponse({"status": found.status, "parts": found.parts}, status=200 if found.is_ready else 503)
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+def readiness() -> Readiness:
+    """Every part, one after the other; what hangs on the database is not asked without it."""
+    needed = {"database": _of_database(database)}
+    if needed["database"] == WELL:
+        needed |= {"migrations": _of_database(migrations), "walls": _of_database(walls)}
+    is_ready = all(said == WELL for said in needed.values())
+    return Readiness({**needed, "broker": of_broker()}, is_ready)
+
+
+def database() -> str:
+    """Well, where it answers."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+        return WELL
+
+
+def migrations() -> str:
+    """Well, where every migration of this release was made. One of a later release is none of ours."""
+    missing = of_this_release() - MigrationRecorder(connection).applied_migrations().keys()
+    return f"{len(missing)} migrations are missing" if missing else WELL
+
+
+@cache
+def of_this_release() -> frozenset[tuple[str, str]]:
+    """Every migration that this process brought along."""
+    return frozenset(MigrationLoader(None).disk_migrations)
+
+
+def of_broker() -> str:
+    """Well, where it answers at once."""
+    try:
+        with broker() as client:
+            client.ping()
+    except redis.RedisError as error:
+        return f"cannot be reached ({type(error).__name__}); workers find by themselves what waits, some seconds later"
+    return WELL
+
+
+def _of_database(ask: Callable[[], str]) -> str:
+    try:
+        return ask()
+    except Error as error:
+        return f"cannot be asked ({type(error).__name__})"

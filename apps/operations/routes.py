@@ -1,0 +1,39 @@
+"""By which route a request was answered, for the line and the count at its end."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponseBase
+from django.utils.decorators import sync_and_async_middleware
+
+from apps.telemetry.requests import ROUTE
+
+Answer = Callable[[HttpRequest], Any]
+
+
+@sync_and_async_middleware
+def note_route(get_response: Answer) -> Answer:
+    """Written where the server's side finds it. A request that no server made has no such place."""
+    if asyncio.iscoroutinefunction(get_response):
+
+        async def answered(request: HttpRequest) -> HttpResponseBase:
+            waiting: Awaitable[HttpResponseBase] = get_response(request)
+            response = await waiting
+            _note(request)
+            return response
+
+        return answered
+
+    def answered_at_once(request: HttpRequest) -> HttpResponseBase:
+        response: HttpResponseBase = get_response(request)
+        _note(request)
+        return response
+
+    return answered_at_once
+
+
+def _note(request: HttpRequest) -> None:
+    scope: dict[str, Any] | None = getattr(request, "scope", None)
+    if scope is not None and request.resolver_match is not None:
+        scope[ROUTE] = request.resolver_match.route

@@ -1,0 +1,79 @@
+"""Which rows may be looked for by the words in them, and those of the found ones that somebody may read.
+
+The index tells ids; the rows are read as everywhere, so nobody sees more by searching than by browsing.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import QuerySet
+
+from apps.conversations.models import Conversation, Message
+from apps.governance.actors import Actor
+from apps.governance.models import Proposal
+from apps.memory.models import MemoryBlock, MemoryLine
+from apps.skills.models import Skill
+
+SHORTEST: Final = 2
+LONGEST: Final = 200
+# So many of all kinds together are shown.
+MOST: Final = 500
+
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A kind of row: which of those with the words the actor may read, and how one of them is shown."""
+
+    label: str
+    rows: Callable[[Actor], QuerySet[Any]]
+    at: str
+    text: Callable[[Any], str]
+    related: tuple[str, ...] = ("agent",)
+
+
+def _messages(actor: Actor) -> QuerySet[Message]:
+    threads = Conversation.objects.visible_to(actor).of_customers().filter(off_the_record=False)
+    return Message.objects.filter(tenant_id=actor.tenant_id, conversation__in=threads)
+
+
+def _lines(actor: Actor) -> QuerySet[MemoryLine]:
+    return MemoryLine.objects.filter(tenant_id=actor.tenant_id)
+
+
+def _strings(value: Any) -> Iterator[str]:  # Any: what the kind of proposal holds
+    if isinstance(value, str):
+        yield value
+    for each in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _strings(each)
+
+
+def _proposed(proposal: Proposal) -> str:
+    return "\n".join((proposal.target_label, proposal.rationale, *_strings(proposal.words)))
+
+
+def _skill(skill: Skill) -> str:
+    return "\n".join((skill.name, skill.title, skill.description, skill.body))
+
+
+KINDS: Final[Mapping[str, Searched]] = {
+    "message": Searched(
+        "Message", _messages, "created_at", lambda row: str(row.text), ("conversation", "conversation__agent")
+    ),
+    "skill": Searched("Skill", Skill.objects.visible_to, "updated_at", _skill),
+    "line": Searched("Line of memory", _lines, "began_at", lambda row: str(row.text), ("agent", "block")),
+    "block": Searched("Memory block", MemoryBlock.objects.visible_to, "updated_at", lambda row: str(row.label)),
+    "proposal": Searched("Proposal", Proposal.objects.visible_to, "created_at", _proposed),
+}
+
+
+def rows_read(actor: Actor, places: Sequence[Place]) -> Iterable[tuple[str, Any]]:
+    """Those of the found rows that the actor may read, in the same order, one read for each kind."""
+    read: dict[Place, Any] = {}
+    for kind in dict.fromkeys(kind for kind, _ in places):
+        searched, ids = KINDS[kind], [row_id for each, row_id in places if each == kind]
+        rows = searched.rows(actor).filter(pk__in=ids).select_related(*searched.related)
+        read |= {(kind, row.pk): row for row in rows}
+    return ((place[0], read[place]) for place in places if place in read)

@@ -1,0 +1,71 @@
+"""A log record as one line of JSON. Of an exception it tells what and where, and never its words: they may be a customer's."""
+
+import json
+import logging
+import traceback
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Final
+
+from apps.telemetry.scene import facts_now
+
+# What every record has; the rest is what its line says in particular.
+USUAL: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
+FRAMES: Final = 12
+# Of what others put into a line: their whole objects, such as a request, stay out.
+PLAIN: Final = (str, int, float, bool, type(None))
+
+
+class JsonLines(logging.Formatter):
+    """`at`, `level`, `logger`, `message`, the facts of the scene, and what the line says in particular."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        said: dict[str, Any] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": words_of(record),
+            **facts_now(),
+            **{name: value for name, value in vars(record).items() if name not in USUAL and isinstance(value, PLAIN)},
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            said |= told_of(record.exc_info[1])
+        return json.dumps(said, ensure_ascii=False)
+
+
+class PlainLines(logging.Formatter):
+    """The same for people at a terminal, words of exceptions left out as well."""
+
+    def __init__(self) -> None:
+        super().__init__("{asctime} {levelname} {name} {message}", style="{")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """A line, and where an exception came from."""
+        return super().format(logging.makeLogRecord({**vars(record), "msg": words_of(record), "args": ()}))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802  # logging's own name; Any: what it hands about
+        """Its kind, and the frames it went through."""
+        told = told_of(ei[1])
+        return "\n".join(
+            [f"  {frame}" for frame in told["frames"]] + [f"  {told['error']} {told.get('refused_by', '')}"]
+        )
+
+
+def words_of(record: logging.LogRecord) -> str:
+    """What the line says. Beside an exception only what was written beforehand: what is filled in quotes the exception."""
+    return str(record.msg) if record.exc_info else record.getMessage()
+
+
+def told_of(error: BaseException) -> dict[str, Any]:
+    """The kind of an exception, the last frames it went through, and by which rule the database refused something."""
+    told: dict[str, Any] = {"error": type(error).__name__, "frames": frames(error.__traceback__)}
+    diagnosis = getattr(error.__cause__ or error, "diag", None)
+    if diagnosis is not None:
+        told["refused_by"] = diagnosis.constraint_name or diagnosis.sqlstate or ""
+    return told
+
+
+def frames(trace: TracebackType | None) -> list[str]:
+    """Where it happened, the innermost last."""
+    return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)][-FRAMES:]

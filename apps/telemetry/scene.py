@@ -1,0 +1,64 @@
+"""What a log line is about: the request, the tenant, who acts, the turn. It goes along with whatever calls, also into threads.
+
+A scene is a list of facts that grows: whoever learns who asks notes it, and the line at the end of the request says it too.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from typing import Final, ParamSpec, TypeVar
+
+Fact = str | int
+
+# What a scene may tell. No name and no word of a customer is among them.
+FACTS: Final = frozenset({"request_id", "tenant_id", "actor", "task", "task_id", "conversation_id", "turn_id"})
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_scene: ContextVar[dict[str, Fact] | None] = ContextVar("scene", default=None)
+
+
+@contextmanager
+def scene(**facts: Fact | None) -> Iterator[None]:
+    """What is logged meanwhile says these facts besides those that hold around it."""
+    _refuse_unknown(facts)
+    token = _scene.set({**facts_now(), **_known(facts)})
+    try:
+        yield
+    finally:
+        _scene.reset(token)
+
+
+def set_scene(**facts: Fact | None) -> None:
+    """From here on this thread is about that, and about nothing else; for those who are only told of a beginning and an end."""
+    _refuse_unknown(facts)
+    _scene.set(_known(facts))
+
+
+def note(**facts: Fact | None) -> None:
+    """From here on the scene says this, too; where there is none, nobody hears it."""
+    _refuse_unknown(facts)
+    present = _scene.get()
+    if present is not None:
+        present.update(_known(facts))
+
+
+def facts_now() -> Mapping[str, Fact]:
+    """What a line says just now."""
+    return _scene.get() or {}
+
+
+def in_this_scene(call: Callable[P, R]) -> Callable[P, R]:
+    """The call as it is made from here, for a thread that somebody else starts."""
+    context = copy_context()
+    return lambda *args, **kwargs: context.copy().run(call, *args, **kwargs)
+
+
+def _refuse_unknown(facts: Mapping[str, object]) -> None:
+    if unknown := facts.keys() - FACTS:
+        raise ValueError(f"A log line says no {', '.join(sorted(unknown))}; name it in apps.telemetry.scene.")
+
+
+def _known(facts: Mapping[str, Fact | None]) -> dict[str, Fact]:
+    return {name: value for name, value in facts.items() if value is not None}

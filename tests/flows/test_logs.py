@@ -1,0 +1,62 @@
+"""What the processes log while a customer is answered: whose request it was and which turn, and not a word of anybody's."""
+
+import json
+import urllib.request
+from typing import Any
+
+import pytest
+
+from apps.demo.visitor import Visitor
+from apps.launcher.children import wait_until
+from apps.launcher.processes import HOST, free_port
+from tests.factories import make_persona, make_world
+from tests.flows.conftest import House, fetched
+
+pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
+
+SENTINEL = "xyzzy-4711-plugh"
+REQUEST_ID = "order-77"
+FINISHED_SECONDS = 90
+
+
+def lines_of(house: House, name: str) -> list[dict[str, Any]]:
+    """Every line of a process that is JSON; all but what the interpreter itself says."""
+    lines = (house.logs / f"{name}.log").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
+
+
+def test_a_conversation_leaves_ids_in_the_logs_and_no_word(house: House) -> None:
+    world = make_world()
+    make_persona(world)
+    house.env |= {"METRICS_LISTEN": f"{HOST}:{free_port(0)}", "METRICS_TOKEN": "scraper"}
+    house.start_web()
+    house.start_worker()
+    house.await_ready()
+    visitor = Visitor(house.url, world.token)
+    body = {"conversation_key": "a", "end_user_key": "http:abc", "text": f"My code is {SENTINEL}."}
+    taken = visitor.send("POST", "/api/v1/messages/", body, Idempotency_Key="a", X_Request_ID=REQUEST_ID)
+    assert taken.status == 202, taken.text
+    thread = int(taken.json["conversation_id"])
+    address = f"/api/v1/messages/?conversation_id={thread}"
+
+    def is_answered() -> bool:
+        return any(each["sender"] == "agent" for each in visitor.send("GET", address, None).json["results"])
+
+    assert wait_until(is_answered, FINISHED_SECONDS, 0.5)
+    visitor.send("GET", f"/api/v1/skills/?search={SENTINEL}", None)
+    visitor.send("GET", f"/nowhere/{SENTINEL}/", None)
+    [asked] = [line for line in lines_of(house, "web") if line.get("request_id") == REQUEST_ID and "route" in line]
+    assert (asked["method"], asked["status"], asked["actor"]) == ("POST", 202, "agent")
+    assert asked["tenant_id"] == world.tenant.pk
+    scraped = urllib.request.Request(
+        f"http://{house.env['METRICS_LISTEN']}/metrics", headers={"Authorization": "Bearer scraper"}
+    )
+    with urllib.request.urlopen(scraped, timeout=5) as answer:  # noqa: S310  # our own loopback server
+        told = answer.read().decode()
+    assert 'preceptor_turns_total{outcome="replied"} 1' in told
+    assert 'preceptor_model_calls_total{result="ok"}' in told
+    assert json.loads(fetched(f"{house.url}/readyz"))["status"] == "ready"
+    house.end("web")
+    house.end("worker")
+    for name in ("web", "worker"):
+        assert SENTINEL not in (house.logs / f"{name}.log").read_text(encoding="utf-8"), name

@@ -1,0 +1,153 @@
+"""Log lines and counts: what they say, what they never say, and what goes along into threads."""
+
+import asyncio
+import json
+import logging
+import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from apps.telemetry.lines import JsonLines, PlainLines
+from apps.telemetry.meters import Counter, Durations, Gauge, exposition, heading, sample
+from apps.telemetry.requests import ROUTE, Watched
+from apps.telemetry.scene import facts_now, in_this_scene, note, scene, set_scene
+
+SECRET = "my card is 4711"
+LINE = re.compile(r'[a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? ([0-9.e+-]+|\+Inf)')
+
+
+def logged(formatter: logging.Formatter, error: BaseException | None = None, **extra: object) -> str:
+    given = {"msg": "drafted %s", "args": ("skill",), "levelname": "INFO", "name": "apps.x", **extra}
+    record = logging.makeLogRecord(given)
+    if error is not None:
+        record.exc_info = (type(error), error, error.__traceback__)
+    return formatter.format(record)
+
+
+def raised() -> BaseException:
+    try:
+        raise ValueError(SECRET)
+    except ValueError as error:
+        return error
+
+
+def test_a_line_says_the_scene_around_it_and_what_it_says_itself() -> None:
+    with scene(request_id="r-1", tenant_id=7):
+        note(actor="agent")
+        with scene(turn_id=3):
+            said = json.loads(logged(JsonLines(), skill_id=12, request=object()))
+        outside = json.loads(logged(JsonLines()))
+    assert {name: said[name] for name in ("level", "logger", "message", "skill_id")} == {
+        "level": "INFO",
+        "logger": "apps.x",
+        "message": "drafted skill",
+        "skill_id": 12,
+    }
+    assert (said["request_id"], said["tenant_id"], said["actor"], said["turn_id"]) == ("r-1", 7, "agent", 3)
+    assert "turn_id" not in outside
+    assert "request" not in said
+    assert "request_id" not in json.loads(logged(JsonLines()))
+
+
+@pytest.mark.parametrize("formatter", [JsonLines(), PlainLines()])
+def test_words_of_an_exception_are_left_out_and_where_it_happened_is_said(formatter: logging.Formatter) -> None:
+    said = logged(formatter, raised(), msg="failed: %s", args=(SECRET,))
+    assert SECRET not in said
+    assert "ValueError" in said
+    assert "raised" in said
+
+
+def test_a_line_says_nothing_that_is_not_named() -> None:
+    with pytest.raises(ValueError, match="customer"), scene(customer="x"):
+        pass
+    with pytest.raises(ValueError, match="words"):
+        note(words="x")
+
+
+def test_the_scene_goes_along_into_threads_and_stays_apart_between_tasks() -> None:
+    async def turn(number: int) -> tuple[int, int]:
+        with scene(turn_id=number):
+            await asyncio.sleep(0)
+            with ThreadPoolExecutor(1) as threads:
+                inside = threads.submit(in_this_scene(lambda: int(facts_now()["turn_id"]))).result()
+            return int(facts_now()["turn_id"]), inside
+
+    async def turns() -> list[tuple[int, int]]:
+        return list(await asyncio.gather(*map(turn, range(5))))
+
+    assert asyncio.run(turns()) == [(number, number) for number in range(5)]
+    assert facts_now() == {}
+
+
+def test_whoever_is_only_told_of_a_beginning_and_an_end_sets_the_scene() -> None:
+    set_scene(task="apps.x.tasks.y", task_id="1")
+    assert facts_now() == {"task": "apps.x.tasks.y", "task_id": "1"}
+    set_scene()
+    assert facts_now() == {}
+
+
+def test_counts_are_told_in_the_form_that_prometheus_reads() -> None:
+    counter = Counter("test_things_total", "Things.", ("kind",))
+    counter.add(kind='a"b\\c\nd')
+    counter.add(2.5, kind="e")
+    Gauge("test_now", "Now.", lambda: 4)
+    took = Durations("test_seconds", "Seconds.")
+    took.took(0.02)
+    took.took(1000)
+    told = exposition([*heading("preceptor_more", "More.", "gauge"), sample("preceptor_more", {}, 0.5)])
+    lines = [line for line in told.splitlines() if "preceptor_test_" in line or "preceptor_more" in line]
+    assert 'preceptor_test_things_total{kind="a\\"b\\\\c\\nd"} 1' in lines
+    assert 'preceptor_test_things_total{kind="e"} 2.5' in lines
+    assert "preceptor_test_now 4" in lines
+    assert "preceptor_more 0.5" in lines
+    buckets = [int(line.rpartition(" ")[2]) for line in lines if line.startswith("preceptor_test_seconds_bucket")]
+    assert (buckets[0], buckets[1], buckets[-2], buckets[-1]) == (0, 1, 1, 2)
+    assert 'preceptor_test_seconds_bucket{le="+Inf"} 2' in lines
+    assert all(line.startswith("#") or LINE.fullmatch(line.replace("\\", "").replace('""', '"')) for line in lines[-3:])
+
+
+def test_however_many_labels_there_are_the_counts_stay_bounded() -> None:
+    counter = Counter("test_bounded_total", "Bounded.", ("route",))
+    for number in range(700):
+        counter.add(route=number)
+    samples = list(counter.samples())
+    assert len(samples) == 501
+    assert sum(value for _, _, value in samples) == 700
+
+
+def asked(headers: list[tuple[bytes, bytes]], caplog: pytest.LogCaptureFixture) -> tuple[str, dict[str, Any]]:
+    """A request around which something is logged; the id that goes out, and the facts inside."""
+    sent: list[Any] = []
+    inside: dict[str, Any] = {}
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope[ROUTE] = "api/v1/skills/"
+        inside.update(facts_now())
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def nothing() -> Any:
+        raise AssertionError
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": f"/api/v1/skills/?search={SECRET}", "headers": headers}
+    with caplog.at_level(logging.INFO, "apps.telemetry.requests"):
+        asyncio.run(Watched(app)(scope, nothing, send))
+    return dict(sent[0]["headers"])[b"x-request-id"].decode(), inside
+
+
+@pytest.mark.parametrize(("given", "is_taken"), [("r-1.a_B", True), ("", False), ("a b", False), ("x" * 65, False)])
+def test_a_request_keeps_the_id_it_came_with_where_it_is_one(
+    given: str, is_taken: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    told, inside = asked([(b"x-request-id", given.encode())], caplog)
+    assert inside["request_id"] == told
+    assert (told == given) is is_taken
+    assert told
+    [line] = [record for record in caplog.records if record.name == "apps.telemetry.requests"]
+    assert (line.message, vars(line)["route"], vars(line)["status"]) == ("request", "api/v1/skills/", 200)
+    assert SECRET not in str(vars(line))

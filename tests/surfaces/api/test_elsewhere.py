@@ -1,0 +1,132 @@
+"""Sessions over REST for agents that run elsewhere: opened, worked in, reported."""
+
+from typing import Any
+
+import pytest
+
+from apps.conversations.models import Conversation
+from apps.governance.acting import acting
+from apps.tenants.actions import amend_agent
+from tests.elsewhere import CUSTOMER, answered, called, gave
+from tests.factories import World, make_persona, make_skill
+from tests.surfaces.api.asking import Answer, Asker
+from tests.teaching import make_edited_draft, make_version
+
+HELLO = {
+    "conversation_key": "thread-9",
+    "end_user_key": CUSTOMER,
+    "messages": [{"text": "Where is my parcel?", "idempotency_key": "m1", "sender_name": "Kim"}],
+}
+
+
+def opened(bot: Asker, **more: Any) -> dict[str, Any]:
+    answer = bot.post("sessions/", {**HELLO, **more})
+    assert answer.status == 200, answer.body
+    out: dict[str, Any] = answer.body
+    return out
+
+
+def report(bot: Asker, out: dict[str, Any], *messages: dict[str, Any], key: str = "r1", **more: Any) -> Answer:
+    body = {"turn_id": out["turn"]["id"], "messages": messages, **more}
+    return bot.post(out["report"], body, Idempotency_Key=key)
+
+
+def test_session_is_opened_worked_in_and_reported(world: World, bot: Asker, operator: Asker) -> None:
+    make_persona(world)
+    skill = make_skill(world, "approved")
+    out = opened(bot)
+    assert [message["role"] for message in out["messages"]] == ["user"]
+    assert "Where is my parcel?" in out["turn"]["framed"]["text"]
+    assert "Kim" in out["turn"]["framed"]["text"]
+    assert any("cache_control" in block for block in out["system"])
+    assert "get_skill" in [tool["name"] for tool in out["tools"]]
+    call = {"turn_id": out["turn"]["id"], "call_id": "c1", "name": "get_skill", "input": {"skill_id": skill.pk}}
+    made = bot.post(out["calls"], call)
+    assert (made.status, made.body["is_error"], skill.title in made.body["content"]) == (200, False, True)
+    told = report(
+        bot, out, called("get_skill", "c1", skill_id=skill.pk), gave("c1", made.body["content"]), answered("In Lyon.")
+    )
+    assert (told.status, told.body["may_send"], told.body["outcome"]) == (200, True, "replied")
+    assert told.body["cost_micro_usd"] > 0
+    [event_id] = out["turn"]["event_ids"]
+    assert bot.get(f"events/{event_id}/").body["reply"]["text"] == "In Lyon."
+    assert operator.get(f"skills/{skill.pk}/").body["use_count"] == 1
+    shown = operator.get(f"sessions/{out['id']}/").body
+    assert shown["prefix_sha256"] == out["prefix_sha256"]
+    assert operator.get(f"conversations/{out['conversation_id']}/").body["runs_elsewhere"] is True
+    assert operator.get(f"turns/{out['turn']['id']}/why/").body["reply"] == "In Lyon."
+
+
+def test_what_of_the_learning_a_turn_is_shown_is_told_apart(world: World, bot: Asker, operator: Asker) -> None:
+    # R145, R164
+    make_version(world, "active")
+    make_edited_draft(world)
+    amend_agent(world.agent, actor=world.admin, send_mode="suggest")
+    out = opened(bot, off_the_record=False)
+    framed = out["turn"]["framed"]
+    assert framed["learning"]
+    assert all(bullet in framed["text"] for bullet in framed["learning"])
+    assert framed["delivery"]
+    assert framed["delivery"] in framed["text"]
+    assert framed["date_line"] in framed["text"]
+    assert framed["mode_line"] == ""
+    assert all({"draft", "correction"} <= set(each) for each in framed["corrections"])
+    report(bot, out, answered("In Lyon."))
+    [read] = operator.get(f"sessions/{out['id']}/").body["retrieval"]
+    assert read["learning_version_id"] == out["turn"]["learning_version_id"]
+    assert read["bullet_count"] == len(framed["learning"])
+
+
+def test_off_the_record_the_mode_line_says_so(bot: Asker) -> None:
+    # R060
+    framed = opened(bot, off_the_record=True)["turn"]["framed"]
+    assert "off the record" in framed["mode_line"].lower()
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({"agent_key": "billing"}, "agent_key"),
+        ({"messages": [{"text": "Hi"}]}, "messages.0"),
+        ({"messages": [{"text": "Hi", "idempotency_key": "k", "role": "operator"}]}, "messages.0"),
+        ({"messages": [{"text": " ", "idempotency_key": "k"}]}, "text"),
+        ({"messages": ["Hi"]}, "messages"),
+        ({"messages": [{"text": "Hi", "idempotency_key": str(each)} for each in range(21)]}, "messages"),
+        ({"conversation_key": ""}, "conversation_key"),
+        ({"channel": "playground"}, "channel"),
+        ({"end_user_key": "slack:U1"}, "end_user_key"),
+        ({"user_hash": "0" * 64}, "user_hash"),
+    ],
+)
+def test_opening_that_cannot_be_taken_names_what_is_wrong(bot: Asker, body: dict[str, Any], named: str) -> None:
+    answer = bot.post("sessions/", {**HELLO, **body})
+    assert (answer.status, answer.code) == (400, "invalid")
+    assert any(name.startswith(named) for name in answer.body["errors"]), answer.body
+
+
+def test_report_needs_a_key_and_the_same_one_again_is_the_same_report(bot: Asker) -> None:
+    out = opened(bot)
+    body = {"turn_id": out["turn"]["id"], "messages": [answered("In Lyon.")]}
+    assert bot.post(out["report"], body).body["errors"].keys() == {"idempotency_key"}
+    first, again = report(bot, out, answered("In Lyon.")), report(bot, out, answered("In Lyon."))
+    assert (first.status, first.body) == (200, again.body)
+    other = report(bot, out, answered("In Lyon."), key="r2")
+    assert (other.status, other.code) == (409, "conflict")
+
+
+def test_message_for_us_on_its_thread_is_refused_with_what_to_do(world: World, bot: Asker) -> None:
+    out = opened(bot)
+    answer = bot.post(
+        "messages/", {"conversation_key": "thread-9", "text": "Hello?", "end_user_key": CUSTOMER}, Idempotency_Key="x"
+    )
+    assert (answer.status, answer.code) == (409, "conflict")
+    assert "Hand the message in at sessions/" in answer.body["detail"]
+    with acting(world.system):
+        assert Conversation.objects.get(pk=out["conversation_id"]).runs_elsewhere
+
+
+def test_tool_that_the_session_does_not_name_answers_so(bot: Asker) -> None:
+    out = opened(bot)
+    call = {"turn_id": out["turn"]["id"], "call_id": "c", "name": "approve_skill", "input": {}}
+    made = bot.post(out["calls"], call)
+    assert (made.body["is_error"], "There is no tool approve_skill" in made.body["content"]) == (True, True)

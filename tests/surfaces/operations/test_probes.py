@@ -1,0 +1,117 @@
+"""What machines ask of a process: whether it lives, whether it can serve, and what it counts."""
+
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+from django.db import connections
+from django.test import Client
+from pytest_django import Settings
+
+from apps.operations.figures import figures, lines_of
+from apps.operations.metrics import serve
+from apps.operations.readiness import walls
+from tests.deciding import waiting_draft
+from tests.factories import make_event, make_world
+
+TOKEN = "a token of the scraper"
+
+
+@pytest.fixture(autouse=True)
+def looked_anew() -> Iterator[None]:
+    walls.forget()
+    yield
+    walls.forget()
+
+
+def test_a_process_is_alive_without_a_database(client: Client) -> None:
+    # No `db`: a test that touches the database without asking for it fails.
+    assert client.get("/healthz").content == b"ok\n"
+
+
+def test_without_the_broker_an_installation_is_degraded_and_ready(db: None, client: Client, settings: Settings) -> None:
+    settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+    parts = answer.json()["parts"]
+    assert {name: parts[name] for name in ("database", "migrations", "walls")} == dict.fromkeys(
+        ("database", "migrations", "walls"), "well"
+    )
+    assert parts["broker"].startswith("cannot be reached")
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("statement", "part", "says"),
+    [
+        ("DELETE FROM django_migrations WHERE app = 'governance' AND name LIKE '0015%'", "migrations", "1 migrations"),
+        ("ALTER TABLE skills_skill NO FORCE ROW LEVEL SECURITY", "walls", "2 walls are not as declared"),
+    ],
+)
+def test_with_another_database_than_this_release_needs_it_is_not_ready(
+    committing: str, client: Client, statement: str, part: str, says: str
+) -> None:
+    as_owner(statement)
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["status"]) == (503, "not ready")
+    assert says in answer.json()["parts"][part]
+
+
+def told_at(url: str, headers: dict[str, str]) -> bytes:
+    asked = urllib.request.Request(url, headers=headers)  # noqa: S310  # our own loopback server
+    with urllib.request.urlopen(asked, timeout=5) as answer:  # noqa: S310  # the same
+        return bytes(answer.read())
+
+
+def as_owner(statement: str) -> None:
+    with connections["owner"].cursor() as cursor:
+        cursor.execute(statement)
+
+
+@pytest.mark.django_db
+def test_metrics_are_for_whoever_has_the_token(client: Client, settings: Settings) -> None:
+    assert client.get("/metrics").status_code == 404
+    settings.METRICS_TOKEN = TOKEN
+    for given in ("", "Bearer another", f"Basic {TOKEN}", "Bearer "):
+        assert client.get("/metrics", headers={"Authorization": given}).status_code == 404
+    answer = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert (answer.status_code, answer.headers["Content-Type"][:10]) == (200, "text/plain")
+    assert "# TYPE preceptor_http_requests_total counter" in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_what_waits_is_counted_across_tenants_and_nobody_is_named(client: Client, settings: Settings) -> None:
+    world, other = make_world(), make_world()
+    make_event(world)
+    make_event(other)
+    waiting_draft(world)
+    settings.METRICS_TOKEN = TOKEN
+    told = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
+    assert re.search(r'^preceptor_waiting\{kind="turn"\} [2-9]', told, re.MULTILINE)
+    assert re.search(r'^preceptor_waiting_oldest_seconds\{kind="turn"\} \d', told, re.MULTILINE)
+    assert re.search(r'^preceptor_review_open\{kind="proposal"\} [1-9]', told, re.MULTILINE)
+    assert world.tenant.key not in told
+    named = "\n".join(lines_of(figures(), by_tenant=True))
+    assert f'preceptor_waiting{{kind="turn",tenant="{world.tenant.key}"}} 1' in named
+    assert f'preceptor_review_open{{kind="proposal",tenant="{world.tenant.key}"}} 1' in named
+
+
+def test_workers_tell_their_counts_at_a_port_of_their_own(settings: Settings) -> None:
+    settings.METRICS_LISTEN = ""
+    assert serve() is None
+    settings.METRICS_LISTEN, settings.METRICS_TOKEN = "127.0.0.1:0", TOKEN
+    server = serve()
+    assert server is not None
+    try:
+        url = f"http://127.0.0.1:{server.server_port}/metrics"
+        assert b"# TYPE preceptor_turns_total counter" in told_at(url, {"Authorization": f"Bearer {TOKEN}"})
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            told_at(url, {})
+        taken = f"127.0.0.1:{server.server_port}"
+        settings.METRICS_LISTEN = taken
+        assert serve() is None
+    finally:
+        server.shutdown()
+        server.server_close()
