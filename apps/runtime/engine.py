@@ -190,7 +190,9 @@ class Engine:
         try:
             return await self._finish(turning)
         finally:
-            TURN_SECONDS.took(self._loop.time() - begun)
+            seconds = self._loop.time() - begun
+            TURN_SECONDS.took(seconds)
+            logger.info("turn left this worker", extra={"seconds": round(seconds, 3)})
 
     async def _finish(self, turning: Turning) -> bool:
         task = asyncio.current_task()

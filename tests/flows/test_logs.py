@@ -58,5 +58,8 @@ def test_a_conversation_leaves_ids_in_the_logs_and_no_word(house: House) -> None
     assert json.loads(fetched(f"{house.url}/readyz"))["status"] == "ready"
     house.end("web")
     house.end("worker")
+    [left] = [line for line in lines_of(house, "worker") if line["message"] == "turn left this worker"]
+    assert (left["tenant_id"], left["conversation_id"], left["actor"]) == (world.tenant.pk, thread, "agent")
+    assert left["turn_id"] > 0
     for name in ("web", "worker"):
         assert SENTINEL not in (house.logs / f"{name}.log").read_text(encoding="utf-8"), name
