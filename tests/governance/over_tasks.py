@@ -118,6 +118,8 @@ ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
 }
 TOOLS = {act: name for name, act in ACTS.items()}
 TENDED = {tool.name for tool in TENDING}
+# An agent changes what it read in the same conversation (R101).
+READ_FIRST = {"skill_save", "skill_patch"}
 
 
 class Tasks:
@@ -140,7 +142,8 @@ class Tasks:
                 name = TOOLS[scene.act]
                 if name in TENDED:
                     amend_agent(scene.world.agent, actor=scene.world.admin, tends_skills=True)
-                standin.play(tool(name, **ASKED[name](scene.subject)), reply("Done."))
+                read = [tool("skill_view", skill_id=scene.subject.pk)] if name in READ_FIRST else []
+                standin.play(*read, tool(name, **ASKED[name](scene.subject)), reply("Done."))
                 take_turn.run(scene.world.tenant.pk, _asked(scene))
         return ""
 
