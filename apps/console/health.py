@@ -48,6 +48,7 @@ WORK: Final[Mapping[str, tuple[str, timedelta | None]]] = {
     "expiry": ("Proposals that ran out of time", _HOURLY),
     "listing": ("Tool servers to ask for their tools", timedelta(minutes=15)),
     "scratch": ("Notes nobody touched for long", _HOURLY),
+    "answer": ("Answers of the API that were kept long enough", _HOURLY),
 }
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.core.paginator import Paginator
 from django.db.models import IntegerField, QuerySet, Subquery
+from django.utils.functional import cached_property
 
 from apps.governance.actors import Actor
 from apps.tenants.models import TenantSettings
@@ -20,6 +21,8 @@ class RowsOf(Subquery):
     """How many rows a query finds."""
 
     template = "(SELECT count(*) FROM (%(subquery)s) AS counted)"
+    # What Django knows to find nothing is not asked.
+    empty_result_set_value = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +48,21 @@ def tallied(actor: Actor, queries: Mapping[str, QuerySet[Any]], most: int = COUN
 
 
 class Tallied(Paginator):  # type: ignore[type-arg]  # generic in its stubs alone
-    """Pages of rows that the list has counted before, with its tabs."""
+    """Pages of rows that the list has counted before, with its tabs; where there was no list, they are counted as far."""
 
     template_name = "console/pages.html"
 
     @property
     def tally(self) -> Tally:
         """How many rows there are, as it is told."""
-        known: Tally = self.object_list.tally  # type: ignore[attr-defined]  # set by the list
-        return known
+        known: Tally | None = getattr(self.object_list, "tally", None)
+        return known or self.counted
+
+    @cached_property
+    def counted(self) -> Tally:
+        """Of rows that nobody counted, such as those to choose from."""
+        rows: Any = self.object_list
+        return Tally(rows.order_by()[: COUNTED + 1].count(), COUNTED)
 
     @property
     def count(self) -> int:

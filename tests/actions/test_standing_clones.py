@@ -12,14 +12,19 @@ def test_what_was_committed_is_gone_and_numbers_begin_again(
     standing_clones: StandingClones, django_db_setup: str, django_db_blocker: DjangoDbBlocker
 ) -> None:
     with django_db_blocker.unblock():
-        with standing_clones.lend(django_db_setup) as lent:
-            world = make_world("swept")
-            persona = make_persona(world)
-        with standing_clones.lend(django_db_setup) as again:
-            later = make_world("swept")
-            assert again == lent
-            assert later.tenant.pk == world.tenant.pk
-            assert make_persona(later).pk == persona.pk
+        for _ in range(3):
+            with standing_clones.lend(django_db_setup) as lent:
+                world = make_world("swept")
+                persona = make_persona(world)
+            with standing_clones.lend(django_db_setup) as again:
+                # The server's upkeep may have taken statistics of it meanwhile: then it is not as it was, and another is made.
+                if again != lent:
+                    continue
+                later = make_world("swept")
+                assert later.tenant.pk == world.tenant.pk
+                assert make_persona(later).pk == persona.pk
+                return
+    pytest.fail("No clone was lent again.")
 
 
 @pytest.mark.parametrize(

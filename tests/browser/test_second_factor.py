@@ -23,7 +23,7 @@ def test_a_code_is_set_up_and_asked_for(page: Page, console: Console, scheme: st
     folder = SCREENSHOTS / f"second-factor-{scheme}-{width}"
     page.screenshot(path=folder / "set-up.png", full_page=True)
     assert flaws(page, "set up") == []
-    phone = Device("".join(page.locator(".pc-key").inner_text().split()), [])
+    phone = Device("".join(page.locator(".pc-shared-key").inner_text().split()), [])
     page.get_by_label("Your password").fill(PASSWORD)
     page.get_by_label("Code").fill(phone.code())
     page.get_by_role("button", name="Set up").click()

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from django.apps import apps
 
+from apps.api.models import KeptAnswer
 from apps.comments.models import Comment
 from apps.conversations.actions import import_conversation, receive_message, resolve_conversation
 from apps.conversations.models import Conversation
@@ -287,9 +288,11 @@ def _learn(campaign: Campaign, side: Side, foreign: Side, wanted: Wanted) -> Non
 def rows_of(world: World) -> Rows:
     """Every row of the tenant in every table that has one, as it stands."""
     models = [model for model in apps.get_models() if model.__module__.startswith("apps.")]
+    # Whoever asked the API reads what it kept for them, and nobody else does.
+    kept = {KeptAnswer}
     owned = [model for model in models if any(column.name == "tenant" for column in model._meta.get_fields())]
     found: Rows = {}
-    for model in owned:
+    for model in (each for each in owned if each not in kept):
         # No worker may read what people say to each other, or what they keep for themselves.
         with acting(world.operator if model in {Comment, SavedFilter} else world.system):
             rows = model._base_manager.filter(tenant=world.tenant.pk).values()

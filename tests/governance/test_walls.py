@@ -195,6 +195,8 @@ def test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known() -
     prefix = settings.DATABASE_ROLE_PREFIX
     callers = {f"{prefix}_login", f"{prefix}_crossing"}
     crossing = {"resolve_token": callers, "memberships_of": callers, "due_work": callers}
+    # Numbers of the whole installation, for its metrics: what waits and how long, of which kind, and no row of anybody.
+    crossing["installation_figures"] = callers
     # Triggers too, which tell nothing: whether an agent was talked with, and whether a conversation is a member's talk.
     triggers = {name: {f"{prefix}_crossing"} for name in ("link_entry", "keep_the_flavour", "refuse_talk")}
     # Of the tenant that is known, by an index that row security would not let be used: what prompts carried.

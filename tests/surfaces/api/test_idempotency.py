@@ -196,6 +196,8 @@ def test_a_key_costs_two_statements_and_a_replay_two_in_place_of_the_write(bot: 
             assert bot.post("notes/", NOTE, **headers).status == 201
         return len(captured)
 
+    # The first of a process looks up what Django then knows.
+    statements(None)
     plain, keyed, again = statements(None), statements("k1"), statements("k1")
     assert keyed == plain + 2
     assert again < plain

@@ -138,7 +138,7 @@ def test_a_code_leads_nowhere_else(half: Client, device: Device, elsewhere: str)
 
 def shown_secret(client: Client) -> Device:
     """What an app reads off the page."""
-    [groups] = re.findall(r'class="pc-key">([^<]*)<', text_of(client.get(FACTOR)))
+    [groups] = re.findall(r'class="pc-shared-key">([^<]*)<', text_of(client.get(FACTOR)))
     return Device("".join(groups.split()), [])
 
 
