@@ -8,6 +8,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
 from apps.governance.database import RaiseWall, RoleSQL, role_name, with_roles
+from apps.skills.models import Skill
 
 pytestmark = pytest.mark.django_db(databases=["default", "owner"])
 
@@ -46,3 +47,11 @@ def test_an_operation_runs_its_statement_with_the_roles_of_this_database() -> No
     with connections["owner"].cursor() as cursor:
         cursor.execute("SELECT obj_description('skills_skill'::regclass)")
         assert cursor.fetchone() == (f'for "{role_name("agent")}"',)
+
+
+def test_a_state_is_a_text_to_migrations() -> None:
+    # A copy of a state machine in a migration would listen to every model that is made there.
+    _, path, arguments, options = Skill._meta.get_field("status").deconstruct()
+    assert (path, arguments) == ("django.db.models.CharField", [])
+    assert "protected" not in options
+    assert options["default"] == Skill.Status.DRAFT
