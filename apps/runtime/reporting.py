@@ -44,6 +44,11 @@ WHAT_TO_DO: Final = {
 }
 
 
+def untaken(flaw: str) -> Invalid:
+    """A report that cannot be kept, and why."""
+    return Invalid(f"The report cannot be taken. {flaw}", {"messages": [flaw]})
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """What an agent says of a turn: its answers as messages, or in `failure` why there is none. `sha256` tells it from others."""
@@ -59,7 +64,7 @@ class Report:
         try:
             stored: Any = plain(told)
         except Misreported as flaw:
-            raise Invalid(f"The report cannot be taken. {flaw}", {"messages": [str(flaw)]}) from flaw
+            raise untaken(str(flaw)) from flaw
         return cls(stored["messages"], content_sha256(canonical_json(stored)), stored["failure"])
 
 
@@ -115,12 +120,10 @@ class Telling:
         if use.name in HOUSE or use.name in ROUTING:
             made = self.made.get(use.tool_use_id)
             if made is None or (made.name, made.arguments) != (use.name, use.arguments):
-                flaw = NOT_MADE.format(name=use.name)
-                raise Invalid(f"The report cannot be taken. {flaw}", {"messages": [flaw]})
+                raise untaken(NOT_MADE.format(name=use.name))
             return made
         if use.tool_use_id in self.made:
-            flaw = f"The call {use.tool_use_id[:60]} was made here under another name."
-            raise Invalid(f"The report cannot be taken. {flaw}", {"messages": [flaw]})
+            raise untaken(f"The call {use.tool_use_id[:60]} was made here under another name.")
         told = answer.results[use.tool_use_id]
         call = ToolCall(use.tool_use_id, use.name, {**use.arguments}, told.text, told.is_error)
         self.tools.append(tool_row(number, place, call, ToolStep.Repeats.UNSAFE, ToolStep.State.DONE))
@@ -146,7 +149,7 @@ def take_report(session_id: int, turn_id: int, report: Report, *, actor: Actor) 
         wire = Asked.kept(turn.framed).wire
         answers = answers_of(report.messages, wire, is_whole=not report.failure)
     except Misreported as flaw:
-        raise Invalid(f"The report cannot be taken. {flaw}", {"messages": [str(flaw)]}) from flaw
+        raise untaken(str(flaw)) from flaw
     with in_hand(turn.conversation, system) as claimed:
         _end(claimed, answers, report, system)
     with acting(system):
