@@ -1,15 +1,16 @@
 """What identifies somebody, taken out of a text before anything is learned from it or leaves the house."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice, takewhile
 from typing import Final, Self, TypeAlias
 
 from apps.texts.addresses import addresses_in
 from apps.texts.folding import BARRIER, TAKEN, fold
 from apps.texts.known import Known, Phrases, known_in, phrases
-from apps.texts.numbers import Found, accounts_in, cards_in, identities_in, telephones_in
+from apps.texts.numbers import PHONE, Found, accounts_in, cards_in, identities_in, telephones_in
 from apps.texts.staying import stays
 from apps.texts.templates import Template
 
@@ -74,7 +75,7 @@ class Firewall:
     def _searched(self, text: str) -> tuple[str, list[Found]]:
         """What is found when all have looked once, each at what the ones before it left."""
         taken = []
-        for find in self._finders():
+        for find in self._finders(text):
             characters = list(text)
             for start, end, kind in find(text):
                 if TAKEN.isdisjoint(characters[start:end]):
@@ -83,13 +84,41 @@ class Firewall:
             text = "".join(characters)
         return text, taken
 
-    def _finders(self) -> Iterator[_Finder]:
-        """The surest first; numbers last, once prices and dates are out of the way."""
+    def _finders(self, text: str) -> Iterator[_Finder]:
+        """The surest first; numbers last, once prices and dates are out of the way.
+
+        What a form tells goes before what was said: the digits at the end of a telephone number, or the postcode of an address, may
+        be known as a code, and one thing is masked once. A find that is only a part of a known value leaves it whole.
+        """
         yield lambda text: _templated(text, self.templates)
         yield _emails_in
+        values = _Covered.by(known_in(text, self.known), len(text))
+        for find in (identities_in, accounts_in, cards_in, addresses_in, _telephones_in):
+            yield partial(values.beside, find)
         yield lambda text: known_in(text, self.known)
-        yield from (identities_in, accounts_in, cards_in, addresses_in)
         yield lambda text: telephones_in(stays(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Covered:
+    """For each place of a text, the known value that stands over it."""
+
+    spans: Sequence[tuple[int, int]]
+
+    @classmethod
+    def by(cls, values: Iterable[Found], characters: int) -> Self:
+        spans = [(0, 0)] * characters
+        for start, end, _ in values:
+            spans[start:end] = [(start, end)] * (end - start)
+        return cls(spans)
+
+    def beside(self, find: _Finder, text: str) -> Iterator[Found]:
+        """What is found, but for parts of longer known values."""
+        return (found for found in find(text) if not self._is_part(*found[:2]))
+
+    def _is_part(self, start: int, end: int) -> bool:
+        value_start, value_end = self.spans[start]
+        return value_end >= end and value_end - value_start > end - start
 
 
 def _written(text: str, findings: Iterable[Finding]) -> str:
@@ -110,6 +139,10 @@ def _templated(text: str, templates: Iterable[Template]) -> Iterator[Found]:
     for template in templates:
         for found in template.pattern.finditer(text):
             yield *found.span(), template.label
+
+
+def _telephones_in(text: str) -> Iterator[Found]:
+    return (found for found in telephones_in(stays(text)) if found[2] == PHONE)
 
 
 def _emails_in(text: str) -> Iterator[Found]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from apps.texts.known import Known, codes_in
 from apps.texts.private import Firewall
 from apps.texts.telling import DEEPEST, known_from, known_in_notes, known_of_sender
+from tests.rules.private_lines import PRIVATE
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "tau_airline_transcripts.jsonl"
 
@@ -49,6 +50,31 @@ KNOWN = Known(
 )
 def test_a_known_value_is_found_however_it_is_written(text: str, left: str) -> None:
     assert Firewall.against(KNOWN).mask(text).text == left
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "left"),
+    [
+        ("0049 171 3920000", "Ring 0049 171 3920000, please", "Ring [phone], please"),
+        ("+49 (0)171 3920000", "+49 (0)171 3920000 or +49 171 3920000", "[phone] or [phone]"),
+        ("030 23125 012", "Ruf mich an: 030 23125 012", "Ruf mich an: [phone]"),
+        ("Musterweg 5, 80331 München", "An Musterweg 5, 80331 München bitte", "An [address] bitte"),
+        ("Amex 3714 496353 98431", "Amex 3714 496353 98431", "Amex [card]"),
+        # What was said is longer than what its form tells.
+        ("It is BK-2125550199-7!", "Booking BK-2125550199-7, phone 2125550199", "Booking [id], phone [phone]"),
+        ("order 10045678", "order 10045678 2 bags", "order [id] 2 bags"),
+    ],
+)
+def test_one_number_is_masked_once_though_a_part_of_it_was_said_as_a_code(said: str, text: str, left: str) -> None:
+    assert Firewall.against(Known(values=codes_in([said]))).mask(text).text == left
+
+
+@pytest.mark.parametrize("line", PRIVATE)
+def test_what_was_said_before_hides_no_form(line: str) -> None:
+    text = re.sub(r"\{[a-z-]+\|([^}]*)\}", r"\1", line)
+    before = Firewall.against(Known(values=codes_in([text]))).mask(text).findings
+    alone = Firewall.against(Known()).mask(text).findings
+    assert [(each.start, each.end) for each in before] == [(each.start, each.end) for each in alone]
 
 
 def test_codes_that_were_said_are_known() -> None:
