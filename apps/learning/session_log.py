@@ -27,7 +27,7 @@ SELECT coalesce(thread.resolved_at, thread.updated_at) AS at, jsonb_build_object
     'tools', (SELECT jsonb_agg(DISTINCT called.name) FROM called WHERE called.conversation_id = thread.id),
     'skills', (SELECT jsonb_agg(DISTINCT skill.name) FROM called JOIN skills_skill AS skill
         ON skill.tenant_id = thread.tenant_id AND skill.id::text = called.skill_id AND skill.agent_id = thread.agent_id
-        WHERE called.conversation_id = thread.id AND called.name = 'get_skill' AND skill.approved_by <> ''),
+        WHERE called.conversation_id = thread.id AND called.gave_approved AND skill.approved_by <> ''),
     'escalations', (SELECT jsonb_agg(DISTINCT question.reason) FROM desk_escalation AS question
         WHERE question.tenant_id = thread.tenant_id AND question.conversation_id = thread.id),
     'edited_drafts', (SELECT count(*) FROM desk_draft AS draft WHERE draft.tenant_id = thread.tenant_id
@@ -42,7 +42,9 @@ WITH thread AS MATERIALIZED (
        AND origin = 'live' AND NOT off_the_record AND member_user_id IS NULL AND parent_id IS NULL
      ORDER BY coalesce(resolved_at, updated_at) DESC, id DESC LIMIT %(limit)s
 ), called AS MATERIALIZED (
-    SELECT message.conversation_id, call ->> 'name' AS name, call -> 'arguments' ->> 'skill_id' AS skill_id
+    SELECT message.conversation_id, call ->> 'name' AS name, call -> 'arguments' ->> 'skill_id' AS skill_id,
+           call ->> 'name' = 'get_skill' OR (call ->> 'name' = 'skill_view' AND call ->> 'result' LIKE '%%"status":"approved"%%')
+               AS gave_approved
       FROM thread JOIN conversations_message AS message
         ON message.tenant_id = thread.tenant_id AND message.conversation_id = thread.id,
            jsonb_array_elements(message.tool_calls) AS call

@@ -46,6 +46,8 @@ SKILL_DELETE: Final = "skill_delete"
 LIST_NOTES: Final = "list_notes"
 WRITE_NOTE: Final = "write_note"
 FINISH_NOTE: Final = "finish_note"
+# What gives a runbook whole, by either name.
+GIVING_SKILLS: Final = frozenset({GET_SKILL, SKILL_VIEW})
 # What leads to tools that a prompt does not carry.
 ROUTING: Final = frozenset({LIST_RESOURCES, USE_RESOURCE, CALL_TOOL})
 # What an assistant has besides its own in a talk: it reads, and keeps nothing that another member would be shown.

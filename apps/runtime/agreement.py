@@ -13,6 +13,7 @@ from apps.runtime.tooling import HouseTool
 # The acts behind the tools. Where a tool calls a field otherwise, its parameter stands beside the field.
 ACTS: Final[Mapping[str, Act]] = {
     "get_skill": Act.SKILL_FETCH,
+    "skill_view": Act.SKILL_FETCH,
     "update_my_memory": Act.BLOCK_AMEND,
     "update_contact_memory": Act.PROFILE_AMEND,
     "update_memory": Act.MEMORY_AMEND,

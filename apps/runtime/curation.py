@@ -10,21 +10,21 @@ from django.db import connection
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.prompt.tool_names import GET_SKILL
+from apps.runtime.reading_calls import GAVE_APPROVED
 from apps.skills.curating import Figures, Newer, Share, Suggestion, suggestions
 from apps.skills.models import Skill
 from apps.texts.likeness import Draft, Shelf, tools_in
 from apps.tools.models import ServerTool
 
 # Calls of agents that run elsewhere count as use, and are in no turn of ours to compare.
-_FIGURES: Final = """
+_FIGURES: Final = f"""
 WITH live AS MATERIALIZED (
     SELECT id, tenant_id, agent_id, approved_at, kept_until FROM skills_skill
      WHERE tenant_id = app_tenant() AND status = 'approved' AND quarantined_at IS NULL AND id = ANY (%(skills)s)
 ), fetched AS MATERIALIZED (
     SELECT step.arguments ->> 'skill_id' AS skill, turn.conversation_id, max(step.began_at) AS at
       FROM runtime_toolstep AS step JOIN runtime_turn AS turn ON turn.tenant_id = step.tenant_id AND turn.id = step.turn_id
-     WHERE step.tenant_id = app_tenant() AND step.name = %(tool)s AND NOT step.is_error
+     WHERE step.tenant_id = app_tenant() AND {GAVE_APPROVED}
        AND step.began_at > %(now)s - interval '90 days'
      GROUP BY skill, turn.conversation_id
 ), ended AS MATERIALIZED (
@@ -57,7 +57,7 @@ SELECT live.id, live.approved_at, used.last_used_at, live.kept_until, coalesce(m
   FROM live LEFT JOIN skills_skilluse AS used ON used.tenant_id = live.tenant_id AND used.skill_id = live.id
   LEFT JOIN mine ON mine.skill = live.id::text LEFT JOIN totals ON totals.agent_id = live.agent_id
  ORDER BY live.id
-"""
+"""  # noqa: S608  # of constants
 
 
 ANY: Final = "any"
@@ -76,7 +76,7 @@ class Curated:
 def curated(skill_ids: list[int], *, actor: Actor, now: datetime) -> dict[int, Curated]:
     """The figures of those skills that are approved, by their ids; what is no skill of the tenant is left out."""
     with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_FIGURES, {"skills": skill_ids, "tool": GET_SKILL, "now": now})
+        cursor.execute(_FIGURES, {"skills": skill_ids, "now": now})
         rows = cursor.fetchall()
     newer = _newer([row[0] for row in rows], actor)
     return {row[0]: _curated(row, newer.get(row[0]), now) for row in rows}

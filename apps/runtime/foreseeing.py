@@ -18,10 +18,10 @@ from apps.llm.tokens import BYTES_PER_TOKEN, tokens_of
 from apps.memory.models import CustomerProfile
 from apps.prompt.assembly import assemble
 from apps.prompt.comparing import Difference, difference
-from apps.prompt.tool_names import GET_SKILL
 from apps.runtime.as_proposed import with_change
 from apps.runtime.gather import prompt_input
 from apps.runtime.models import Spend
+from apps.runtime.reading_calls import GAVE_APPROVED
 from apps.runtime.rows import rows_now
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, TenantSettings
@@ -31,7 +31,7 @@ DAYS: Final = 30
 # Beyond so many the latest of them stand for all.
 MOST: Final = 10_000
 
-_REACHED: Final = """
+_REACHED: Final = f"""
 WITH lately AS MATERIALIZED (
     SELECT thread.end_user_key FROM runtime_session AS session
       JOIN conversations_conversation AS thread ON thread.tenant_id = session.tenant_id AND thread.id = session.conversation_id
@@ -50,9 +50,9 @@ SELECT (SELECT count(*) FROM lately),
           JOIN runtime_turn AS turn ON turn.tenant_id = step.tenant_id AND turn.id = step.turn_id
           JOIN conversations_conversation AS thread ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
            AND thread.channel <> 'playground'
-         WHERE %(skill)s::bigint IS NOT NULL AND step.tenant_id = app_tenant() AND step.name = %(tool)s AND NOT step.is_error
+         WHERE %(skill)s::bigint IS NOT NULL AND step.tenant_id = app_tenant() AND {GAVE_APPROVED}
            AND step.arguments ->> 'skill_id' = %(skill)s::text AND step.began_at > %(since)s)
-"""
+"""  # noqa: S608  # of constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _carriers(row: Governed, actor: Actor) -> QuerySet[Agent]:
 
 
 def _counted(ids: list[int], customer: str, skill_id: int | None, now: datetime) -> tuple[int, int, int, int, int]:
-    given = {"agents": ids, "customer": customer, "skill": skill_id, "tool": GET_SKILL, "most": MOST}
+    given = {"agents": ids, "customer": customer, "skill": skill_id, "most": MOST}
     with connection.cursor() as cursor:
         cursor.execute(_REACHED, given | {"since": now - timedelta(days=DAYS)})
         sessions, customers, schedules, callers, fetched = cursor.fetchall()[0]

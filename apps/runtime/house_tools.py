@@ -40,7 +40,7 @@ from apps.runtime.handing_over import HANDING_OVER
 from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.noting import NOTING
 from apps.runtime.planning import PLANNING
-from apps.runtime.playground import tried_in
+from apps.runtime.playground import tried_skill
 from apps.runtime.private_lines import told_private
 from apps.runtime.rendering import RENDERING
 from apps.runtime.steps import whole_number
@@ -59,7 +59,8 @@ LISTED_SKILLS = 100
 def _get_skill(context: Context, arguments: JsonObject) -> str:
     # Only what a person approved reaches a customer, whatever id the model names.
     skill_id = whole_number(arguments["skill_id"])
-    skill = _tried_skill(context, skill_id) or approved_skill(skill_id, actor=context.actor)
+    system = system_actor(context.actor.tenant_id, "worker")
+    skill = tried_skill(context.conversation, skill_id, system=system) or approved_skill(skill_id, actor=context.actor)
     if skill is None:
         raise NotVisible("There is no approved skill with this id. The index in your prompt lists those there are.")
     authorize(context.actor, Act.SKILL_FETCH, skill.tenant_id, agent_id=skill.agent_id)
@@ -73,13 +74,6 @@ def _get_skill(context: Context, arguments: JsonObject) -> str:
     if files:
         answer["attachments"] = files
     return canonical_json(answer)
-
-
-def _tried_skill(context: Context, skill_id: int) -> Skill | None:
-    """The runbook as an open proposal would have it, where somebody tries that one in the playground."""
-    tried = tried_in(context.conversation, system=system_actor(context.actor.tenant_id, "worker"))
-    skill = tried.skill if tried else None
-    return skill if skill and skill.pk == skill_id else None
 
 
 def _described(file: Attached) -> JsonObject:

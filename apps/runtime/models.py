@@ -20,6 +20,7 @@ __all__ = ["BreakerRow", "ModelCall", "Session", "SessionPart", "SnapshotPart", 
 _PINNED, _RUNNING = models.Q(learning_version_id__isnull=False), models.Q(status="running")
 # A turn is born without either; an entry of an index is written when there is something to find.
 _REPLIED, _IN_SESSION = models.Q(reply__isnull=False), models.Q(session__isnull=False)
+_READ = models.Q(name__in=["get_skill", "skill_view"])
 # In round 0 each worker counted its own steps.
 _OF_ROUND_0 = models.Case(models.When(round=0, then="fence"), default=0)
 
@@ -277,9 +278,7 @@ class ToolStep(models.Model):
 
     class Meta:
         ordering: ClassVar = ["turn_id", "round", "step", "place"]
-        indexes: ClassVar = [
-            models.Index(fields=["tenant", "began_at"], condition=models.Q(name="get_skill"), name="skill_fetched"),
-        ]
+        indexes: ClassVar = [models.Index(fields=["tenant", "began_at"], condition=_READ, name="skill_was_read")]
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["tenant", "turn", "round", "step", "place"], name="tool_step_is_written_once"

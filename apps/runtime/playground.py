@@ -63,6 +63,13 @@ def tried_in(conversation: Conversation, *, system: Actor) -> Tried | None:
     return Tried(proposal, would)
 
 
+def tried_skill(conversation: Conversation, skill_id: int, *, system: Actor) -> Skill | None:
+    """The runbook as an open proposal would have it, where that proposal is tried."""
+    tried = tried_in(conversation, system=system)
+    skill = tried.skill if tried else None
+    return skill if skill and skill.pk == skill_id else None
+
+
 def marked(proposed: Assembled, live: Assembled, tried: Tried) -> Assembled:
     """The prompt with whatever does not stand in the live one named as the proposal's."""
     known = {segment[:1] + _place(segment.source) for part in live.parts for segment in part.segments if segment.source}

@@ -3,11 +3,18 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
-from apps.prompt.tool_names import GET_SKILL
+from apps.prompt.tool_names import GIVING_SKILLS
 from apps.prompt.values import Source
 from apps.runtime.models import ToolStep
 from apps.skills.models import Skill
+
+# Of a row called `step`, in SQL: that it gave an approved runbook, by either name. A look at a draft is no use of it. Quotes
+# within a value of JSON are escaped, so no text of a skill reads like its status.
+GAVE_APPROVED: Final = """
+    step.name IN ('get_skill', 'skill_view') AND NOT step.is_error
+    AND (step.name = 'get_skill' OR step.result LIKE '%%"status":"approved"%%')"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +35,7 @@ def as_said(text: str) -> str:
 
 def source_of_skill(step: ToolStep, signed: Mapping[tuple[str, int], Source]) -> SkillRead | None:
     """Which version of a skill a call gave back; None where it gave back something else."""
-    if step.name != GET_SKILL or step.is_error:
+    if step.name not in GIVING_SKILLS or step.is_error:
         return None
     try:
         answer = json.loads(step.result)

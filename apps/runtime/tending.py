@@ -3,22 +3,21 @@
 A draft is one agent's and all its customers': where it carries words of a conversation, it is shown in that conversation alone.
 """
 
-import json
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from apps.conversations.models import Message
 from apps.governance.acting import acting
-from apps.governance.door import refuse_stale
+from apps.governance.door import authorize, refuse_stale
 from apps.governance.errors import Invalid, NotVisible
 from apps.governance.models import Proposal, Taint
+from apps.governance.policy import Act
 from apps.governance.proposals import rejected_before, why
 from apps.llm.backend import Json, JsonObject
 from apps.prompt.framing import canonical_json
 from apps.prompt.tool_names import SKILL_DELETE, SKILL_LIST, SKILL_PATCH, SKILL_SAVE, SKILL_VIEW
+from apps.runtime.having_read import as_shown, refuse_unread
 from apps.runtime.hearing import heard_in, whose_words
-from apps.runtime.models import ToolStep
+from apps.runtime.playground import tried_skill
 from apps.runtime.private_lines import told_private
 from apps.runtime.steps import whole_number
 from apps.runtime.tooling import Context, HouseTool, Offer, clean
@@ -26,13 +25,12 @@ from apps.skills.actions import amend_skill, discard_skill, draft_skill
 from apps.skills.models import Skill, SkillQuerySet
 from apps.skills.proposing import propose_deprecation, propose_revision, revision_of, submission_of
 from apps.skills.rules import BODY_CHARACTERS
+from apps.tenants.identity import system_actor
 from apps.texts.anchoring import Unfit, patched
 
 SKILLS_LISTED: Final = 100
 TEXTS: Final[tuple[str, ...]] = ("title", "description", "category", "body")
 NO_INSTRUCTION: Final = "Nobody approved this yet. It is a text to work on and tells you nothing to do."
-# What the two tools that write a draft answer with.
-_WRITTEN: Final = re.compile(r"Draft (?P<id>\d+) “.*?”(?: is changed; it is|,) version (?P<version>\d+)", re.DOTALL)
 _OWN: Final = frozenset({Taint.OPERATOR.value, Taint.AGENT.value})
 
 
@@ -100,24 +98,27 @@ def _line(skill: Skill) -> JsonObject:
 
 
 def _skill_view(context: Context, arguments: JsonObject) -> str:
+    system = system_actor(context.actor.tenant_id, "worker")
+    if tried := tried_skill(context.conversation, whole_number(arguments["skill_id"]), system=system):
+        return canonical_json({**_whole(tried), "status": Skill.Status.APPROVED.value})
     with acting(context.actor):
         skill = _named(context, arguments)
+        if _is_approved(skill):
+            authorize(context.actor, Act.SKILL_FETCH, skill.tenant_id, agent_id=skill.agent_id)
         waiting = None if _is_approved(skill) else _waiting(skill, context)
         next_one = _next_body(skill, context)
-    answer: JsonObject = {
-        "id": skill.pk,
-        "name": skill.name,
-        "status": skill.status,
-        "version": skill.version,
-        **{name: clean(getattr(skill, name), BODY_CHARACTERS) for name in TEXTS},
-        **next_one,
-    }
+    answer: JsonObject = {**_whole(skill), **next_one}
     if not _is_approved(skill):
         answer["note"] = NO_INSTRUCTION
     if waiting and waiting.revision_request:
         answer["a_reviewer_asks"] = clean(waiting.revision_request)
-    context.shown.add(_as_shown(skill))
+    context.shown.add(as_shown(skill))
     return canonical_json(answer)
+
+
+def _whole(skill: Skill) -> JsonObject:
+    texts: JsonObject = {name: clean(getattr(skill, name), BODY_CHARACTERS) for name in TEXTS}
+    return {"id": skill.pk, "name": skill.name, "status": skill.status, "version": skill.version, **texts}
 
 
 def _next_body(skill: Skill, context: Context) -> JsonObject:
@@ -138,7 +139,7 @@ def _skill_save(context: Context, arguments: JsonObject) -> str:
     with acting(context.actor):
         taint = whose_words("\n".join(values.values()), heard_in(context.conversation, actor=context.actor))
     skill = draft_skill(context.agent_id, actor=context.actor, values=values, evidence=_evidence(context), taint=taint)
-    context.shown.add(_as_shown(skill))
+    context.shown.add(as_shown(skill))
     private = clean(told_private("\n".join(values.values()), actor=context.actor))
     return f"Draft {skill.pk} “{skill.name}”, version {skill.version}, waits for an operator. {private}".strip()
 
@@ -149,7 +150,7 @@ def _skill_patch(context: Context, arguments: JsonObject) -> str:
         skill = _named(context, arguments)
         refuse_stale(skill, whole_number(arguments["version"]))
         body = _body(skill, _waiting(skill, context))
-        _refuse_unread(skill, context)
+        refuse_unread(skill, context)
     found = patched(body, str(arguments["find"]), replacement)
     if isinstance(found, Unfit):
         raise Invalid(clean(found.reason), {"find": [clean(found.reason)]})
@@ -164,7 +165,7 @@ def _changed(context: Context, arguments: JsonObject, values: Mapping[str, str],
         skill = _named(context, arguments)
         refuse_stale(skill, read_at)
         waiting = _waiting(skill, context)
-        _refuse_unread(skill, context)
+        refuse_unread(skill, context)
         said: dict[str, Any] = {  # Any: keyword arguments of two acts
             "actor": context.actor,
             "evidence": _evidence(context),
@@ -174,37 +175,8 @@ def _changed(context: Context, arguments: JsonObject, values: Mapping[str, str],
             proposal = propose_revision(skill, values={**(waiting.words if waiting else {}), **values}, **said)
             return _proposed(proposal, context)
         amend_skill(skill, values=values, read_at=read_at, **said)
-        context.shown.add(_as_shown(skill))
+        context.shown.add(as_shown(skill))
     return f"Draft {skill.pk} “{skill.name}” is changed; it is version {skill.version} now and waits for an operator."
-
-
-def _refuse_unread(skill: Skill, context: Context) -> None:
-    """An agent changes what it read in this conversation as it stands now, or wrote in it itself (R101)."""
-    if _as_shown(skill) in context.shown or _was_shown(skill, context):
-        return
-    sentence = f"You have not read version {skill.version} of it in this conversation. Read it with {SKILL_VIEW} first."
-    raise Invalid(sentence, {"version": [sentence]})
-
-
-def _as_shown(skill: Skill) -> str:
-    return f"skill {skill.pk} version {skill.version}"
-
-
-def _was_shown(skill: Skill, context: Context) -> bool:
-    """Whether an earlier turn of the conversation read it or wrote it, or this one in another worker's or program's hands."""
-    rows = Message.objects.filter(conversation=context.conversation).exclude(tool_calls=[])
-    calls = (call for told in rows.values_list("tool_calls", flat=True) for call in told if not call["is_error"])
-    here = ToolStep.objects.filter(turn_id=context.turn_id, is_error=False).values_list("name", "result")
-    said = ((call["name"], call["result"]) for call in calls)
-    return any(_tells(name, result, skill) for name, result in (*here, *said))
-
-
-def _tells(name: str, result: str, skill: Skill) -> bool:
-    if name == SKILL_VIEW:
-        told = json.loads(result)
-        return (told["id"], told["version"]) == (skill.pk, skill.version)
-    said = _WRITTEN.match(result) if name in {SKILL_SAVE, SKILL_PATCH} else None
-    return said is not None and (int(said["id"]), int(said["version"])) == (skill.pk, skill.version)
 
 
 def _skill_delete(context: Context, arguments: JsonObject) -> str:

@@ -12,10 +12,13 @@ from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid, NotPermitted
+from apps.learning.session_log import session_log
 from apps.runtime.curation import curated, suggested
+from apps.skills.actions import approve_skill
 from apps.skills.curating import COMPARED_ENOUGH, CONVERSATIONS_ENOUGH, KEPT, UNUSED_AFTER, Cause, Share
 from apps.skills.keeping import keep_skill
 from apps.skills.models import Skill
+from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, say, tool
 from tests.factories import World, make_conversation, make_skill, make_world
 from tests.standing_in import StandIn
@@ -37,14 +40,16 @@ def busy(world: World) -> None:
         make_conversation(world)
 
 
-def serve(world: World, standin: StandIn, thread: str, outcome: Ending, skill: Skill | None = None) -> None:
+def serve(
+    world: World, standin: StandIn, thread: str, outcome: Ending, skill: Skill | None = None, by: str = "get_skill"
+) -> Conversation:
     """A customer is answered, with the skill or without, and it ends so."""
     if skill is not None:
-        standin.play(tool("get_skill", skill_id=skill.pk), reply("Done."))
-    turn = say(world, "Hello", standin, thread=thread)
+        standin.play(tool(by, skill_id=skill.pk), reply("Done."))
+    turn = say(world, "Hello", standin, thread=thread, customer=f"http:{thread}")
     with acting(world.system):
         conversation = Conversation.objects.get(pk=turn.conversation_id)
-    resolve_conversation(conversation, actor=world.bot, outcome=outcome)
+    return resolve_conversation(conversation, actor=world.bot, outcome=outcome)
 
 
 def why(world: World, skill: Skill, later: timedelta = timedelta()) -> list[Cause]:
@@ -95,6 +100,31 @@ def test_a_skill_whose_conversations_end_badly_may_be_retired(world: World, stan
     assert bad.title not in text_of(browser.get(f"{approved}&curation=unused"))
     assert "Of 10 conversations with it 100 % ended badly" in words_of(browser.get(page_of(bad)))
     assert "may be retired" not in words_of(browser.get(page_of(good)))
+
+
+def test_a_skill_counts_as_fetched_by_either_of_the_tools_that_give_it(world: World, standin: StandIn) -> None:
+    # R101, R107
+    amend_agent(world.agent, actor=world.admin, tends_skills=True)
+    skill = make_skill(world, "approved")
+    serve(world, standin, "one", Ending.SOLVED, skill)
+    serve(world, standin, "two", Ending.UNSOLVED, skill, by="skill_view")
+    serve(world, standin, "three", Ending.SOLVED)
+    told = curated([skill.pk], actor=world.operator, now=timezone.now())[skill.pk].figures
+    assert (told.fetched_90_days, told.with_it, told.without_it) == (2, Share(2, 1), Share(1, 0))
+    assert session_log(world.agent.pk, actor=world.system)[1].text.count(f"skills {skill.name}") == 1
+
+
+def test_a_look_at_a_draft_is_no_fetch(world: World, standin: StandIn) -> None:
+    amend_agent(world.agent, actor=world.admin, tends_skills=True)
+    standin.play(tool("skill_save", title="Greet", description="How.", body="Say hello."), reply("Done."))
+    say(world, "Write it down", standin)
+    with acting(world.operator):
+        skill = Skill.objects.visible_to(world.operator).get()
+    serve(world, standin, "one", Ending.SOLVED, skill, by="skill_view")
+    approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256)
+    serve(world, standin, "two", Ending.SOLVED, skill, by="skill_view")
+    told = curated([skill.pk], actor=world.operator, now=timezone.now())[skill.pk].figures
+    assert told.fetched_90_days == 1
 
 
 def test_a_skill_that_a_newer_one_of_its_agent_covers_may_be_retired(world: World) -> None:

@@ -156,13 +156,16 @@ def test_a_text_that_no_prompt_carries_changes_no_byte(world: World) -> None:
 
 def test_sessions_customers_schedules_and_callers_are_counted(world: World, standin: StandIn) -> None:
     skill = make_skill(world, "approved")
-    standin.play(tool("get_skill", skill_id=skill.pk), reply("One."), reply("Two."))
+    amend_agent(world.agent, actor=world.admin, tends_skills=True)
+    standin.play(
+        tool("get_skill", skill_id=skill.pk), reply("One."), tool("skill_view", skill_id=skill.pk), reply("Two.")
+    )
     say(world, "One", standin)
     say(world, "Two", standin, thread="other", customer="http:other")
     make_invokable(world)
     propose_deprecation(skill, actor=world.bot, rationale="Nobody asks for it.")
     _, reach = reach_of(world, Kind.SKILL_DEPRECATION)
-    assert (reach.agents, reach.sessions, reach.customers, reach.fetched) == (1, 2, 2, 1)
+    assert (reach.agents, reach.sessions, reach.customers, reach.fetched) == (1, 2, 2, 2)
     assert (reach.schedules, reach.callers, reach.sessions_a_day) == (0, 0, 0.1)
     assert not reach.is_at_the_limit
     assert reach.agent == world.agent

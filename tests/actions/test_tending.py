@@ -8,12 +8,13 @@ import pytest
 
 from apps.governance.acting import acting
 from apps.governance.models import Proposal, Taint
+from apps.governance.policy import Act, codename
 from apps.runtime.house_tools import house_tools
 from apps.runtime.tooling import Offer
 from apps.skills.models import Skill, SkillUse
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import calls, reply, say, tool
-from tests.factories import World, make_skill, make_world
+from tests.factories import World, make_grants, make_skill, make_world
 from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
@@ -106,6 +107,19 @@ def test_a_patch_needs_the_current_version_and_one_place(world: World, standin: 
     unread = call(world, standin, "skill_save", skill_id=skill.pk, body="New.")
     assert "which version you read" in unread["result"]
     assert drafted(world).version == skill.version
+
+
+def test_who_may_fetch_no_skill_views_none_that_is_approved(world: World, standin: StandIn) -> None:
+    # R015, R101
+    live = make_skill(world, "approved")
+    make_grants(world, codename(Act.SKILL_FETCH))
+    for name in ("get_skill", "skill_view"):
+        made = call(world, standin, name, skill_id=live.pk)
+        assert (made["is_error"], live.body in made["result"]) == (True, False)
+    call(world, standin, "skill_save", **RUNBOOK)
+    with acting(world.operator):
+        own = Skill.objects.visible_to(world.operator).drafts().get()
+    assert call(world, standin, "skill_view", skill_id=own.pk)["is_error"] is False
 
 
 def test_what_was_not_read_in_the_conversation_is_not_changed(world: World, standin: StandIn) -> None:

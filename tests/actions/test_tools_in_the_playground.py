@@ -1,5 +1,6 @@
 """Tools of others in the playground: what reads is called, and what may write is offered and not called."""
 
+import json
 from collections.abc import Callable, Mapping
 
 import pytest
@@ -9,8 +10,10 @@ from apps.governance.models import Proposal
 from apps.prompt.values import Slot
 from apps.runtime.calling import NOT_CALLED
 from apps.runtime.models import Turn
+from apps.skills.proposing import propose_revision
+from apps.tenants.actions import amend_agent
 from apps.tools.models import ToolApproval, ToolServer
-from tests.actions.conversing import reply, tool
+from tests.actions.conversing import calls, reply, tool
 from tests.actions.others import allow, offered, steps
 from tests.actions.test_foreseeing import ASKED, SLOTS
 from tests.actions.test_playground import frozen, open_ones, owners, tried
@@ -70,3 +73,16 @@ def test_every_kind_is_tried_and_its_words_are_its_own(standin: StandIn, kind: P
     assert waiting == (set() if kind == Proposal.Kind.SKILL_DEPRECATION else {proposal.pk})
     slots = [part.slot for part in frozen(world, trial).assembled.parts if part.slot is not Slot.PROFILE]
     assert SLOTS[kind] in slots
+
+
+def test_a_runbook_that_is_tried_reads_the_same_by_both_tools(standin: StandIn) -> None:
+    # R101
+    world = make_world()
+    amend_agent(world.agent, actor=world.admin, tends_skills=True)
+    standing = make_skill(world, "approved", name="stands-there")
+    propose_revision(standing, actor=world.bot, values={"body": f"{standing.body}\nThen sing."})
+    trial = make_trial(world, proposal_id=open_ones(world).pk)
+    turn = tried(world, trial, standin, tool("skill_view", skill_id=standing.pk), reply("La."))
+    [call] = calls(world, turn)
+    assert "Then sing." in json.loads(call["result"])["body"]
+    assert "Nobody approved" not in call["result"]

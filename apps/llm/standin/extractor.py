@@ -18,7 +18,7 @@ REQUEST_WORDS = 2
 TOPICS = 6
 THINKING_TOOLS = frozenset({"think", "calculate"})
 # Reading a runbook is no step of another one.
-READING_SKILLS = frozenset({"get_skill", "get_skill_attachment", "list_skills"})
+READING_SKILLS = frozenset({"get_skill", "get_skill_attachment", "list_skills", "skill_list", "skill_view"})
 WRITING = re.compile(
     r"^(?:add|approve|assign|book|cancel|change|close|create|delete|draft|exchange|issue|modify|open|order|pay|propose|"
     r"record|refund|register|remove|reset|save|schedule|send|set|submit|transfer|update|upgrade|write)(?:[_-]|$)"

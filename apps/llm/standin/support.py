@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 UPDATE_PROFILE = "update_customer_profile"
 UPDATE_MEMORY = "update_memory"
 # What is read beside a runbook is no step of it.
-READS = frozenset({GET_SKILL, "get_skill_attachment"})
+READS = frozenset({GET_SKILL, "get_skill_attachment", "skill_view"})
 WORDS_TO_MATCH = 2
 _WANTS_A_PERSON = re.compile(
     r"\b(?:talk|speak|write|chat) (?:to|with) (?:an?|some|your) (?:\w+ )?(?:person|human|colleague|employee|manager)\b",
