@@ -2,22 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from django.db.models import Count, F, IntegerField, Q, QuerySet, Sum, Value, Window
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import RowNumber, TruncDate
 
 from apps.console.figures import days_until, words_changed
 from apps.conversations.models import Conversation
+from apps.conversations.taking_up import TAKES_UP
 from apps.desk.models import Draft, Escalation
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord
 from apps.governance.policy import Act
 from apps.runtime.models import ModelCall, Spend
 
-REOPENED_WITHIN: Final = timedelta(days=7)
 # Edited drafts of a day that are compared word by word; more would tell little more.
 EDITS_COMPARED: Final = 20
 DECIDED: Final = (Draft.Status.SENT.value, Draft.Status.SENT_EDITED.value, Draft.Status.DISCARDED.value)
@@ -30,6 +31,10 @@ RETIRED: Final = (
     *(Act.LEARNING_VERSION_RETIRE.value, Act.LEARNING_VERSION_WITHDRAW.value),
 )
 _NONE: Final = Value(0, output_field=IntegerField())
+_TAKEN_UP: Final = f"""
+SELECT earlier.id FROM conversations_conversation AS earlier JOIN conversations_conversation AS later ON {TAKES_UP}
+ WHERE earlier.tenant_id = %s AND earlier.resolved_at >= %s
+"""  # noqa: S608  # of constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +99,14 @@ def _conversations(actor: Actor, stretch: Stretch) -> tuple[QuerySet[Any, Any], 
     """By the day on which they began, what became of them; by the day on which they were resolved, whether that held."""
     threads = Conversation.objects.visible_to(actor).of_customers().filter(parent=None, origin=Conversation.Origin.LIVE)
     resolved = Q(status=Conversation.Status.RESOLVED)
-    back = threads.filter(
-        created_at__gte=stretch.begins,
-        follows__resolved_at__gte=stretch.begins,
-        created_at__lte=F("follows__resolved_at") + REOPENED_WITHIN,
-    )
+    taken_up = RawSQL(_TAKEN_UP, [actor.tenant_id, stretch.begins])  # noqa: S611  # of constants
+    back = threads.filter(status=Conversation.Status.RESOLVED, pk__in=taken_up)
     asked = Escalation.objects.visible_to(actor)
     return (
         _by_day("began", threads, "created_at", stretch, Count("pk", filter=resolved), Count("pk")),
         _by_day("escalated", asked, "created_at", stretch, Count("conversation", distinct=True), _NONE),
         _by_day("resolved", threads, "resolved_at", stretch, _NONE, Count("pk")),
-        _by_day("reopened", back, "follows__resolved_at", stretch, Count("follows", distinct=True), _NONE),
+        _by_day("reopened", back, "resolved_at", stretch, Count("pk"), _NONE),
     )
 
 

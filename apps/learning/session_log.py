@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from django.db import connection
 
+from apps.conversations.taking_up import TAKES_UP
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.learning.memory_tiers import LogLine
@@ -19,9 +20,11 @@ from apps.learning.tier_rules import Ended, line_of
 CONVERSATIONS: Final = 400
 
 # A tool that no session offered is a name that the model made up, and stays out; so does a skill that no person approved.
-_ENDED: Final = """
+_ENDED: Final = f"""
 SELECT coalesce(thread.resolved_at, thread.updated_at) AS at, jsonb_build_object(
-    'channel', thread.channel, 'status', thread.status, 'outcome', thread.outcome, 'is_reopened', thread.follows_id IS NOT NULL,
+    'channel', thread.channel, 'status', thread.status, 'outcome', thread.outcome,
+    'is_reopened', EXISTS (SELECT 1 FROM conversations_conversation AS earlier CROSS JOIN LATERAL (SELECT thread.*) AS later
+        WHERE {TAKES_UP}),
     'customer_messages', (SELECT count(*) FROM conversations_message AS message WHERE message.tenant_id = thread.tenant_id
         AND message.conversation_id = thread.id AND message.sender = 'customer'),
     'tools', (SELECT jsonb_agg(DISTINCT called.name) FROM called WHERE called.conversation_id = thread.id),
@@ -35,7 +38,7 @@ SELECT coalesce(thread.resolved_at, thread.updated_at) AS at, jsonb_build_object
     'discarded_drafts', (SELECT count(*) FROM desk_draft AS draft WHERE draft.tenant_id = thread.tenant_id
         AND draft.conversation_id = thread.id AND draft.status = 'discarded'))
   FROM thread ORDER BY at DESC, thread.id DESC
-"""
+"""  # noqa: S608  # of constants
 _LATEST: Final = """
 WITH thread AS MATERIALIZED (
     SELECT * FROM conversations_conversation WHERE tenant_id = app_tenant() AND agent_id = %(agent)s AND status <> 'open'

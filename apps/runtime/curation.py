@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.db import connection
 
+from apps.conversations.taking_up import TAKES_UP
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.runtime.reading_calls import GAVE_APPROVED
@@ -32,9 +33,8 @@ WITH live AS MATERIALIZED (
            thread.status = 'abandoned' OR thread.outcome = 'unsolved'
            OR EXISTS (SELECT 1 FROM desk_escalation AS question
                        WHERE question.tenant_id = thread.tenant_id AND question.conversation_id = thread.id)
-           OR EXISTS (SELECT 1 FROM conversations_conversation AS later
-                       WHERE later.tenant_id = thread.tenant_id AND later.follows_id = thread.id
-                         AND later.created_at < coalesce(thread.resolved_at, thread.updated_at) + interval '7 days') AS badly
+           OR EXISTS (SELECT 1 FROM conversations_conversation AS later CROSS JOIN LATERAL (SELECT thread.*) AS earlier
+                       WHERE {TAKES_UP}) AS badly
       FROM conversations_conversation AS thread
      WHERE thread.tenant_id = app_tenant() AND thread.status <> 'open' AND thread.origin = 'live' AND thread.parent_id IS NULL
        AND NOT thread.off_the_record

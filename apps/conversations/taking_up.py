@@ -1,0 +1,17 @@
+"""When a customer came back: which later conversation takes up one that had ended, in SQL for whoever counts outcomes."""
+
+from typing import Final
+
+# Of two rows called `earlier` and `later`. A thread that goes on is taken up whoever writes. Beyond the thread, and whichever
+# agent answers, it is the same customer by their key, where both times whoever wrote is believed to be them. A key names its
+# channel: the same id on two channels is two people (R009). What was off the record is left out.
+TAKES_UP: Final = """
+    later.tenant_id = earlier.tenant_id AND later.id <> earlier.id AND later.origin = 'live' AND later.parent_id IS NULL
+    AND later.member_user_id IS NULL AND earlier.status <> 'open' AND NOT earlier.off_the_record AND NOT later.off_the_record
+    AND later.created_at < coalesce(earlier.resolved_at, earlier.updated_at) + interval '7 days'
+    AND (later.follows_id = earlier.id
+         OR (later.end_user_key <> '' AND later.end_user_key = earlier.end_user_key
+             AND later.created_at >= coalesce(earlier.resolved_at, earlier.updated_at)
+             AND (later.proven_at IS NOT NULL AND earlier.proven_at IS NOT NULL
+                  OR NOT (SELECT settings.profiles_need_proof FROM tenants_tenantsettings AS settings
+                           WHERE settings.tenant_id = earlier.tenant_id))))"""
