@@ -17,6 +17,9 @@ class AgentRow(Shown[Agent]):
     agent_key = CharField(source="key", read_only=True)
     endpoint_id = IntegerField(read_only=True, allow_null=True, help_text="Null: the installation's endpoint.")
 
+    distil_endpoint_mid_id = IntegerField(read_only=True, allow_null=True, help_text="Null: the installation's.")
+    distil_endpoint_long_id = IntegerField(read_only=True, allow_null=True, help_text="Null: the installation's.")
+
     class Meta:
         model = Agent
         fields = (
@@ -50,7 +53,9 @@ class AgentRow(Shown[Agent]):
             "distils_mid",
             "distils_long",
             "distil_model_mid",
+            "distil_endpoint_mid_id",
             "distil_model_long",
+            "distil_endpoint_long_id",
             "turn_budget_micro_usd",
             *STAMPS,
         )

@@ -136,7 +136,9 @@ class AgentAdmin(GovernedAdmin):
         "distils_mid",
         "distils_long",
         "distil_model_mid",
+        "distil_endpoint_mid",
         "distil_model_long",
+        "distil_endpoint_long",
         "turn_budget_micro_usd",
     )
     change_form_template = "console/agent.html"

@@ -9,6 +9,7 @@ AGENT_RUNS: Final = (
     *("endpoint", "fallback_model", "turn_budget_micro_usd", "plans_schedules", "shows_figures", "edits_memory"),
     *("tends_skills", "reflects", "keeps_notebook", "shows_examples"),
     *("distils", "distils_short", "distils_mid", "distils_long", "distil_model_mid", "distil_model_long"),
+    *("distil_endpoint_mid", "distil_endpoint_long"),
 )
 PRICES: Final = (
     *("input_micro_usd", "output_micro_usd"),

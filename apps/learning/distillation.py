@@ -15,7 +15,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Stale
 from apps.learning import tier_clock
 from apps.learning.distilling import Fact, Malformed, Refused, parse_rewrite, rewrite_schema, vet_rewrite
-from apps.learning.extraction import learning_backend, learning_model
+from apps.learning.extraction import learning_backend, learning_backend_at, learning_model
 from apps.learning.memory_tiers import BUDGET_TOKENS, Switches, Tier, is_held, short_tier
 from apps.learning.models import TierRun
 from apps.learning.rules import MOST_FAILURES, next_look_seconds
@@ -34,6 +34,7 @@ from apps.prompt.wording import DISTILLS
 from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent, TenantSettings
+from apps.tenants.reached import opened
 from apps.webhooks.rules import Event
 from apps.webhooks.telling import tell_of_learning
 
@@ -84,7 +85,8 @@ def _run_if_due(agent: Agent, tier: Tier, actor: Actor, backend: Backend) -> Tie
     with acting(actor):
         material = _material(agent, tier, actor)
     try:
-        outcome = _distilled(agent, material, Counted(backend, agent.pk, actor), actor)
+        counted = Counted(_thinks_at(agent, tier, backend, actor), agent.pk, actor)
+        outcome = _distilled(agent, material, counted, actor)
     except LearningWaits as error:
         _put_off(agent, due, error, actor)
         return None
@@ -99,6 +101,19 @@ def _run_if_due(agent: Agent, tier: Tier, actor: Actor, backend: Backend) -> Tie
         # A person corrected the tier while the model read it: what they wrote is what the next look starts from.
         tier_clock.put_off(agent.pk, due, timezone.now(), actor=actor)
         return None
+
+
+def _thinks_at(agent: Agent, tier: Tier, backend: Backend, actor: Actor) -> Backend:
+    """Where a tier is distilled: at the endpoint that the agent's page names for it, else where the learning thinks (R174)."""
+    endpoint_id = _named_for(agent, tier)[1]
+    return backend if endpoint_id is None else learning_backend_at(opened(endpoint_id, system=actor))
+
+
+def _named_for(agent: Agent, tier: Tier) -> tuple[str, int | None]:
+    """The model and the endpoint that the agent's page names for a tier; the short one asks no model."""
+    if tier is Tier.MID:
+        return agent.distil_model_mid, agent.distil_endpoint_mid_id
+    return (agent.distil_model_long, agent.distil_endpoint_long_id) if tier is Tier.LONG else ("", None)
 
 
 def _put_off(agent: Agent, due: Due, error: BackendError, actor: Actor) -> None:
@@ -175,7 +190,7 @@ def _vetted(material: Material, found: Sequence[Fact], reply: Reply) -> Outcome:
 
 def _request(agent: Agent, material: Material) -> Request:
     budget = BUDGET_TOKENS[material.tier]
-    own = {Tier.MID: agent.distil_model_mid, Tier.LONG: agent.distil_model_long}[material.tier]
+    own, endpoint_id = _named_for(agent, material.tier)
     message = rewrite_message(
         [(fact.fact_id, fact.text) for fact in material.before if not fact.is_permanent],
         [(line.source_id, line.text) for line in lines_of(material.source)],
@@ -183,7 +198,7 @@ def _request(agent: Agent, material: Material) -> Request:
         budget_tokens=budget,
     )
     return Request(
-        model=learning_model(agent, own),
+        model=learning_model(agent, own, endpoint_id),
         max_tokens=MAX_TOKENS,
         system=(SystemBlock(DISTILLS[material.tier.value]),),
         messages=({"role": "user", "content": message},),

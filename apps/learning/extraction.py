@@ -23,6 +23,7 @@ from apps.learning.protecting import known_about, only_day, own_templates
 from apps.learning.rules import MOST_FAILURES, Refused, Vetted, by_date, counted_in, gate, vet, without_recalled
 from apps.learning.spending import Counted
 from apps.llm.anthropic.client import backend_at
+from apps.llm.anthropic.waiting import waiting_backend_at
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.extraction import (
     ExtractedSkill,
@@ -39,6 +40,7 @@ from apps.skills.models import Skill
 from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent
+from apps.tenants.reached import Reached
 from apps.texts.known import Known
 from apps.texts.likeness import tools_in
 from apps.texts.private import Firewall
@@ -77,9 +79,14 @@ def learning_backend() -> Backend:
     return backend_at(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
 
 
-def learning_model(agent: Agent, own: str = "") -> str:
+def learning_backend_at(place: Reached) -> Backend:
+    """An endpoint of the tenant's own that a tier of memory is distilled at."""
+    return waiting_backend_at(place.api_key, place.base_url, allowed=settings.REACHABLE_NETWORKS)
+
+
+def learning_model(agent: Agent, own: str = "", endpoint_id: int | None = None) -> str:
     """Which model learns for an agent: one named for it, or the agent's. A model of another endpoint is not known at this one."""
-    of_turns = agent.model if agent.endpoint_id is None else ""
+    of_turns = agent.model if agent.endpoint_id == endpoint_id else ""
     return own or of_turns or settings.DEFAULT_MODEL
 
 

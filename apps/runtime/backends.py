@@ -3,18 +3,17 @@
 Only workers load this module before they need it: the vendor's SDK takes a second and a half.
 """
 
-import asyncio
-
 from django.conf import settings
 from django.db import connection
 
 from apps.governance.acting import acting_actor
 from apps.llm.anthropic.async_client import async_backend_at, guarded_backend_at
 from apps.llm.anthropic.client import backend_at
+from apps.llm.anthropic.waiting import waiting_backend_at
 from apps.llm.backend import AsyncBackend, Backend, JsonObject, Listener, Reply, Request
 from apps.llm.mcp.client import call_tool
 from apps.llm.mcp.place import Answer, Place
-from apps.runtime.reach import Reached
+from apps.tenants.reached import Reached
 
 
 class WithoutTransaction:
@@ -67,28 +66,10 @@ def engine_backend_at(place: Reached) -> AsyncBackend:
     return AsyncWithoutTransaction(backend)
 
 
-class Waiting:
-    """A tenant's own endpoint for a thread that waits; each call opens a connection of its own."""
-
-    def __init__(self, place: Reached) -> None:
-        self.place = place
-
-    def complete(self, request: Request) -> Reply:
-        """As the loop's client does."""
-        _refuse_within_transaction()
-        return asyncio.run(self._asked(request))
-
-    async def _asked(self, request: Request) -> Reply:
-        backend = engine_backend_at(self.place)
-        try:
-            return await backend.complete(request)
-        finally:
-            await backend.aclose()
-
-
 def turn_backend_at(place: Reached) -> Backend:
     """The same for a thread that waits."""
-    return Waiting(place)
+    backend = waiting_backend_at(place.api_key, place.base_url, allowed=settings.REACHABLE_NETWORKS)
+    return WithoutTransaction(backend)
 
 
 async def called_elsewhere(place: Place, name: str, arguments: JsonObject, key: str) -> Answer:

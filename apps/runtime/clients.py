@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from apps.llm.backend import AsyncBackend
-from apps.runtime.reach import Reached
+from apps.tenants.reached import Reached
 
 # Each keeps connections open; one that nobody asked for the longest time is let go.
 MOST = 100

@@ -7,8 +7,9 @@ from functools import partial
 from apps.llm.backend import Backend, BackendError
 from apps.runtime.moves import AskModel, Over
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
-from apps.runtime.reach import Reached, nowhere_else
+from apps.runtime.reach import nowhere_else
 from apps.runtime.turn import Turning, begin
+from apps.tenants.reached import Reached
 
 Places = Callable[[Reached], Backend]
 

@@ -25,11 +25,12 @@ from apps.runtime.listening import Ears, attentive, nobody
 from apps.runtime.model_counts import asked_model, note_tokens
 from apps.runtime.moves import AskModel, Over
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
-from apps.runtime.reach import Reached, nowhere_else
+from apps.runtime.reach import nowhere_else
 from apps.runtime.scheduling import due_now
 from apps.runtime.turn import Turning, begin
 from apps.telemetry.counts import TURN_SECONDS
 from apps.telemetry.scene import note, scene
+from apps.tenants.reached import Reached
 
 logger = logging.getLogger(__name__)
 

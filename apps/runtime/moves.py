@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from apps.llm.backend import Request
 from apps.runtime.outside import OutsideCall
-from apps.runtime.reach import Reached
+from apps.tenants.reached import Reached
 
 
 @dataclass(frozen=True, slots=True)

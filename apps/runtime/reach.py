@@ -6,7 +6,7 @@ from typing import Any, Final, NoReturn
 
 from apps.llm.backend import NotAuthorised
 from apps.llm.prices import OwnRates, Rates
-from apps.tenants.sealing import CannotOpen, unseal
+from apps.tenants.reached import Reached, reached
 
 # What CLAIM says of it, beside `agent`: the agent's own endpoint with its sealed key, the tenant's prices as they
 # hold now, and what fails there.
@@ -25,15 +25,6 @@ TERMS: Final = """
                             ORDER BY model, valid_from DESC) AS price),
         'breakers', (SELECT json_object_agg(breaker.model, to_json(breaker)) FROM runtime_breaker AS breaker
                       WHERE breaker.endpoint_id = coalesce(agent.endpoint_id, 0) AND breaker.state <> 'closed'))"""
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """An endpoint of a tenant's own. Its key is in nothing that is printed or logged."""
-
-    endpoint_id: int
-    base_url: str
-    api_key: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +57,6 @@ class Terms:
 
 
 NO_TERMS: Final = Terms()
-
-
-def reached(endpoint: Mapping[str, Any], tenant_id: int) -> Reached:
-    """An endpoint with its key open."""
-    sealed = endpoint["sealed"]
-    try:
-        api_key = unseal(sealed, tenant_id) if sealed else ""
-    except CannotOpen as refusal:
-        raise NotAuthorised(str(refusal)) from refusal
-    return Reached(int(endpoint["id"]), str(endpoint["base_url"]), api_key)
 
 
 def nowhere_else(place: Reached) -> NoReturn:

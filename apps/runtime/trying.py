@@ -6,13 +6,11 @@ from time import monotonic
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.llm.backend import Backend, BackendError, Reply, Request
-from apps.runtime.reach import Reached, reached
-from apps.tenants.endpoint_models import Endpoint
 from apps.tenants.endpoints import refuse_test
 from apps.tenants.identity import system_actor
+from apps.tenants.reached import Reached, opened
 
 SECONDS = 20.0
 TOKENS = 16
@@ -41,7 +39,7 @@ def try_endpoint(endpoint_id: int, *, actor: Actor, model: str = "") -> Tried:
     asked = model or settings.DEFAULT_MODEL
     began = monotonic()
     try:
-        reply = _hello(_opened(endpoint), asked)
+        reply = _hello(opened(endpoint.pk, system=system_actor(endpoint.tenant_id, "endpoint test")), asked)
     except BackendError as error:
         return Tried(f"No answer: {str(error)[:CHARACTERS]}", error.code, asked)
     return _told(reply, round(1000 * (monotonic() - began)))
@@ -51,15 +49,6 @@ def _told(reply: Reply, milliseconds: int) -> Tried:
     used = reply.usage.prompt_tokens + reply.usage.output_tokens
     sentence = f"{reply.model[:80]} answered in {milliseconds} ms with {used} tokens ({reply.stop_reason.value})."
     return Tried(sentence, "", reply.model[:80], milliseconds)
-
-
-def _opened(endpoint: Endpoint) -> Reached:
-    # People never read what is sealed; a worker does.
-    system = system_actor(endpoint.tenant_id, "endpoint test")
-    with acting(system):
-        found = Endpoint.objects.visible_to(system).filter(pk=endpoint.pk)
-        values = found.values("id", "base_url", "secret__sealed").get()
-    return reached({**values, "sealed": values["secret__sealed"]}, endpoint.tenant_id)
 
 
 def _hello(place: Reached, model: str) -> Reply:

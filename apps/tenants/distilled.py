@@ -2,9 +2,24 @@
 
 from django.db import models
 
+from apps.tenants.endpoint_models import Endpoint
+
+
+def _endpoint(label: str, model: str) -> "models.ForeignKey[Endpoint | None]":
+    return models.ForeignKey(
+        Endpoint,
+        verbose_name=label,
+        null=True,
+        blank=True,
+        db_index=False,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text=f"Where the {model} is reached. Empty: where the installation says.",
+    )
+
 
 class Distilled(models.Model):
-    """Which tiers are distilled by the clock, and by which model (R174)."""
+    """Which tiers are distilled by the clock, and by which model at which endpoint (R174)."""
 
     distils = models.BooleanField(
         "memory is distilled",
@@ -22,6 +37,8 @@ class Distilled(models.Model):
     distil_model_long = models.CharField(
         "model of the long tier", max_length=80, blank=True, help_text="Empty: the agent's own."
     )
+    distil_endpoint_mid = _endpoint("endpoint of the mid tier", "model of the mid tier")
+    distil_endpoint_long = _endpoint("endpoint of the long tier", "model of the long tier")
 
     class Meta:
         abstract = True

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from django.db.models import Q
+
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, governed, take_values
@@ -53,7 +55,8 @@ def remove_endpoint(endpoint: Endpoint, *, actor: Actor, read_at: int | None = N
     """Take an endpoint away, with its key, once no agent thinks there. Turns under way end as they began."""
     with acting(actor):
         with governed(Act.ENDPOINT_REMOVE, endpoint, actor=actor, read_at=read_at, reason=reason, removes=True) as row:
-            thinking = Agent.objects.visible_to(actor).filter(endpoint=row).order_by("key")
+            here = Q(endpoint=row) | Q(distil_endpoint_mid=row) | Q(distil_endpoint_long=row)
+            thinking = Agent.objects.visible_to(actor).filter(here).order_by("key")
             if keys := list(thinking.values_list("key", flat=True)[:NAMED_AT_MOST]):
                 raise Conflicting(
                     f"Agents still think there, among them {', '.join(keys)}. Choose another endpoint for them first."

@@ -19,11 +19,12 @@ from apps.runtime.backends import turn_backend_at
 from apps.runtime.claims import claim
 from apps.runtime.driving import answer
 from apps.runtime.models import Turn
-from apps.runtime.reach import Reached, Terms
+from apps.runtime.reach import Terms
 from apps.runtime.trying import try_endpoint
 from apps.tenants.actions import amend_agent
 from apps.tenants.endpoints import amend_endpoint, remove_endpoint, rotate_endpoint_key, set_price, withdraw_price
 from apps.tenants.models import Endpoint, SealedSecret
+from apps.tenants.reached import Reached
 from apps.tenants.sealing import CannotOpen, seal, unseal
 from tests.actions.conversing import fault, lines, reply, tell, turn_of
 from tests.factories import World, make_world

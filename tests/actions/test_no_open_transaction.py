@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from apps.governance.acting import acting
 from apps.runtime.backends import engine_backend, turn_backend, turn_backend_at
-from apps.runtime.reach import Reached
+from apps.tenants.reached import Reached
 from tests.factories import World, make_world
 from tests.rules.looping import HELLO
 from tests.standing_in import StandIn

@@ -133,7 +133,10 @@ def test_a_form_of_the_console_writes_a_field_for_the_roles_of_the_policy(act: A
     # R015, R017, R018
     scene = set_scene(act)
     shown = set(FORMS[act].fields or ())
-    others = {"endpoint": make_endpoint(scene.world).pk, "skill": make_skill(scene.world, "approved").pk}
+    endpoints = dict.fromkeys(
+        ("endpoint", "distil_endpoint_mid", "distil_endpoint_long"), make_endpoint(scene.world).pk
+    )
+    others = {**endpoints, "skill": make_skill(scene.world, "approved").pk}
     for place, role in enumerate((Role.OPERATOR, Role.ADMIN)):
         client = client_of(scene, role)
         for field in share_of(place, columns(CHANGING[act]), rows=2):

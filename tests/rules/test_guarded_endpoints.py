@@ -12,7 +12,8 @@ from apps.llm.anthropic.async_client import guarded_backend_at
 from apps.llm.backend import ConnectionLost, EndpointRefused, NotAuthorised, Reply
 from apps.llm.standin.running import running_standin
 from apps.runtime.clients import Clients
-from apps.runtime.reach import Reached, nowhere_else
+from apps.runtime.reach import nowhere_else
+from apps.tenants.reached import Reached
 from tests.rules.looping import HELLO
 from tests.rules.standin_http import requests_of
 
