@@ -15,7 +15,7 @@ from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
-from tests.databases import clone_database, close_connections, point_to
+from tests.databases import clone_database, close_connections, leave_alone, point_to
 from tests.factories import make_world
 from tests.ready_cluster import TEMPLATE, ready_server
 from tests.settings import PREFIX
@@ -90,6 +90,7 @@ def postgres(django_db_blocker: DjangoDbBlocker) -> Iterator[Postgres]:
     with ExitStack() as stack:
         with django_db_blocker.unblock(), untraced():
             server = stack.enter_context(ready_server())
+            leave_alone(server)
         yield server
 
 

@@ -34,6 +34,12 @@ def close_connections() -> None:
         connections[alias].close()
 
 
+def leave_alone(server: Postgres) -> None:
+    """The server's own upkeep is off from now on: beside no test statistics come, rows move, or a clone is told changed."""
+    run_as_superuser(server, sql.SQL("ALTER SYSTEM SET autovacuum = off").format())
+    run_as_superuser(server, sql.SQL("SELECT pg_reload_conf()").format())
+
+
 def run_as_superuser(server: Postgres, statement: sql.Composed) -> None:
     """One statement outside any transaction."""
     with psycopg.connect(server.url, autocommit=True) as connection:

@@ -10,15 +10,25 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.conversations.admission import admit
-from apps.conversations.arriving import Sent, Terms, Thread, event_of, known_event, refuse_flaws, refuse_unstorable
+from apps.conversations.arriving import (
+    Sent,
+    Terms,
+    Thread,
+    event_of,
+    known_event,
+    refuse_flaws,
+    refuse_line_of_another,
+    refuse_other_terms,
+    refuse_unstorable,
+)
 from apps.conversations.asking import tell_ended, tell_in_hand
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import MEMBERS_ALONE, Line
-from apps.conversations.standing import refuse_ended, refuse_held, refuse_other_runner, refuse_talk
+from apps.conversations.standing import refuse_ended, refuse_held, refuse_talk
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.door import authorize, governed
-from apps.governance.errors import Conflicting, Invalid, NotVisible
+from apps.governance.errors import Conflicting, NotVisible
 from apps.governance.models import Taint
 from apps.governance.policy import Act
 from apps.tenants.flavours import refuse_assistant
@@ -236,14 +246,15 @@ def _ended_before(thread: Thread, actor: Actor, **of_customer: str) -> Conversat
 def _known_or_new(event: InboundEvent, thread: Thread, actor: Actor, terms: Terms) -> InboundEvent:
     known = _known_event(event, thread, actor)
     if known:
-        _refuse_other_terms(known.conversation, terms)
+        refuse_other_terms(known.conversation, terms)
         return known
+    refuse_line_of_another(event.line_key, thread["agent_id"])
     # Locked, so that it is not resolved between this look and the write.
     rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",)).select_related("agent")
     conversation = rows.open().filter(**thread).first()
     if conversation is None:
         conversation = _open_or_join(thread, actor, terms)
-    _refuse_other_terms(conversation, terms)
+    refuse_other_terms(conversation, terms)
     if event.kind == InboundEvent.Kind.MESSAGE:
         admit(conversation, terms.proof, actor=actor)
     event.conversation = conversation
@@ -266,19 +277,6 @@ def _open_or_join(thread: Thread, actor: Actor, terms: Terms) -> Conversation:
     except Conflicting:
         # Another message of the thread opened it between our look and our write.
         return Conversation.objects.visible_to(actor).open().get(**thread)
-
-
-def _refuse_other_terms(conversation: Conversation, terms: Terms) -> None:
-    if terms.end_user_key and conversation.end_user_key != terms.end_user_key:
-        flaw = f"This thread belongs to {conversation.end_user_key or 'nobody named'}. Use another conversation key."
-        raise Invalid(flaw, {"end_user_key": [flaw]})
-    if terms.off_the_record not in {None, conversation.off_the_record}:
-        stands = "off" if conversation.off_the_record else "on"
-        flaw = (
-            f"This conversation opened {stands} the record and stays so. Leave the field out, or open another thread."
-        )
-        raise Invalid(flaw, {"off_the_record": [flaw]})
-    refuse_other_runner(conversation, terms.runs_elsewhere)
 
 
 def _append_event(event: InboundEvent, thread: Thread, actor: Actor) -> InboundEvent:

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from typing import NotRequired, Self, TypedDict
 
 from django.core.exceptions import ValidationError
+from django.db import connection
 from django.db.models import QuerySet
 
 from apps.conversations.admission import Proof
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, SENDER_NAME_CHARACTERS, message_flaws
+from apps.conversations.standing import refuse_other_runner
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Invalid
 from apps.governance.text import content_sha256, plain_text
@@ -63,7 +65,7 @@ def refuse_unstorable(sent: Sent, thread: Thread, end_user_key: str) -> None:
     if steps is not None and not 1 <= steps <= MOST_STEPS:
         flaw = f"This is {steps}; a turn takes 1 to {MOST_STEPS} steps."
         raise Invalid(f"The field max_steps cannot be taken. {flaw}", {"max_steps": [flaw]})
-    for name, value, characters in (*limited, ("line_key", sent["line_key"], LINE_CHARACTERS)):
+    for name, value, characters in (*limited, ("line", sent["line_key"], LINE_CHARACTERS)):
         try:
             plain_text(value)
         except ValidationError as refusal:
@@ -86,6 +88,32 @@ def refuse_flaws(text: str, end_user_key: str, channel: str, *, is_of_customer: 
             "The message cannot be taken. " + " ".join(reason for reasons in flaws.values() for reason in reasons),
             flaws,
         )
+
+
+def refuse_other_terms(conversation: Conversation, terms: Terms) -> None:
+    """A thread keeps its customer, its record and who runs its agent; a message agrees, or leaves them out."""
+    if terms.end_user_key and conversation.end_user_key != terms.end_user_key:
+        flaw = f"This thread belongs to {conversation.end_user_key or 'nobody named'}. Use another conversation key."
+        raise Invalid(flaw, {"end_user_key": [flaw]})
+    if terms.off_the_record not in {None, conversation.off_the_record}:
+        stands = "off" if conversation.off_the_record else "on"
+        flaw = (
+            f"This conversation opened {stands} the record and stays so. Leave the field out, or open another thread."
+        )
+        raise Invalid(flaw, {"off_the_record": [flaw]})
+    refuse_other_runner(conversation, terms.runs_elsewhere)
+
+
+def refuse_line_of_another(line_key: str, agent_id: int) -> None:
+    """A line that has a card belongs to the card's agent, and no other one is told what comes in on it (R133)."""
+    if not line_key:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT is_line_of_another(%s, %s)", [line_key, agent_id])
+        [is_anothers] = cursor.fetchone() or [False]
+    if is_anothers:
+        flaw = f"The line {line_key} belongs to another agent. Send this to that one, or leave the line out."
+        raise Invalid(flaw, {"line": [flaw]})
 
 
 def event_of(sent: Sent, actor: Actor) -> InboundEvent:

@@ -179,7 +179,10 @@ class MemberOverlay(Governed):
 
 
 class IdentityCard(Governed):
-    """Who an agent represents: the business and the person in charge, always; or for one line whose person differs (R186, R187)."""
+    """Who an agent represents: the business and the person in charge, always; or for one line whose person differs (R186, R187).
+
+    A card for a line binds the line to its agent: no other one has a card for it, or is told what comes in there (R133).
+    """
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     line_key = _line(
@@ -206,6 +209,12 @@ class IdentityCard(Governed):
                 fields=["tenant", "agent", "line_key"],
                 name="agent_has_one_identity_card_per_line",
                 violation_error_message="This agent has an identity card for this line already; amend that one.",
+            ),
+            models.UniqueConstraint(
+                fields=["tenant", "line_key"],
+                condition=~models.Q(line_key=""),
+                name="line_is_of_one_agent",
+                violation_error_message="This line belongs to another agent. Name another line, or write on that agent's card.",
             ),
         ]
 

@@ -81,8 +81,8 @@ def test_the_same_key_is_known_after_the_conversation_ended(world: World) -> Non
         ({"sender_name": "a\x00b"}, "sender_name"),
         ({"conversation_key": "x" * 201}, "conversation_key"),
         ({"idempotency_key": "x" * 201}, "idempotency_key"),
-        ({"line_key": "x" * 81}, "line_key"),
-        ({"line_key": "a\x00b"}, "line_key"),
+        ({"line_key": "x" * 81}, "line"),
+        ({"line_key": "a\x00b"}, "line"),
     ],
 )
 def test_a_message_that_cannot_be_taken_says_why(world: World, given: dict[str, str], field: str) -> None:

@@ -11,10 +11,11 @@ from apps.desk.models import Draft
 from apps.governance.acting import acting
 from apps.llm.backend import JsonObject, Request, StopReason, Usage
 from apps.llm.backend import Reply as Said
+from apps.personas.actions import create_identity_card
 from apps.runtime.driving import answer as run_turn
 from apps.runtime.sending import send_out
 from apps.tenants.actions import amend_agent
-from tests.factories import World, make_conversation
+from tests.factories import World, make_conversation, make_neighbour
 from tests.surfaces.api.asking import Answer, Asker, answer_event, fail_event
 
 HELLO = {
@@ -156,6 +157,16 @@ def test_message_says_which_line_it_came_in_on(world: World, bot: Asker) -> None
     assert event_of(world, send(bot, "k2")).line_key == ""
     for line in ("x" * 81, "a\x00b", 5):
         assert list(send(bot, "k3", line=line).body["errors"]) == ["line"]
+
+
+def test_a_message_on_another_agents_line_is_not_taken(world: World, bot: Asker) -> None:
+    # R133
+    neighbour = make_neighbour(world)
+    create_identity_card(neighbour.pk, actor=world.operator, values={"line_key": "billing"})
+    answer = send(bot, line="billing")
+    assert (answer.status, list(answer.body["errors"])) == (400, ["line"])
+    assert "belongs to another agent" in answer.body["errors"]["line"][0]
+    assert bot.get("conversations/").body["results"] == []
 
 
 @pytest.mark.parametrize("wait", ["61", "-1", "x", "1.5", "", "٣", "9" * 50])
