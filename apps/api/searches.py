@@ -43,6 +43,7 @@ class HitRow(serializers.Serializer[Any]):
     id = serializers.IntegerField()
     agent_key = serializers.CharField(allow_null=True)
     conversation_id = serializers.IntegerField(allow_null=True, help_text="Of a message: where it was said.")
+    profile_id = serializers.IntegerField(allow_null=True, help_text="Of what is noted of a customer: where it stands.")
     at = serializers.DateTimeField()
     excerpt = PieceRow(many=True, help_text="About the first of the words; it is text, nothing of it is markup.")
 
@@ -56,7 +57,7 @@ class HitPage(serializers.Serializer[Any]):
 
 
 class SearchView(ActorView):
-    """What was said, what agents go by, and what was proposed, by the words in it."""
+    """What was said, what agents go by, what is noted of customers, and what was proposed, by the words in it."""
 
     acts: ClassVar = {}
 
@@ -147,12 +148,13 @@ def _next(request: Request, last: Placed) -> str:
 
 def _hit(kind: str, row: Any, asked: str) -> dict[str, Any]:
     searched, thread = KINDS[kind], row.conversation if isinstance(row, Message) else None
-    agent = thread.agent if thread else row.agent
+    agent = thread.agent if thread else getattr(row, "agent", None)
     return {
         "kind": kind,
         "id": row.pk,
         "agent_key": agent.key if agent else None,
         "conversation_id": thread.pk if thread else None,
+        "profile_id": getattr(row, "profile_id", None),
         "at": getattr(row, searched.at),
         "excerpt": excerpt_of(searched.text(row), asked),
     }

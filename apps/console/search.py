@@ -1,4 +1,4 @@
-"""Search: what was said, what agents go by, and what was proposed, by the words in it; the newest first, day by day."""
+"""Search: what was said, learned, noted of customers and proposed, by the words in it; the newest first, day by day."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from apps.console.requests import actor_of
 from apps.console.titles import title_of
 from apps.conversations.models import Message
 from apps.governance.actors import Actor
-from apps.memory.models import MemoryLine
+from apps.memory.models import MemoryLine, ProfileLine
 from apps.runtime.searching import KINDS, LONGEST, MOST, SHORTEST, Searched, rows_read
 from apps.tenants.found import Found, rows_with_words
 from apps.texts.excerpts import Piece, excerpt_of, words_of
@@ -31,6 +31,7 @@ TABS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "conversations": ("Conversations", ("message",)),
     "skills": ("Skills", ("skill",)),
     "memory": ("Memory", ("line", "block")),
+    "customers": ("Customers", ("profile_line",)),
     "proposals": ("Proposals", ("proposal",)),
 }
 
@@ -137,17 +138,22 @@ def _hits(actor: Actor, placed: Sequence[tuple[str, int]], asked: str) -> Iterat
 
 
 def _hit(searched: Searched, row: Any, asked: str) -> Hit:
-    excerpt, at = excerpt_of(searched.text(row), asked), getattr(row, searched.at)
+    title, url, who = _place(row)
+    return Hit(searched.label, title, url, who, getattr(row, searched.at), excerpt_of(searched.text(row), asked))
+
+
+def _place(row: Any) -> tuple[str, str, str]:
+    """What it is called, the address of its page, and who said it or how it stands."""
     if isinstance(row, Message):
         thread = row.conversation
         url = f"{url_of_subject('conversations.conversation', thread.pk)}#message-{row.position}"
-        who = f"{row.get_sender_display()}, conversation of agent {thread.agent}"
-        return Hit(searched.label, str(thread), url, who, at, excerpt)
+        return str(thread), url, f"{row.get_sender_display()}, conversation of agent {thread.agent}"
+    if isinstance(row, ProfileLine):
+        return str(row.profile), url_of_subject(row.profile._meta.label_lower, row.profile.pk), row.get_part_display()
     title = f"{row.where} of agent {row.agent}" if isinstance(row, MemoryLine) else title_of(row)
     state = {"line": "get_status_display", "skill": "get_status_display", "proposal": "get_state_display"}
     said = state.get(row._meta.model_name.removeprefix("memory"))
-    who = str(getattr(row, said)()) if said else ""
-    return Hit(searched.label, title, url_of_subject(row._meta.label_lower, row.pk), who, at, excerpt)
+    return title, url_of_subject(row._meta.label_lower, row.pk), str(getattr(row, said)()) if said else ""
 
 
 def _tab(name: str, asked: str, found: Mapping[str, Found], *, selected: bool) -> Tab:

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from apps.conversations.models import Conversation, Message
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
-from apps.memory.models import MemoryBlock, MemoryLine
+from apps.memory.models import CustomerProfile, MemoryBlock, MemoryLine, ProfileLine
 from apps.skills.models import Skill
 
 SHORTEST: Final = 2
@@ -43,6 +43,12 @@ def _lines(actor: Actor) -> QuerySet[MemoryLine]:
     return MemoryLine.objects.filter(tenant_id=actor.tenant_id)
 
 
+def _noted(actor: Actor) -> QuerySet[ProfileLine]:
+    profiles = CustomerProfile.objects.visible_to(actor)
+    stands = ProfileLine.objects.filter(tenant_id=actor.tenant_id, status=ProfileLine.Status.STANDING)
+    return stands.filter(profile__in=profiles)
+
+
 def _strings(value: Any) -> Iterator[str]:  # Any: what the kind of proposal holds
     if isinstance(value, str):
         yield value
@@ -66,6 +72,7 @@ KINDS: Final[Mapping[str, Searched]] = {
     "line": Searched("Line of memory", _lines, "began_at", lambda row: str(row.text), ("agent", "block")),
     "block": Searched("Memory block", MemoryBlock.objects.visible_to, "updated_at", lambda row: str(row.label)),
     "proposal": Searched("Proposal", Proposal.objects.visible_to, "created_at", _proposed),
+    "profile_line": Searched("Noted of a customer", _noted, "began_at", lambda row: str(row.text), ("profile",)),
 }
 
 

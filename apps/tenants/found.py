@@ -20,10 +20,11 @@ class Found:
 
 
 def rows_with_words(asked: str, most: int, *kinds: str) -> dict[str, Found]:
-    """At most so many rows of each kind: `message`, `skill`, `line` of memory, `block` by its label, `proposal`.
+    """At most so many rows of each kind: `message`, `skill`, `line` of memory, `block` by its label, `proposal`, and
+    `profile_line`, which is what stands noted of a customer.
 
     Every word counts, from its beginning on; in quotation marks they are taken as they stand, `-word` leaves out, `or` gives
-    a choice. No conversation off the record is looked at, and nobody's own talk.
+    a choice. No conversation off the record is looked at, and nobody's own talk, and nothing that was noted in one off the record.
     """
     rows: dict[str, list[tuple[int, datetime]]] = {kind: [] for kind in kinds}
     common = set()

@@ -12,15 +12,25 @@ from apps.conversations.rules import Line
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.launcher.postgres import Postgres
+from apps.memory.actions import amend_profile, create_profile
+from apps.memory.models import ProfileLine
 from apps.tenants.found import Found, rows_with_words
 from tests.committing import committing
-from tests.factories import World, make_block, make_conversation, make_memory, make_skill, make_world
+from tests.factories import (
+    World,
+    make_block,
+    make_conversation,
+    make_memory,
+    make_profile,
+    make_skill,
+    make_world,
+)
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.talking import as_assistant, make_talk
 from tests.wholeness import whole_or
 
 __all__ = ["committing"]
-KINDS = ("message", "skill", "line", "block", "proposal")
+KINDS = ("message", "skill", "line", "block", "proposal", "profile_line")
 ROWS = whole_or(20_000, whole=100_000)
 # A history of the tenant's only message: each has words of its own, and one in four a common one.
 COPY = """
@@ -28,6 +38,12 @@ INSERT INTO conversations_message SELECT row.* FROM conversations_message AS cop
     jsonb_populate_record(copied, jsonb_build_object('id', {first} + number, 'position', 10 + number, 'turn_id', null,
         'text', 'parcel' || number || CASE WHEN number % 4 = 0 THEN ' usually' ELSE '' END)) AS row
     WHERE copied.id = (SELECT max(id) FROM conversations_message WHERE tenant_id = {tenant})
+"""
+LINES = """
+SET session_replication_role = replica;
+INSERT INTO memory_profileline SELECT row.* FROM memory_profileline AS copied, generate_series(1, 5000) AS number,
+    jsonb_populate_record(copied, jsonb_build_object('id', 5000000 + number, 'sha256', number::text,
+        'text', 'Parcel ' || number)) AS row
 """
 USED = (
     "SELECT pg_stat_get_xact_numscans('message_by_words'::regclass),"
@@ -42,7 +58,7 @@ SOUGHT = (
     ("parcel -usually", 50, True),
     ("usua", 50, True),
 )
-SEARCHED = import_module("apps.learning.migrations.0034_search").SEARCHED
+SEARCHED = import_module("apps.learning.migrations.0035_search_of_profiles").SEARCHED
 
 
 def asked(actor: Actor, words: str, most: int = 50) -> dict[str, Found]:
@@ -121,12 +137,36 @@ def test_words_that_were_forgotten_are_in_no_index(world: World) -> None:
         assert cursor.fetchone() == (0,)
 
 
+def test_what_is_noted_of_a_customer_is_found_in_ones_own_tenant_while_it_stands(world: World) -> None:
+    # R006
+    profile = make_profile(world, preferences="Prefers zephyrine lamps.", notes="Lives in Ghent.")
+    make_profile(make_world(), notes="Sells zephyrine lamps.")
+    assert counted(world, "zephyrine lamps") == counted(world, "ghent") == {"profile_line": 1}
+    amend_profile(profile, actor=world.operator, values={"preferences": "Prefers letters."})
+    assert counted(world, "zephyrine") == {}
+    assert counted(world, "letters") == {"profile_line": 1}
+    with acting(world.system), connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM memory_profileline WHERE text LIKE '%zephyrine%' AND status = 'standing'")
+        assert cursor.fetchone() == (0,)
+
+
+def test_what_was_noted_off_the_record_is_not_found(world: World) -> None:
+    # R178
+    thread, other = make_conversation(world, off_the_record=True), make_conversation(world)
+    for key, said, source in (("http:ann", "Ann likes ochre.", thread), ("http:bob", "Bob likes ochre.", other)):
+        create_profile(key, actor=world.bot, values={"notes": said}, evidence={"conversation_id": source.pk})
+    [line] = asked(world.operator, "ochre")["profile_line"].ids
+    with acting(world.operator):
+        assert ProfileLine.objects.get(pk=line).text == "Bob likes ochre."
+
+
 def test_agents_and_workers_may_not_look(world: World) -> None:
     # R007
     make_conversation(world)
     for actor in (world.bot, world.system):
-        refused = attempt(actor, "SELECT * FROM rows_with_words('parcel', ARRAY['message'], 5)")
-        assert refused.sqlstate == NO_RIGHT
+        for kind in ("message", "profile_line"):
+            refused = attempt(actor, f"SELECT * FROM rows_with_words('parcel', ARRAY['{kind}'], 5)")  # noqa: S608
+            assert refused.sqlstate == NO_RIGHT
 
 
 def test_the_newest_come_first_and_no_more_than_asked(world: World) -> None:
@@ -168,8 +208,11 @@ def test_words_are_found_by_index_under_row_security(committing: str, postgres: 
 
 
 def test_the_words_of_every_kind_have_their_index(committing: str, postgres: Postgres) -> None:
-    # As the function asks, past row security.
+    # As the function asks, past row security. Of lines of profiles there are some: in an empty table any index would do.
+    make_profile(make_world())
     with psycopg.connect(postgres.url_for("postgres", database=committing), autocommit=True) as there:
+        there.execute(LINES.encode())
+        there.execute("VACUUM ANALYZE memory_profileline")
         there.execute("SET enable_seqscan = off")
         for kind, (table, _, words, has_any, _) in SEARCHED.items():
             look = f"EXPLAIN SELECT id FROM {table} WHERE {words} @@ 'x'::tsquery AND {has_any}"  # noqa: S608  # of constants

@@ -11,7 +11,8 @@ from django.utils import timezone
 from apps.conversations.actions import import_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import Line
-from tests.factories import World, make_block, make_memory, make_skill, make_world
+from apps.memory.actions import amend_profile
+from tests.factories import World, make_block, make_memory, make_profile, make_skill, make_world
 from tests.surfaces.api.asking import Asker
 
 
@@ -47,6 +48,17 @@ def test_messages_are_found_with_their_conversation(world: World, operator: Aske
     assert thread is not None
     [hit] = found(operator, "q=zebra")
     assert (hit["kind"], hit["conversation_id"], hit["agent_key"]) == ("message", thread.pk, "support")
+
+
+def test_what_is_noted_of_a_customer_is_found_with_their_profile(world: World, operator: Asker) -> None:
+    # R006, R179
+    profile = make_profile(world, preferences="- Drinks zebra milk.", notes="Lives in Ghent.")
+    make_profile(make_world(), notes="Keeps a zebra.")
+    [hit] = found(operator, "q=zebra&kind=profile_line")
+    assert (hit["profile_id"], hit["agent_key"], hit["conversation_id"]) == (profile.pk, None, None)
+    assert found(operator, "q=zebra") == [hit]
+    amend_profile(profile, actor=world.operator, values={"preferences": ""})
+    assert found(operator, "q=zebra") == []
 
 
 def test_hits_come_in_pages_the_newest_first(world: World, operator: Asker) -> None:

@@ -19,6 +19,7 @@ from tests.factories import (
     make_conversation,
     make_event,
     make_memory,
+    make_profile,
     make_skill,
     make_staff,
     make_visit,
@@ -29,7 +30,7 @@ from tests.surfaces.console.test_figures import CONTROL
 
 pytestmark = pytest.mark.django_db
 # What every page asks, one look for the words, and one read of each kind that has any.
-QUERIES = 12
+QUERIES = 13
 
 
 def search(client: Client, asked: str, **more: str) -> str:
@@ -48,16 +49,18 @@ def test_every_kind_is_found_and_leads_to_its_page(world: World, operator: Clien
     skill = make_skill(world, body="## Procedure\n1. Ask for a picture of the broken parcel.")
     make_memory(world, "A parcel that arrived broken is replaced.")
     block = make_block(world, "Broken parcels")
+    profile = make_profile(world, notes="Got a broken parcel in May.")
     with acting(world.operator):
         line = MemoryLine.objects.get(text__startswith="A parcel")
     urls = found(operator, "broken parcel")
     assert f"{page_of(conversation)}#message-0" in urls
-    assert {page_of(row) for row in (skill, line, block)} <= set(urls)
+    assert {page_of(row) for row in (skill, line, block, profile)} <= set(urls)
     # The draft waits as a proposal, too.
-    assert len(urls) == 5
-    for kind, count in (("conversations", 1), ("skills", 1), ("memory", 2), ("proposals", 1)):
+    assert len(urls) == 6
+    for kind, count in (("conversations", 1), ("skills", 1), ("memory", 2), ("proposals", 1), ("customers", 1)):
         assert len(found(operator, "broken parcel", kind=kind)) == count
     assert "Message http:thread" in words_of(operator.get(reverse("admin:search"), {"q": "parcel"}))
+    assert "Noted of a customer http:abc123 Notes" in words_of(operator.get(reverse("admin:search"), {"q": "may"}))
     assert 'id="message-0"' in text_of(operator.get(page_of(conversation)))
 
 
@@ -76,8 +79,9 @@ def test_another_tenants_words_are_nowhere(world: World, operator: Client) -> No
     other = make_world()
     make_conversation(other)
     make_memory(other, "A broken parcel is replaced.")
+    make_profile(other, notes="Got a broken parcel.")
     assert "Nothing holds these words." in search(operator, "parcel")
-    assert len(found(signed_in(other.operator_user), "parcel")) == 2
+    assert len(found(signed_in(other.operator_user), "parcel")) == 3
 
 
 def test_nothing_off_the_record_is_found(world: World, operator: Client) -> None:
@@ -142,6 +146,7 @@ def test_a_page_costs_the_same_however_much_is_found(world: World, operator: Cli
         make_conversation(world)
         make_skill(world, title=f"Broken parcel {number}")
         make_block(world, f"Parcel {number}", body=f"A parcel, {number}.")
+        make_profile(world, f"http:{number}", notes=f"Got parcel {number}.")
         if not number:
             make_memory(world, "A parcel that arrived broken is replaced.")
 
