@@ -234,6 +234,11 @@ class Conversation(Governed):
                 name="conversation_by_beginning",
             ),
             models.Index(
+                fields=["tenant", "agent", "id"],
+                condition=models.Q(origin="live", parent__isnull=True, member_user_id__isnull=True),
+                name="conversation_of_agent",
+            ),
+            models.Index(
                 fields=["tenant", "resolved_at"],
                 condition=models.Q(resolved_at__isnull=False),
                 name="conversation_by_resolution",

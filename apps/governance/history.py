@@ -1,12 +1,13 @@
-"""What rows were at a moment, and who wrote each field, read from the change records (R031, R062)."""
+"""What rows were at a moment, who wrote each field, and what names something, read from the change records (R031, R062)."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeVar
 
 from django.db import connection
-from django.db.models import Q, UniqueConstraint
+from django.db.models import Q, QuerySet, UniqueConstraint
 
 from apps.governance.actors import PEOPLE
 from apps.governance.errors import Erased
@@ -37,6 +38,7 @@ SELECT DISTINCT ON (subject.kind, subject.pk, field.key)
  WHERE NOT read.is_unknown AND field.value IS DISTINCT FROM read.before -> field.key
  ORDER BY subject.kind, subject.pk, field.key, read.id DESC
 """
+_NAMING: Final = "SELECT records_naming(%s::text[]::jsonb[])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,14 @@ def _erased(record: ChangeRecord) -> Erased:
         f" {record.at.isoformat(timespec='seconds')}), so nobody can say any more what stood there then."
         " Ask for a moment before it, or after a later change of that row."
     )
+
+
+def records_naming(tenant_id: int, facts: Iterable[Mapping[str, object]]) -> QuerySet[ChangeRecord]:
+    """The records whose evidence says one of these, oldest first. Whoever calls acts as a person or the house."""
+    said = [json.dumps(fact) for fact in facts]
+    with connection.cursor() as cursor:
+        ids = [row_id for (row_id,) in cursor.execute(_NAMING, [said])] if said else []
+    return ChangeRecord.objects.filter(tenant_id=tenant_id, pk__in=ids).order_by("id")
 
 
 def row_of(model: type[Row], record: ChangeRecord) -> Row:

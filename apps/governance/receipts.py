@@ -10,6 +10,7 @@ from django.db.models import Q
 from apps.governance.actors import Actor
 from apps.governance.audit import as_stored
 from apps.governance.errors import Conflicting, NotVisible
+from apps.governance.history import records_naming
 from apps.governance.models import AuditLink, ChangeRecord, Proposal
 
 Receipt = Mapping[str, Any]
@@ -85,7 +86,8 @@ def _approvals(proposal: Proposal) -> Iterator[dict[str, Any]]:
 
 
 def _changes(proposal: Proposal) -> Iterator[dict[str, Any]]:
-    about = Q(subject_type=proposal._meta.label_lower, subject_id=proposal.pk) | Q(evidence__proposal_id=proposal.pk)
+    named = records_naming(proposal.tenant_id, ({"proposal_id": proposal.pk},)).values_list("pk", flat=True)
+    about = Q(subject_type=proposal._meta.label_lower, subject_id=proposal.pk) | Q(pk__in=list(named))
     records = ChangeRecord.objects.filter(about, tenant_id=proposal.tenant_id).order_by("id")
     links = {
         link.entry_id: link

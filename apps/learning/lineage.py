@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from django.apps import apps
-from django.db.models import Q
 
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
@@ -13,6 +12,8 @@ from apps.governance.actions import quarantine_proposal
 from apps.governance.actors import Actor
 from apps.governance.door import authorize
 from apps.governance.errors import Invalid
+from apps.governance.evidence import CONVERSATION, CONVERSATIONS
+from apps.governance.history import records_naming
 from apps.governance.models import ChangeRecord, Governed, Proposal
 from apps.governance.policy import Act
 from apps.memory.joining import withhold_block, withhold_memory, withhold_profile
@@ -74,13 +75,11 @@ class Descendant:
 def descendants(conversation: Conversation, *, actor: Actor) -> list[Descendant]:
     """Every row that one conversation reached, oldest first: by the evidence of its records, and through proposals."""
     with acting(actor):
-        direct = ChangeRecord.objects.filter(tenant_id=actor.tenant_id).filter(
-            Q(evidence__conversation_id=conversation.pk) | Q(evidence__conversation_ids__contains=[conversation.pk])
-        )
-        found = list(direct.exclude(subject_type=Conversation._meta.label_lower).select_related("text").order_by("id"))
+        direct = records_naming(actor.tenant_id, ({CONVERSATION: conversation.pk}, {CONVERSATIONS: [conversation.pk]}))
+        found = list(direct.exclude(subject_type=Conversation._meta.label_lower).select_related("text"))
         proposed = {record.subject_id for record in found if record.subject_type == _PROPOSAL}
-        applied = ChangeRecord.objects.filter(tenant_id=actor.tenant_id, evidence__proposal_id__in=sorted(proposed))
-        found += list(applied.exclude(pk__in=[record.pk for record in found]).select_related("text").order_by("id"))
+        applied = records_naming(actor.tenant_id, ({"proposal_id": pk} for pk in sorted(proposed)))
+        found += list(applied.exclude(pk__in=[record.pk for record in found]).select_related("text"))
         found += _revisions(found, actor)
         return list(_by_row(sorted(found, key=lambda record: record.pk)))
 

@@ -17,7 +17,10 @@ from apps.skills.models import Skill
 from apps.texts.likeness import Draft, Shelf, tools_in
 from apps.tools.models import ServerTool
 
-# Calls of agents that run elsewhere count as use, and are in no turn of ours to compare.
+# Of each agent's conversations so many are compared, however long its history; those that began last.
+LATEST: Final = 1_000
+# Calls of agents that run elsewhere count as use, and are in no turn of ours to compare. With an offset PostgreSQL looks up what
+# came after one conversation by its keys; without it, a table of all of the tenant's is made first.
 _FIGURES: Final = f"""
 WITH live AS MATERIALIZED (
     SELECT id, tenant_id, agent_id, approved_at, kept_until FROM skills_skill
@@ -28,17 +31,21 @@ WITH live AS MATERIALIZED (
      WHERE step.tenant_id = app_tenant() AND {GAVE_APPROVED}
        AND step.began_at > %(now)s - interval '90 days'
      GROUP BY skill, turn.conversation_id
+), latest AS MATERIALIZED (
+    SELECT thread.* FROM (SELECT DISTINCT agent_id FROM live) AS agent CROSS JOIN LATERAL (
+        SELECT known.* FROM conversations_conversation AS known
+         WHERE known.tenant_id = app_tenant() AND known.agent_id = agent.agent_id AND known.origin = 'live'
+           AND known.parent_id IS NULL AND known.member_user_id IS NULL
+         ORDER BY known.id DESC LIMIT %(most)s) AS thread
 ), ended AS MATERIALIZED (
     SELECT thread.id, thread.agent_id,
            thread.status = 'abandoned' OR thread.outcome = 'unsolved'
            OR EXISTS (SELECT 1 FROM desk_escalation AS question
-                       WHERE question.tenant_id = thread.tenant_id AND question.conversation_id = thread.id)
+                       WHERE question.tenant_id = thread.tenant_id AND question.conversation_id = thread.id OFFSET 0)
            OR EXISTS (SELECT 1 FROM conversations_conversation AS later CROSS JOIN LATERAL (SELECT thread.*) AS earlier
-                       WHERE {TAKES_UP}) AS badly
-      FROM conversations_conversation AS thread
-     WHERE thread.tenant_id = app_tenant() AND thread.status <> 'open' AND thread.origin = 'live' AND thread.parent_id IS NULL
-       AND NOT thread.off_the_record
-       AND thread.member_user_id IS NULL AND thread.agent_id IN (SELECT agent_id FROM live)
+                       WHERE {TAKES_UP} OFFSET 0) AS badly
+      FROM latest AS thread
+     WHERE thread.status <> 'open' AND NOT thread.off_the_record
        AND coalesce(thread.resolved_at, thread.updated_at) > %(now)s - interval '90 days'
 ), totals AS (
     SELECT agent_id, count(*) AS ended, count(*) FILTER (WHERE badly) AS badly FROM ended GROUP BY agent_id
@@ -49,9 +56,11 @@ WITH live AS MATERIALIZED (
 )
 SELECT live.id, live.approved_at, used.last_used_at, live.kept_until, coalesce(mine.fetched_30, 0), coalesce(mine.fetched_90, 0),
        (SELECT count(*) FROM (
-           SELECT 1 FROM conversations_conversation AS thread
-            WHERE thread.tenant_id = live.tenant_id AND thread.agent_id = live.agent_id AND thread.parent_id IS NULL
-              AND thread.created_at > greatest(live.approved_at, used.last_used_at) LIMIT 1000) AS since),
+           SELECT thread.created_at FROM conversations_conversation AS thread
+            WHERE thread.tenant_id = live.tenant_id AND thread.agent_id = live.agent_id AND thread.origin = 'live'
+              AND thread.parent_id IS NULL AND thread.member_user_id IS NULL
+            ORDER BY thread.id DESC LIMIT %(most)s) AS since
+         WHERE since.created_at > greatest(live.approved_at, used.last_used_at)),
        coalesce(mine.ended, 0), coalesce(mine.badly, 0),
        coalesce(totals.ended, 0) - coalesce(mine.ended, 0), coalesce(totals.badly, 0) - coalesce(mine.badly, 0)
   FROM live LEFT JOIN skills_skilluse AS used ON used.tenant_id = live.tenant_id AND used.skill_id = live.id
@@ -76,7 +85,7 @@ class Curated:
 def curated(skill_ids: list[int], *, actor: Actor, now: datetime) -> dict[int, Curated]:
     """The figures of those skills that are approved, by their ids; what is no skill of the tenant is left out."""
     with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_FIGURES, {"skills": skill_ids, "now": now})
+        cursor.execute(_FIGURES, {"skills": skill_ids, "now": now, "most": LATEST})
         rows = cursor.fetchall()
     newer = _newer([row[0] for row in rows], actor)
     return {row[0]: _curated(row, newer.get(row[0]), now) for row in rows}

@@ -1,10 +1,13 @@
 """What came of a conversation: found through records, proposals and revisions, shown by line, taken away in one act."""
 
+import json
+
 import pytest
 
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.errors import Invalid, NotPermitted, NotVisible
+from apps.governance.history import records_naming
 from apps.governance.models import Governed, Proposal
 from apps.learning.lineage import Descendant, descendants, quarantine_descendants
 from apps.memory.actions import amend_memory, amend_profile
@@ -17,6 +20,7 @@ from apps.skills.actions import approve_skill, draft_skill
 from apps.skills.models import Skill
 from apps.skills.quarantine import release_skill
 from tests.factories import World, make_conversation, make_memory, make_persona, make_profile, make_world
+from tests.governance.attempts import NO_RIGHT, attempt
 
 pytestmark = pytest.mark.django_db
 
@@ -119,3 +123,17 @@ def test_only_a_person_of_the_tenant_takes_anything_away(world: World, conversat
     for actor in (world.bot, world.system):
         with pytest.raises(NotPermitted):
             quarantine_descendants(conversation, actor=actor, reason="No.")
+
+
+def test_records_of_another_tenant_are_named_to_nobody(world: World, conversation: Conversation) -> None:
+    # R006
+    reach(world, conversation)
+    other, facts = make_world(), [{"conversation_id": conversation.pk}]
+    with acting(world.operator):
+        assert records_naming(world.tenant.pk, facts).exists()
+        assert not records_naming(world.tenant.pk, []).exists()
+    with acting(other.operator):
+        assert not records_naming(other.tenant.pk, facts).exists()
+    said, asked = [json.dumps(facts[0])], "SELECT records_naming(ARRAY[%s]::text[]::jsonb[])"
+    assert attempt(other.operator, asked, said).found == ()
+    assert attempt(world.bot, asked, said).sqlstate == NO_RIGHT

@@ -218,6 +218,7 @@ def _crossings() -> Iterator[DatabaseMutant]:
         *before,
         ("parts_carrying", "text, bigint, integer"),
         ("sessions_of_parts", "bigint[], integer"),
+        ("records_naming", "jsonb[]"),
         ("own_tools", ""),
         ("waiting_work", "text[]"),
         ("rows_with_words", "text, text[], integer"),

@@ -215,7 +215,7 @@ def test_the_definer_functions_are_the_only_code_with_rights_of_its_own() -> Non
     # R007
     # Three cross the wall, one tells numbers of the whole installation, one links the books at commit, one names the people whose
     # roles are mixed to the login. Two are triggers that count talks of members whom the one who writes does not see; they tell
-    # nothing but their refusal. Three look up numbers of the actor's own tenant by an index that row security would keep from
+    # nothing but their refusal. Four look up numbers of the actor's own tenant by an index that row security would keep from
     # use, one how much work waits there. One tells an agent its own tools.
     own_rights = {
         *("resolve_token", "memberships_of", "due_work"),
@@ -226,6 +226,7 @@ def test_the_definer_functions_are_the_only_code_with_rights_of_its_own() -> Non
         "keep_the_flavour",
         "parts_carrying",
         "sessions_of_parts",
+        "records_naming",
         "waiting_work",
         "rows_with_words",
         "own_tools",

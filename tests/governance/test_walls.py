@@ -199,9 +199,9 @@ def test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known() -
     crossing["installation_figures"] = callers
     # Triggers too, which tell nothing: whether an agent was talked with, and whether a conversation is a member's talk.
     triggers = {name: {f"{prefix}_crossing"} for name in ("link_entry", "keep_the_flavour", "refuse_talk")}
-    # Of the tenant that is known, by an index that row security would not let be used: what prompts carried.
+    # Of the tenant that is known, by an index that row security would not let be used: what prompts carried, what records name.
     readers = {f"{prefix}_{role}" for role in ("operator", "worker", "staff", "crossing")}
-    within = {"parts_carrying": readers, "sessions_of_parts": readers}
+    within = {"parts_carrying": readers, "sessions_of_parts": readers, "records_naming": readers}
     # Of the tenant that is known, what waits for a worker: numbers, and since when.
     within["waiting_work"] = {f"{prefix}_{role}" for role in ("operator", "staff", "crossing")}
     # Of the tenant that is known, which rows hold certain words: ids.

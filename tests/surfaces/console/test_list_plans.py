@@ -71,10 +71,6 @@ GROWN: dict[type[Model], tuple[str, str]] = {
     Skill: ("'name', 'skill-' || number", "'status', 'deprecated'"),
     Comment: ("'proposal_id', {first} + 2 * number", "'status', 'withdrawn', 'text', ''"),
 }
-# What came of a conversation, and how the conversations with a skill ended, is looked for in the whole history.
-WITHOUT_PAGE = {Conversation, Skill}
-# Told from members' talks by its conversation, a join that PostgreSQL makes whole.
-WITHOUT_LIST = {Session}
 TABLES = {model._meta.db_table for model in GROWN}
 
 
@@ -100,11 +96,11 @@ def scans(node: dict[str, Any]) -> Iterator[tuple[str, str, float]]:
 
 def addresses(world: World) -> Iterator[str]:
     """Every list on each of its tabs, one far down, some narrowed, and the page of one row."""
-    for model in GROWN.keys() - WITHOUT_LIST:
+    for model in GROWN:
         tabs = site._registry[model].tabs
         for tab in ("all", *(value for value, _ in tabs.choices)) if tabs else ("",):
             yield f"{list_of(model)}?tab={tab}"
-    for model in GROWN.keys() - WITHOUT_PAGE:
+    for model in GROWN:
         with acting(world.operator):
             row = model._default_manager.order_by("pk").filter(tenant_id=world.tenant.pk)[:1].get()
         yield page_of(row)
