@@ -16,6 +16,7 @@ from django.utils.text import capfirst
 
 from apps.console.counted_days import Counted
 from apps.console.history import url_of_subject
+from apps.console.refusals import reason_of
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord, ChangeText, Refusal, Taint
 from apps.governance.policy import Act
@@ -180,6 +181,11 @@ class Refused:
     code: str
     count: int
     url: str
+
+    @property
+    def reason(self) -> str:
+        """The code in words."""
+        return reason_of(self.code)
 
 
 def sections(actor: Actor, since: datetime) -> list[Section]:

@@ -16,12 +16,38 @@ _STATUS: Mapping[str, int] = {
     "invalid": 422,
     "missing_actor": 403,
 }
+REASONS: Mapping[str, str] = {
+    "already_rejected": "Rejected before",
+    "conflict": "Did not go with what was there",
+    "erased": "The words were erased",
+    "findings_unconfirmed": "What the scanner points at was not confirmed",
+    "frozen": "Learning is frozen",
+    "illegal_transition": "There is no such move",
+    "invalid": "Values that cannot be taken",
+    "missing_actor": "Nobody answered for it",
+    "needs_another_reviewer": "Somebody else has to agree",
+    "needs_rebase": "What it would change had changed",
+    "not_found": "Not there, or not theirs to see",
+    "not_permitted": "Not permitted",
+    "nothing_permitted": "Nothing of it permitted",
+    "plan_moved": "The plan had changed",
+    "queue_full": "Too many proposals waited",
+    "refused": "Refused",
+    "stale": "It had changed since it was read",
+    "too_many": "Too many messages",
+    "ungoverned_write": "A write that no act stands behind",
+}
 NOT_OFFERED = "This page does not offer that to you."
 
 
 def status_of(refusal: GovernanceError) -> int:
     """The HTTP status of a page that shows this refusal; what is not listed conflicts with the present state."""
     return _STATUS.get(refusal.code, 409)
+
+
+def reason_of(code: str) -> str:
+    """What a kind of refusal is called where several are counted."""
+    return REASONS.get(code, code.replace("_", " ").capitalize())
 
 
 def explain(form: forms.BaseForm, refusal: GovernanceError) -> None:

@@ -120,7 +120,7 @@ def spend_panels(spend: Any, request: HttpRequest) -> dict[str, Any]:
 class SpendAdmin(GovernedAdmin):
     """Read-only: it is counted where the calls are written."""
 
-    list_display = ("on_day", "agent", "calls", "prompts", "cached", "answers", "cost", "learning")
+    list_display = ("on_day", "agent", "asked", "prompts", "cached", "answers", "cost", "learning")
     list_filter = ("agent",)
     list_select_related = ("agent",)
     empty = "Nothing was spent yet. The first call of a model begins the count."
@@ -132,9 +132,13 @@ class SpendAdmin(GovernedAdmin):
     def on_day(self, spend: Spend) -> str:
         return f"{spend.day:%d %b %Y}".lstrip("0")
 
+    @admin.display(description="Calls", ordering="calls")
+    def asked(self, spend: Spend) -> str:
+        return f"{spend.calls:,}"
+
     @admin.display(description="Prompt tokens")
-    def prompts(self, spend: Spend) -> int:
-        return usage_of(spend).prompt_tokens
+    def prompts(self, spend: Spend) -> str:
+        return f"{usage_of(spend).prompt_tokens:,}"
 
     @admin.display(description="of these cached")
     def cached(self, spend: Spend) -> str:
@@ -142,8 +146,8 @@ class SpendAdmin(GovernedAdmin):
         return "none" if percent is None else f"{percent} %"
 
     @admin.display(description="Answer tokens", ordering="output_tokens")
-    def answers(self, spend: Spend) -> int:
-        return spend.output_tokens
+    def answers(self, spend: Spend) -> str:
+        return f"{spend.output_tokens:,}"
 
     @admin.display(description="Cost", ordering="cost_micro_usd")
     def cost(self, spend: Spend) -> str:

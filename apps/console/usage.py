@@ -38,7 +38,7 @@ class Usage:
 
 def dollars(micro_usd: int) -> str:
     """Millionths of a US dollar as people read them."""
-    return f"${micro_usd / 1_000_000:.4f}"
+    return f"${micro_usd / 1_000_000:,.4f}"
 
 
 def total(calls: Iterable[ModelCall]) -> Usage:

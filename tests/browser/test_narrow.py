@@ -6,12 +6,33 @@ from playwright.sync_api import Page
 from apps.governance.acting import acting
 from apps.runtime.models import ModelCall
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import UNFOLD, flaws, sign_in
+from tests.browser.test_console import UNFOLD, flaws, paths, sign_in
 from tests.surfaces.console.browsing import page_of
 
 pytestmark = pytest.mark.browser
 
 WIDTH = 400
+# What reaches past the window's edge, unless it stands in something that is moved aside by itself.
+WIDER = """() => [...document.querySelectorAll('#content *, #page *')].filter(each => {
+    if (each.getBoundingClientRect().right <= window.innerWidth + 1 || !each.checkVisibility()) return false
+    for (let over = each; over && over !== document.body; over = over.parentElement)
+        if (/auto|scroll|hidden/.test(getComputedStyle(over).overflowX)) return false
+    return true
+}).map(each => each.outerHTML.slice(0, 160))"""
+
+
+def test_no_page_is_wider_than_the_window(page: Page, console: Console) -> None:
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    page.set_viewport_size({"width": WIDTH, "height": 900})
+    sign_in(page, console.full, admin=True)
+    found = []
+    for name, path in paths(console.full).items():
+        page.goto(path)
+        page.evaluate(UNFOLD)
+        page.screenshot(path=SCREENSHOTS / "narrow-dark" / f"{name}.png", full_page=True)
+        wider = page.evaluate(WIDER) if page.evaluate("document.documentElement.scrollWidth") > WIDTH else []
+        found += [f"{name}: {each}" for each in wider[:3]]
+    assert found == []
 
 
 @pytest.mark.parametrize(("name", "table"), [("conversation", "Turns"), ("session", "Prompt cache")])

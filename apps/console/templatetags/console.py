@@ -101,6 +101,12 @@ def money(micro_usd: int | None) -> str:
 
 
 @register.filter
+def grouped(number: int | str) -> str:
+    """A number with its thousands apart; words stay what they are."""
+    return number if isinstance(number, str) else f"{number:,}"
+
+
+@register.filter
 def page(row: Any) -> str:
     """The page of a row."""
     return url_of_subject(row._meta.label_lower, row.pk)

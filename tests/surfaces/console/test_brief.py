@@ -70,6 +70,7 @@ def test_what_repeats_customers_and_what_was_held_apart_or_refused_is_said(world
     found = shown(operator, HOME)["home"].brief
     [refused] = found.refused
     assert (refused.code, refused.count) == ("not_permitted", 1)
+    assert "Not permitted 1 time" in words_of(operator.get(HOME))
     assert shown(operator, refused.url)["cl"].result_count == 1
     assert [line.did for line in brief_of(operator)["Held apart"].lines] == ["put in quarantine"]
     said = "The parcel was left with the neighbour in the yellow house."

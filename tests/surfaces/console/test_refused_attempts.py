@@ -1,13 +1,16 @@
 """What the console refuses stands in the tenant's books, once, whether an act was asked or not."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from apps.console.refusals import REASONS
 from apps.governance.acting import acting
 from apps.governance.actions import reject_proposal
+from apps.governance.errors import GovernanceError
 from apps.governance.models import AuditCheck, Refusal
 from apps.personas.actions import propose_patch
 from apps.skills.models import Skill
@@ -76,6 +79,15 @@ def test_an_attempt_is_about_a_row_by_its_name_as_long_as_it_is_there(world: Wor
     page = text_of(operator.get(page_of(missing)))
     assert f"skill {foreign.pk}" in page
     assert page_of(foreign) not in page
+
+
+def test_every_kind_of_refusal_is_called_something_in_words() -> None:
+    def kinds(family: type[GovernanceError]) -> Iterator[str]:
+        yield family.code
+        for each in family.__subclasses__():
+            yield from kinds(each)
+
+    assert set(kinds(GovernanceError)) - REASONS.keys() == set()
 
 
 def test_lists_are_headed_by_the_words_that_lead_to_them(operator: Client) -> None:

@@ -38,6 +38,15 @@ def test_a_day_is_shown_by_agent_and_beside_its_budgets(world: World, operator: 
     assert "$0.0500" in page
 
 
+def test_large_numbers_stand_with_their_thousands_apart(world: World, operator: Client) -> None:
+    row = spend(world, 12_345_600_000)
+    with acting(world.system):
+        Spend.objects.update(calls=1_234, input_tokens=2_345_678, output_tokens=98_765)
+    for page in (text_of(operator.get(list_of(Spend))), text_of(operator.get(page_of(row)))):
+        for said in ("1,234", "2,345,678", "98,765", "$12,345.6000"):
+            assert said in page
+
+
 def test_what_learning_cost_stands_beside_and_waits_before_customers_do(world: World, operator: Client) -> None:
     row = spend(world, 1_000_000)
     assert "nothing" in text_of(operator.get(list_of(Spend)))
