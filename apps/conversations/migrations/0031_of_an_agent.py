@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("conversations", "0029_runs_elsewhere"),
+        ("conversations", "0030_lines_of_agents"),
         ("tenants", "0046_tokens_with_their_grants"),
     ]
 
