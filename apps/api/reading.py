@@ -4,23 +4,25 @@ REST framework builds a serializer's fields anew for every request and asks each
 takes longer than everything else. Whatever is not plain is asked as ever.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from operator import attrgetter
 from typing import Any, Final
 
-from django.core.exceptions import ObjectDoesNotExist
-from django.db.models import Model
+from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist
+from django.db.models import Model, QuerySet
+from django.db.models.constants import LOOKUP_SEP
 from rest_framework import serializers
 from rest_framework.fields import Field, SkipField
 from rest_framework.relations import PKOnlyObject
 
 # What each says of a value depends on the value alone.
 PLAIN: Final = (
-    *(serializers.CharField, serializers.IntegerField, serializers.BooleanField, serializers.FloatField),
-    *(serializers.DateTimeField, serializers.DateField, serializers.ChoiceField, serializers.JSONField),
+    *(serializers.CharField, serializers.BooleanField, serializers.FloatField, serializers.BigIntegerField),
+    *(serializers.IntegerField, serializers.DateTimeField, serializers.DateField, serializers.ChoiceField),
+    serializers.JSONField,
 )
 # Only answers to writes have them, and not from the row.
 OF_WRITES: Final = frozenset({"ignored_fields", "notice"})
@@ -30,11 +32,16 @@ Value = Any  # what a column holds, and what JSON can say of it
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A field that is read from its row and told without asking anybody."""
+    """A field that is read from its row, from its `column` or attribute, and told without asking anybody."""
 
     name: str
+    column: str
     read: Callable[[Model], Value]
     tell: Callable[[Value], Value] | None
+
+    def told(self, value: Value) -> Value:
+        """What an answer says of what the row has."""
+        return value if value is None or self.tell is None else self.tell(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +57,54 @@ def plan_of(kind: type[serializers.ModelSerializer[Any]]) -> tuple[Plain | Asked
     return tuple(_step(name, field, kind) for name, field in _readable(kind).items())
 
 
-def told(row: Model, serializer: serializers.ModelSerializer[Any]) -> dict[str, Value]:
-    """The row as the serializer shows it."""
+def told(row: Model | dict[str, Value], serializer: serializers.ModelSerializer[Any]) -> dict[str, Value]:
+    """The row as the serializer shows it, or the columns of one that `narrowed` gave."""
+    steps = plan_of(type(serializer))
+    if isinstance(row, dict):
+        return {step.name: step.told(row[step.column]) for step in steps if isinstance(step, Plain)}
     shown: dict[str, Value] = {}
-    for step in plan_of(type(serializer)):
+    for step in steps:
         if isinstance(step, Plain):
             try:
                 value = step.read(row)
             except (AttributeError, ObjectDoesNotExist):
                 _ask(serializer, step.name, row, shown)
                 continue
-            shown[step.name] = value if value is None or step.tell is None else step.tell(value)
+            shown[step.name] = step.told(value)
         else:
             _ask(serializer, step.name, row, shown)
     return shown
+
+
+def narrowed(rows: QuerySet[Any], kind: type[serializers.ModelSerializer[Any]], beside: Iterable[str]) -> QuerySet[Any]:
+    """What lines of these rows show, as dictionaries of columns, and the columns `beside`; the rows where that is not all plain."""
+    columns = None if rows.query.select_related is True else _columns_of(kind, frozenset(rows.query.annotations))
+    return rows if columns is None else rows.values(*dict.fromkeys((*columns, *beside)))
+
+
+@cache
+def _columns_of(kind: type[serializers.ModelSerializer[Any]], annotated: frozenset[str]) -> tuple[str, ...] | None:
+    """Where the lines are read from; None where the fields do not tell."""
+    steps = plan_of(kind)
+    columns = tuple(step.column for step in steps if isinstance(step, Plain))
+    are_all = len(columns) == len(steps) and all(
+        column in annotated or _is_column(kind.Meta.model, column) for column in columns
+    )
+    return columns if are_all else None
+
+
+def _is_column(model: type[Model], column: str) -> bool:
+    """Whether the path leads to a column, over references alone that no row is without."""
+    *references, name = column.split(LOOKUP_SEP)
+    try:
+        for reference in references:
+            field = model._meta.get_field(reference)
+            if not field.many_to_one or field.null or field.related_model is None:
+                return False
+            model = field.related_model
+        return bool(model._meta.get_field(name).concrete)
+    except FieldDoesNotExist:
+        return False
 
 
 def _readable(kind: type[serializers.ModelSerializer[Any]]) -> Mapping[str, Any]:
@@ -74,7 +115,7 @@ def _readable(kind: type[serializers.ModelSerializer[Any]]) -> Mapping[str, Any]
 def _step(name: str, field: Any, kind: type[serializers.ModelSerializer[Any]]) -> Plain | Asked:
     if not _is_plain(field) or callable(getattr(kind.Meta.model, field.source, None)):
         return Asked(name)
-    return Plain(name, attrgetter(field.source), _teller(field))
+    return Plain(name, field.source.replace(".", LOOKUP_SEP), attrgetter(field.source), _teller(field))
 
 
 def _is_plain(field: Any) -> bool:

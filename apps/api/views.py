@@ -23,7 +23,8 @@ from apps.api.preconditions import changed, is_had, refuse_unmet, tag_of
 from apps.api.problems import NOT_FOUND
 from apps.api.queries import refuse_unknown
 from apps.api.rates import Quota, count, headers_of, refuse_spent
-from apps.api.reading import OF_WRITES
+from apps.api.reading import OF_WRITES, narrowed
+from apps.api.rows import Shown
 from apps.api.schema import ProblemSchema
 from apps.api.sparse import FIELDS, only, refuse_unknown_fields
 from apps.governance.acting import acting
@@ -165,12 +166,20 @@ class Rows(ActorView, GenericViewSet[Row]):
             then = self.paginate_queryset(records.select_related("text")) or ()
             return self.get_paginated_response([shown_then(record) for record in then])
         self._refuse_unknown_parameters(request)
-        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
+        page = self.paginate_queryset(self._narrowed(self.filter_queryset(self.get_queryset())))
         lines: Any = self.get_serializer(page, many=True)  # Any: a list's serializer, which has a child
         # To make a serializer's fields takes longer than to read a row: only whoever names some pays for it.
         asks = FIELDS in request.query_params
         named = refuse_unknown_fields(request, set(lines.child.fields) - OF_WRITES) if asks else None
         return self.get_paginated_response(lines.data if named is None else [only(named, line) for line in lines.data])
+
+    def _narrowed(self, rows: Any) -> Any:
+        kind: Any = self.get_serializer_class()  # Any: one that has fields of a model, where it shows as `Shown` does
+        if getattr(kind, "to_representation", None) is not Shown.to_representation:
+            return rows
+        pages: Any = self.paginator  # Any: one of ours, which knows its order
+        order = pages.get_ordering(self.request, rows, self) if pages else ()
+        return narrowed(rows, kind, (name.lstrip("-") for name in order))
 
     def retrieve(self, request: Request, pk: str) -> Response:
         """One row, or how it stood then."""
