@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.queries import refuse_unknown, version_named
+from apps.api.schema import refusal
 from apps.api.views import ActorView
 from apps.governance.acting import acting
 from apps.governance.errors import NotPermitted
@@ -103,7 +104,7 @@ class ApartView(ActorView):
 
     @extend_schema(
         parameters=[OpenApiParameter("with", OpenApiTypes.INT, description="Another session; left out, it is now.")],
-        responses=ApartRow,
+        responses={200: ApartRow, **refusal(409, "What one of them was told cannot be compared.")},
     )
     def get(self, request: Request, pk: str) -> Response:
         """What the session was told beside another one, or beside what a new one of its conversation is told now. People only."""

@@ -100,6 +100,8 @@ class Order(Body):
 class OfSkill(ActorView):
     """Views of the files of one skill."""
 
+    # What `If-Match` names is the skill.
+    detail: ClassVar = True
     # Links end sooner than an answer is kept.
     keeps_words = False
 

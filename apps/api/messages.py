@@ -20,6 +20,7 @@ from apps.api.pages import InOrder
 from apps.api.refusals import TurnFailed
 from apps.api.replies import WAIT_SECONDS, EventShown, Outcome, wait_for_turn, wait_seconds
 from apps.api.rows import Shown
+from apps.api.schema import refusal
 from apps.api.views import ActorView, Rows
 from apps.conversations.actions import receive_message
 from apps.conversations.models import InboundEvent, Message
@@ -127,6 +128,7 @@ class MessageView(Rows[Message]):
         responses={
             200: OpenApiResponse(EventShown, "The reply."),
             202: OpenApiResponse(EventShown, "Taken; the reply will be found at `poll`."),
+            **refusal(502, "Taken, but the turn failed while it was waited for."),
         },
     )
     def create(self, request: Request) -> Response:

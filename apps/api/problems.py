@@ -3,8 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, RequestDataTooBig
+from django.core.exceptions import (
+    NON_FIELD_ERRORS,
+    BadRequest,
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+)
 from django.http import Http404
+from django.http.multipartparser import MultiPartParserError
 from rest_framework import exceptions
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.response import Response
@@ -87,6 +94,9 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response | N
         exc = exceptions.PermissionDenied()
     elif isinstance(exc, RequestDataTooBig):
         exc = TooLarge("The body is too large to be read. Send less.")
+    elif isinstance(exc, MultiPartParserError | BadRequest | SuspiciousOperation):
+        # Whoever comes by a session may send it in a form, so Django reads the body before a view does.
+        exc = exceptions.ParseError("The body is no form that can be read. Send JSON, or a form with its boundary.")
     if isinstance(exc, errors.GovernanceError):
         status = next((status for kind, status in STATUS.items() if isinstance(exc, kind)), None)
         return None if status is None else _problem(status, exc.code, str(exc), exc, context)

@@ -32,6 +32,7 @@ from apps.api.proposal_filters import ProposalFilters
 from apps.api.proposal_reach import ReachRow
 from apps.api.proposal_rows import ProposalAnswer, ProposalRow
 from apps.api.proposal_sheets import ProposalDetail
+from apps.api.schema import refusal
 from apps.api.versions import Versioned
 from apps.governance.actions import (
     claim_proposal,
@@ -113,7 +114,7 @@ class ProposalView(Versioned[Proposal]):
         context = {**self.get_serializer_context(), "ignored_fields": [], "rejected_before": rejected}
         return Response(ProposalAnswer(row, context=context).data, status=201)
 
-    @extend_schema(responses=OpenApiTypes.OBJECT)
+    @extend_schema(responses={200: OpenApiTypes.OBJECT, **refusal(409, "It is not decided yet.")})
     @action(detail=True, methods=["get"], renderer_classes=[Document])
     def receipt(self, request: Request, pk: str) -> Response:
         """What was decided, by whom and when, and where it stands in the audit chain. For people, once it is decided."""
@@ -123,7 +124,9 @@ class ProposalView(Versioned[Proposal]):
         tenant_key = Tenant.objects.values_list("key", flat=True).get(pk=self.actor.tenant_id)
         return Response(receipt_of(self.get_object().pk, tenant_key=tenant_key, actor=self.actor))
 
-    @extend_schema(responses=ReachRow)
+    @extend_schema(
+        responses={200: ReachRow, **refusal(409, "It is decided, or a reviewer has to write its words first.")}
+    )
     @action(detail=True, methods=["get"])
     def reach(self, request: Request, pk: str) -> Response:
         """What a yes would reach: sessions, customers, bytes of the prompt, and what caches pay. For people, while it is open."""

@@ -8,10 +8,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.bodies import Body, Text
+from apps.api.schema import refusal
 from apps.api.views import ActorView
 from apps.governance.errors import NotPermitted
 from apps.restoration.plan import Plan, RowTarget, plan
 from apps.restoration.restoring import restore
+
+ERASED = refusal(410, "The words of this version were erased.")
 
 
 class StepRow(serializers.Serializer[Any]):
@@ -54,13 +57,13 @@ class RestoreView(ActorView):
     acts: ClassVar = {"post": ()}
     model: ClassVar[Any] = None  # Any: a governed model, said where the address is
 
-    @extend_schema(responses=PlanRow)
+    @extend_schema(responses={200: PlanRow, **ERASED})
     def get(self, request: Request, pk: str, number: str) -> Response:
         """What restoring the row to this version would do. It changes nothing. People only."""
         del request
         return Response(PlanRow(plan(self._target(pk, number), actor=self.actor)).data)
 
-    @extend_schema(request=RestoreBody, responses=PlanRow)
+    @extend_schema(request=RestoreBody, responses={200: PlanRow, **ERASED})
     def post(self, request: Request, pk: str, number: str) -> Response:
         """Do what the plan says, as new versions; 409 `plan_moved` if it is another plan by now. People only."""
         target = self._target(pk, number)

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 from rest_framework.permissions import SAFE_METHODS
 
@@ -12,6 +13,7 @@ from apps.api.kept_answers import KEY_HEADER
 from apps.api.models import KEY_CHARACTERS
 from apps.api.moments import AS_OF
 from apps.api.preconditions import MATCH, NONE_MATCH
+from apps.api.problems import CONTENT_TYPE
 from apps.api.samples import sample_of
 from apps.api.sparse import FIELDS
 
@@ -25,27 +27,49 @@ class Problem(serializers.Serializer[Any]):
     detail = serializers.CharField(help_text="A sentence for people.")
     code = serializers.CharField(help_text="A word for programs.")
     instance = serializers.CharField()
+    errors = serializers.DictField(  # type: ignore[assignment]  # REST framework takes fields off the class
+        child=serializers.ListField(child=serializers.CharField()),
+        required=False,
+        help_text="Reasons by field; what belongs to no field stands under `body`.",
+    )
     ignored_fields = serializers.ListField(child=serializers.CharField(), required=False)
-    current_version = serializers.IntegerField(required=False)
+    current_version = serializers.IntegerField(required=False, allow_null=True)
+    current_sha256 = serializers.CharField(required=False)
+    standing = serializers.JSONField(required=False, help_text="The words behind `current_sha256`.")
+    base = serializers.DictField(required=False, help_text="What a proposal was read from.")
+    live = serializers.DictField(required=False, help_text="What stands there now.")
+    findings = serializers.ListField(child=serializers.CharField(), required=False)
     allowed = serializers.ListField(child=serializers.CharField(), required=False)
     failure_code = serializers.CharField(required=False)
 
 
+_ANYTHING: Final = [{}, {"type": "null"}]
+
+
+def refusal(status: int, why: str) -> dict[tuple[int, str], OpenApiResponse]:
+    """A refusal of one operation that others of its kind do not have."""
+    return {(status, CONTENT_TYPE): OpenApiResponse(Problem, why)}
+
+
 class ProblemSchema(AutoSchema):
-    """Adds the problem document as every operation's default answer."""
+    """Adds headers and examples, and the problem document, which `schema_refusals` names for each operation."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         """The operation as drf-spectacular reads it, and what else may come back."""
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
         if operation is not None:
-            problem = self.resolve_serializer(Problem, "response")
-            operation["responses"]["default"] = {
-                "description": "A refusal.",
-                "content": {"application/problem+json": {"schema": problem.ref}},
-            }
+            self.resolve_serializer(Problem, "response")
             self._name_headers(operation)
             self._show_example(operation)
         return operation
+
+    def _map_serializer_field(
+        self, field: Any, *args: Any, **kwargs: Any
+    ) -> Any:  # Any: REST framework's and drf-spectacular's own
+        _allow_blank(field)
+        shape = super()._map_serializer_field(field, *args, **kwargs)  # type: ignore[no-untyped-call]  # untyped there
+        # Anything at all, or null: null would be one of either.
+        return {name: said for name, said in shape.items() if said != _ANYTHING} if shape else shape
 
     def _show_example(self, operation: dict[str, Any]) -> None:
         if "requestBody" not in operation:
@@ -67,6 +91,14 @@ class ProblemSchema(AutoSchema):
             asked.extend([_MATCH] if is_row else [])
             # A message names its key itself.
             asked.extend([] if any(each["name"] == KEY_HEADER for each in asked) else [_KEY])
+
+
+def _allow_blank(field: Any) -> None:
+    """A choice that nobody made yet is shown as an empty text; REST framework forgets that of what is only read."""
+    model = getattr(getattr(field.parent, "Meta", None), "model", None)
+    if isinstance(field, serializers.ChoiceField) and field.read_only and model is not None:
+        known = {each.name: each for each in model._meta.concrete_fields}
+        field.allow_blank = field.allow_blank or getattr(known.get(field.source), "blank", False)
 
 
 def name_streams(result: dict[str, Any], generator: Any, **said: Any) -> dict[str, Any]:

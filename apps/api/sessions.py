@@ -27,6 +27,7 @@ from apps.api.elsewhere import (
 from apps.api.filters import AgentFilters, IdFilter
 from apps.api.messages import KEY
 from apps.api.rows import Shown, agent_key
+from apps.api.schema import refusal
 from apps.api.views import Rows
 from apps.governance.policy import Act
 from apps.runtime.models import Session, SessionPart
@@ -125,7 +126,10 @@ class SessionView(Rows[Session]):
         )
         return sessions if self.action == "list" else sessions.prefetch_related("parts__part")
 
-    @extend_schema(request=SessionOpening, responses={200: SessionHandedOut})
+    @extend_schema(
+        request=SessionOpening,
+        responses={200: SessionHandedOut, **refusal(404, "Nothing was written that waits for a turn.")},
+    )
     def create(self, request: Request) -> Response:
         """Open or go on with a session: the turn that answers what the customer wrote, as its model is to be sent it."""
         out = opened_for(request, self.actor)

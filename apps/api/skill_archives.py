@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from apps.api.agents import agent_id_named
 from apps.api.attachments import MultipartBody
 from apps.api.queries import refuse_unknown
+from apps.api.schema import refusal
 from apps.api.views import ActorView
 from apps.governance.acting import acting
 from apps.governance.policy import Act
@@ -23,7 +24,10 @@ from apps.skills.models import Skill
 from apps.skills.store import disposition
 
 ZIP = "application/zip"
-ARCHIVE = {(200, ZIP): OpenApiTypes.BINARY}
+ARCHIVE = {
+    (200, ZIP): OpenApiTypes.BINARY,
+    **refusal(409, "There is none that is approved and what was approved, or they are too much for one archive."),
+}
 
 
 class ArchiveBody(MultipartBody):

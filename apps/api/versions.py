@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from apps.api.pages import Pages
 from apps.api.queries import refuse_unknown, version_named
+from apps.api.schema import refusal
 from apps.api.version_rows import VersionRow
 from apps.api.views import Row, Rows
 from apps.governance.errors import NotPermitted
@@ -47,7 +48,7 @@ class Versioned(Rows[Row]):
             OpenApiParameter("cursor", OpenApiTypes.STR),
             OpenApiParameter("page_size", OpenApiTypes.INT),
         ],
-        responses=VersionPage,
+        responses={200: VersionPage, **refusal(410, "The words of a version that is compared were erased.")},
         filters=False,
     )
     @action(detail=True, methods=["get"], pagination_class=Pages)

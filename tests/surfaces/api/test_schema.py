@@ -9,7 +9,7 @@ import yaml
 from django.core.management import call_command
 from django.test import Client
 
-from apps.api.problems import STATUS, TITLES
+from apps.api.problems import MEMBERS, STATUS, TITLES
 from tests.factories import World
 from tests.surfaces.api.asking import ROOT
 
@@ -42,8 +42,15 @@ def test_every_operation_can_refuse_and_asks_who_is_there(document: dict[str, An
     operations = [operation for path in document["paths"].values() for operation in path.values()]
     assert operations
     for operation in operations:
-        assert "application/problem+json" in operation["responses"]["default"]["content"]
+        assert operation["responses"]["403"] == {"$ref": "#/components/responses/NotPermitted"}
+        assert "default" not in operation["responses"]
         assert {"agentToken": []} in operation["security"]
+    for answer in document["components"]["responses"].values():
+        assert answer["content"]["application/problem+json"] == {"schema": {"$ref": "#/components/schemas/Problem"}}
+
+
+def test_every_member_of_a_problem_is_in_the_document(document: dict[str, Any]) -> None:
+    assert set(document["components"]["schemas"]["Problem"]["properties"]) >= {*MEMBERS, "errors"}
 
 
 @pytest.mark.parametrize("address", [f"{ROOT}/docs/", f"{ROOT}/docs"])

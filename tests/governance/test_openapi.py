@@ -1,0 +1,129 @@
+"""A few requests of every operation in the OpenAPI document, the same in every run; `tests.proof_openapi` sends thousands."""
+
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.http import HttpRequest, JsonResponse
+from django.urls import clear_url_caches, path
+from pytest_django import Settings
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.api.members import MemberView
+from apps.api.notes import NoteView
+from apps.api.skills import SkillView
+from apps.launcher.postgres import Postgres
+from config import urls
+from tests.governance.filled import fill
+from tests.openapi_cases import STREAMING, answer_to, document, lead, operations
+from tests.openapi_ground import MARK, Ground, lay_ground, undone
+from tests.openapi_judging import Found, flaws_of
+from tests.openapi_over_mcp import replay
+from tests.proof_openapi import LEAST_MARKED, prove
+from tests.standing_in import StandIn
+
+pytestmark = [pytest.mark.unmeasured, pytest.mark.slow]
+
+SEED = 1
+
+
+@pytest.fixture
+def ground(committing: str, postgres: Postgres, standin: StandIn) -> Ground:
+    """Two filled tenants, committed in a database of this test alone."""
+    return lay_ground(postgres, fill(standin.backend), fill(standin.backend))
+
+
+def test_no_operation_faults_answers_beside_the_document_or_shows_another_tenant(ground: Ground) -> None:
+    # R006, R007
+    found, told = Found(), Found()
+    asked = operations(document())
+    for operation in asked:
+        prove(operation, ground, found, SEED, 1, covers=False)
+    replay(asked, ground, told, SEED, 1)
+    assert {**found.flaws, **told.flaws} == {}
+    assert found.asked >= len(asked)
+    assert told.asked >= 38
+    assert len(found.reached) > 100
+
+
+def test_the_words_that_nobody_else_may_read_stand_in_what_their_owner_reads(ground: Ground) -> None:
+    # Or the proof could find nothing.
+    assert ground.marked >= LEAST_MARKED
+    lists = [each for each in operations(document()) if each.method == "get" and "{" not in each.path]
+    lists = [each for each in lists if not each.path.endswith((STREAMING, "/export/", "/messages/", "/search/"))]
+    shown = {each.path for each in lists if MARK.encode() in answer_to(each.Case(), ground.owner).content}
+    assert len(shown) > 25, sorted({each.path for each in lists} - shown)
+
+
+class Raising(NoteView):
+    def list(self, request: Request) -> Response:
+        del request
+        raise KeyError("a fault of ours")
+
+
+class Unlike(SkillView):
+    def list(self, request: Request) -> Response:
+        del request
+        return Response({"results": "none"}, status=200)
+
+
+class Unheard(MemberView):
+    def list(self, request: Request) -> Response:
+        del request
+        return Response({"results": []}, status=203)
+
+
+def telling(request: HttpRequest) -> JsonResponse:
+    del request
+    return JsonResponse({"next": None, "previous": None, "results": [], "beside": MARK})
+
+
+MUTANTS: dict[str, tuple[Any, str]] = {
+    "notes": (Raising.as_view({"get": "list"}), "a fault of ours, 500"),
+    "skills": (Unlike.as_view({"get": "list"}), "undocumented, 200: Response violates schema"),
+    "members": (Unheard.as_view({"get": "list"}), "undocumented, 203: Undocumented status code"),
+    "webhooks": (telling, "words of another tenant"),
+}
+
+
+@pytest.fixture
+def mutated(settings: Settings) -> Iterator[None]:
+    """The product's addresses, and before them those that do what none may."""
+    module = ModuleType("tests.mutated_urls")
+    module.urlpatterns = [  # type: ignore[attr-defined]  # what Django looks for in a module of addresses
+        *(path(f"api/v1/{noun}/", view) for noun, (view, _) in MUTANTS.items()),
+        *urls.urlpatterns,
+    ]
+    sys.modules[module.__name__] = module
+    served = operations(document())
+    settings.ROOT_URLCONF = module.__name__
+    clear_url_caches()
+    MUTATED[:] = served
+    yield
+    clear_url_caches()
+
+
+MUTATED: list[Any] = []
+
+
+def test_a_view_that_does_what_none_may_is_found(ground: Ground, mutated: None) -> None:
+    for noun, (_, flaw) in MUTANTS.items():
+        [operation] = [each for each in MUTATED if each.label == f"GET /api/v1/{noun}/"]
+        case = operation.Case()
+        lead(case, ground, "mine")
+        found = flaws_of(case, answer_to(case, ground.people[1]))
+        assert flaw in [each.kind for each in found], (noun, found)
+
+
+def test_what_a_request_did_is_taken_back(ground: Ground) -> None:
+    [operation] = [each for each in operations(document()) if each.label == "POST /api/v1/notes/"]
+    case = operation.Case(body={"agent_key": "support", "kind": "task", "text": "Call."}, media_type="application/json")
+    ids = [answer_to(case, ground.people[1]).json()["id"] for _ in range(2)]
+    assert ids[0] != ids[1]
+    [listed] = [each for each in operations(document()) if each.label == "GET /api/v1/notes/"]
+    with undone():
+        rows = listed.Case().call(headers=dict(ground.agent.headers)).json()["results"]
+    assert not {row["id"] for row in rows} & set(ids)
