@@ -7,7 +7,7 @@ from typing import Any
 from apps.governance.acting import acting
 from apps.governance.actions import open_proposal
 from apps.governance.actors import Actor, Role
-from apps.governance.errors import Unheard
+from apps.governance.errors import Invalid, Unheard
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import ProposedChange
@@ -16,9 +16,11 @@ from apps.governance.tiers import Touch, tier_of
 from apps.memory.dating import proposed_dates
 from apps.memory.ledger import Remembered, foreign_lines
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.memory.rules import BLOCK_CHARACTERS, BODY_CHARACTERS
 from apps.prompt.derived import Heard
 from apps.prompt.holding import HeldLine, MemoryReview, answer, parted, repeated
 from apps.prompt.line_dates import LineDates, said_dates
+from apps.prompt.line_edits import too_long
 from apps.prompt.lines import bare, known
 from apps.tenants.models import TenantSettings
 from apps.tenants.moments import zone_of
@@ -30,6 +32,7 @@ Kind = Proposal.Kind
 PROPOSALS_HEARD = 50
 _LINES = {AgentMemory: Kind.MEMORY_LINES, MemoryBlock: Kind.BLOCK_LINES}
 _BODY = {AgentMemory: Kind.MEMORY_BODY, MemoryBlock: Kind.BLOCK_BODY}
+_MOST = {AgentMemory: BODY_CHARACTERS, MemoryBlock: BLOCK_CHARACTERS}
 _ACTS = {AgentMemory: Act.MEMORY_PROPOSE, MemoryBlock: Act.BLOCK_PROPOSE}
 
 
@@ -49,6 +52,9 @@ def share_of(row: Remembered, wanted: str, *, actor: Actor, heard: Heard | None)
     """What of a new body the tenant lets an agent write by itself; people write what they like."""
     if actor.role is not Role.AGENT:
         return Share(wanted, Taint.OPERATOR if actor.is_person else Taint.AGENT)
+    # What fits nowhere does not wait for a person either, who could only say no.
+    if advice := too_long(wanted, _MOST[type(row)]):
+        raise Invalid(f"There is no room for it. {advice}", {"body": [advice]})
     heard = with_refused(row, required(heard), actor, wanted)
     review = review_of(actor)
     if review is MemoryReview.ALL:

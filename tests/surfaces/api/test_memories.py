@@ -113,3 +113,16 @@ def test_lines_that_wait_for_a_person_are_answered_as_accepted_with_where_they_w
     assert answer.body["notice"]
     waits = person_of(world.operator_user).get(answer.headers["Location"]).body
     assert "Mondays are busy." in str(waits["content"])
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("review", MemoryReview)
+def test_a_text_that_does_not_fit_says_what_to_merge_and_waits_for_nobody(review: MemoryReview) -> None:
+    world = make_world(memory_review=review)
+    bot = agent_of(world)
+    long = "\n".join(f"- Fact {number} of the trade, told at length." for number in range(700))
+    answer = bot.post("memories/", {"body": long})
+    assert (answer.status, answer.body["code"]) == (400, "invalid")
+    assert "20,000 are the most, so nothing was saved. Merge, shorten or delete lines" in answer.body["detail"]
+    assert "The longest lines are" in answer.body["errors"]["body"][0]
+    assert bot.get("proposals/").body["results"] == []
