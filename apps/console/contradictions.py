@@ -58,7 +58,7 @@ def sides_of(row: Contradiction) -> Iterator[SideShown]:
 
 def quoted(side: SideShown) -> SafeString:
     """A line in a list, behind the place where it is edited."""
-    return format_html('<a href="{}">{}</a>: “{}”', side.url, side.where, excerpt(side.line))
+    return format_html('<span><a href="{}">{}</a>: “{}”</span>', side.url, side.where, excerpt(side.line))
 
 
 def contradictions_about(row: Governed, request: HttpRequest) -> QuerySet[Contradiction]:

@@ -14,4 +14,7 @@ def test_the_weeks_are_plotted_and_told(world: World, operator: Client) -> None:
     assert content.count('<rect class="pc-bar-0"') == 1, "all of its drafts are of this week"
     assert 'height="100"' in content
     assert "Drafts by week the last 12, each from its Monday" in told
+    # A table as wide as twelve weeks was pushed aside in a narrow window, and stood under other bars than its own.
+    assert content.count('<th scope="row">') >= 12
+    assert "this week" in told
     assert "Edits 1" in told
