@@ -10,6 +10,7 @@ from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 
+from apps.api.deprecation import Deprecation, note_going
 from apps.api.refusals import TooLarge
 from apps.governance.actors import Actor
 from apps.governance.door import may
@@ -101,6 +102,8 @@ class Body(serializers.Serializer[Any]):
     whole: ClassVar[tuple[str, ...]] = ()
     # Whether a body without any value asks for something already.
     bare: ClassVar[bool] = False
+    # Fields that go.
+    going: ClassVar[Mapping[str, Deprecation]] = {}
     # What says how to write rather than what.
     about: ClassVar[frozenset[str]] = frozenset({"version", "reason"})
 
@@ -112,6 +115,7 @@ class Body(serializers.Serializer[Any]):
         """
         body = cls()
         data = {**body._object(request.data), **beside}
+        note_going(request, (said for name, said in cls.going.items() if name in data))
         ignored = tuple(sorted(name for name in data if not body._may_write(name, actor, row)))
         body._refuse_missing(request, actor, data, row)
         body = cls(data={name: value for name, value in data.items() if name not in ignored})

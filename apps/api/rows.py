@@ -1,10 +1,12 @@
 """What answers show of rows: plain fields, never written through, and the names of what a write stripped."""
 
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
 
 from django.db.models import Model
 from rest_framework import serializers
 
+from apps.api.deprecation import Deprecation
 from apps.api.reading import told
 
 Row = TypeVar("Row", bound=Model)
@@ -14,6 +16,9 @@ STAMPS = ("taint", "version", "created_at", "updated_at")
 
 class Shown(serializers.ModelSerializer[Row]):
     """A row of a governed noun in an answer."""
+
+    # Fields that go.
+    going: ClassVar[Mapping[str, Deprecation]] = {}
 
     ignored_fields = serializers.ListField(
         child=serializers.CharField(),

@@ -1,5 +1,6 @@
 """What the OpenAPI document says of every operation: who may ask, and that any refusal is a problem document."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -9,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.permissions import SAFE_METHODS
 
 from apps.api.authentication import ActorAuthentication
+from apps.api.deprecation import ALL, Deprecation
 from apps.api.kept_answers import KEY_HEADER
 from apps.api.models import KEY_CHARACTERS
 from apps.api.moments import AS_OF
@@ -61,6 +63,11 @@ class ProblemSchema(AutoSchema):
             self.resolve_serializer(Problem, "response")
             self._name_headers(operation)
             self._show_example(operation)
+            going = self._of_view("going_parameters")
+            operation["parameters"] = [
+                {**each, "deprecated": True} if each["in"] == "query" and each["name"] in going else each
+                for each in operation["parameters"]
+            ]
         return operation
 
     def _map_serializer_field(
@@ -70,6 +77,22 @@ class ProblemSchema(AutoSchema):
         shape = super()._map_serializer_field(field, *args, **kwargs)  # type: ignore[no-untyped-call]  # untyped there
         # Anything at all, or null: null would be one of either.
         return {name: said for name, said in shape.items() if said != _ANYTHING} if shape else shape
+
+    def is_deprecated(self) -> bool:
+        """Whether the operation goes."""
+        handler = getattr(self.view, "action", None) or self.method.lower()
+        return bool({handler, ALL} & set(self._of_view("going")))
+
+    def _of_view(self, name: str) -> Mapping[str, Deprecation]:
+        found: Mapping[str, Deprecation] = getattr(self.view, name, {})
+        return found
+
+    def _map_basic_serializer(self, serializer: Any, direction: Any) -> Any:  # Any: drf-spectacular's own
+        shape = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]  # untyped there
+        for name in getattr(serializer, "going", {}):
+            # A field that is a reference to others is deprecated beside it.
+            shape["properties"][name] = {**shape["properties"][name], "deprecated": True}
+        return shape
 
     def _show_example(self, operation: dict[str, Any]) -> None:
         if "requestBody" not in operation:

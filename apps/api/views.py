@@ -15,6 +15,8 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from apps.api.bodies import JsonBody
+from apps.api.deprecation import Deprecation, going_in
+from apps.api.deprecation import headers_of as deprecation_headers
 from apps.api.kept_answers import once, once_apart
 from apps.api.models import KeptAnswer
 from apps.api.moments import AGENT, AS_OF, records_then, row_then, shown_then
@@ -51,6 +53,9 @@ class ActorView(APIView):
     keeps_words: ClassVar[bool] = True
     # Whether its writes know their keys themselves.
     has_own_keys: ClassVar[bool] = False
+    # What of it goes: handlers by their names, or all of them, and parameters behind the question mark.
+    going: ClassVar[Mapping[str, Deprecation]] = {}
+    going_parameters: ClassVar[Mapping[str, Deprecation]] = {}
     # What the limits have left after this request.
     quotas: tuple[Quota, ...] = ()
 
@@ -71,9 +76,11 @@ class ActorView(APIView):
         refuse_spent(self.quotas)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """Every answer says what the limits have left."""
+        """Every answer says what the limits have left, and whether something of it goes."""
         answered = super().finalize_response(request, response, *args, **kwargs)
-        for name, value in headers_of(self.quotas).items():
+        handler = getattr(self, "action", None) or (request.method or "").lower()
+        going = going_in(self, handler, request, getattr(answered, "data", None))
+        for name, value in {**headers_of(self.quotas), **deprecation_headers(going)}.items():
             answered.headers[name] = value
         return answered
 
