@@ -220,6 +220,7 @@ def _crossings() -> Iterator[DatabaseMutant]:
         ("sessions_of_parts", "bigint[], integer"),
         ("records_naming", "jsonb[]"),
         ("own_tools", ""),
+        ("is_line_of_another", "text, bigint"),
         ("waiting_work", "text[]"),
         ("rows_with_words", "text, text[], integer"),
     ):

@@ -216,7 +216,8 @@ def test_the_definer_functions_are_the_only_code_with_rights_of_its_own() -> Non
     # Three cross the wall, one tells numbers of the whole installation, one links the books at commit, one names the people whose
     # roles are mixed to the login. Two are triggers that count talks of members whom the one who writes does not see; they tell
     # nothing but their refusal. Four look up numbers of the actor's own tenant by an index that row security would keep from
-    # use, one how much work waits there. One tells an agent its own tools.
+    # use, one how much work waits there. One tells an agent its own tools, one whether a line
+    # is another agent's.
     own_rights = {
         *("resolve_token", "memberships_of", "due_work"),
         *("installation_figures", "link_entry", "role_breaches"),
@@ -230,6 +231,7 @@ def test_the_definer_functions_are_the_only_code_with_rights_of_its_own() -> Non
         "waiting_work",
         "rows_with_words",
         "own_tools",
+        "is_line_of_another",
     }
     with connection.cursor() as cursor:
         cursor.execute("SELECT evtname FROM pg_event_trigger")

@@ -208,6 +208,8 @@ def test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known() -
     within["rows_with_words"] = {f"{prefix}_{role}" for role in ("operator", "staff", "crossing")}
     # Of the agent whose hands these are: the names of its own tools.
     own = {"own_tools": {f"{prefix}_{role}" for role in ("agent", "crossing")}}
+    # Of the tenant that is known, whether a line is another agent's: yes or no.
+    own["is_line_of_another"] = {f"{prefix}_{role}" for role in ("operator", "staff", "agent", "worker", "crossing")}
     assert definer_functions() == {**crossing, **triggers, **within, **own, "role_breaches": callers}
 
 
