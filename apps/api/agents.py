@@ -4,7 +4,7 @@ from django.db.models import QuerySet
 from rest_framework.exceptions import ValidationError
 from rest_framework.serializers import CharField, IntegerField
 
-from apps.api.filters import CharFilter, FilterSet
+from apps.api.filters import CharFilter, FilterSet, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
 from apps.governance.actors import Actor
@@ -66,6 +66,7 @@ class KeyFilters(FilterSet):
     """By key."""
 
     agent_key = CharFilter(field_name="key")
+    search = SearchFilter("key", "title")
 
 
 class AgentView(Versioned[Agent]):

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text, YesNo
-from apps.api.filters import AgentFilters, CharFilter
+from apps.api.filters import AgentFilters, BooleanFilter, CharFilter, SearchFilter
 from apps.api.memory_lines import dating
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
@@ -73,6 +73,9 @@ class BlockFilters(AgentFilters):
     """By agent and label."""
 
     label = CharFilter()
+    pinned = BooleanFilter()
+    read_only = BooleanFilter()
+    search = SearchFilter("agent__key", "label", "body")
 
 
 class BlockView(Versioned[MemoryBlock]):

@@ -3,11 +3,11 @@
 from django.db.models import OuterRef, QuerySet, Subquery
 from rest_framework import serializers
 
-from apps.api.filters import CharFilter, ChoiceFilter, FilterSet, IdFilter
+from apps.api.filters import CharFilter, ChoiceFilter, FilterSet, IdFilter, SearchFilter
 from apps.api.rows import Shown
 from apps.api.views import Rows
 from apps.governance.actors import Role
-from apps.governance.models import AuditLink, ChangeRecord, Refusal
+from apps.governance.models import AuditLink, ChangeRecord, Refusal, Taint
 from apps.governance.policy import Act
 
 WHO = ("actor_role", "actor_label", "actor_user_id", "agent_id")
@@ -64,10 +64,18 @@ class EntryFilters(FilterSet):
     actor_label = CharFilter(help_text="Such as agent:support or operator:7.")
 
 
+class ChangeFilters(EntryFilters):
+    """By whose words they are, too."""
+
+    taint = ChoiceFilter(choices=Taint.choices)
+    search = SearchFilter("subject_label", "actor_label")
+
+
 class RefusalFilters(EntryFilters):
     """By code, too."""
 
     code = CharFilter(help_text="Such as not_permitted.")
+    search = SearchFilter("actor_label", "sentence")
 
 
 class ChangeView(Rows[ChangeRecord]):
@@ -75,7 +83,7 @@ class ChangeView(Rows[ChangeRecord]):
 
     queryset = ChangeRecord.objects.none()
     serializer_class = ChangeRow
-    filterset_class = EntryFilters
+    filterset_class = ChangeFilters
     for_people = True
 
     def get_queryset(self) -> QuerySet[ChangeRecord]:

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.bodies import Body, Number, Text
-from apps.api.filters import AgentFilters, ChoiceFilter, IdFilter
+from apps.api.filters import AgentFilters, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.views import Rows
 from apps.comments.actions import add_comment, withdraw_comment
@@ -61,6 +61,7 @@ class CommentFilters(AgentFilters):
 
     proposal_id = IdFilter(help_text="The proposal they are about.")
     status = ChoiceFilter(choices=Comment.Status.choices)
+    search = SearchFilter("text")
 
 
 class CommentView(Rows[Comment]):

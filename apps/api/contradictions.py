@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.bodies import Body, Number, Text
-from apps.api.filters import AgentFilters, ChoiceFilter
+from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.contradictions.actions import dismiss_contradiction, reopen_contradiction
@@ -61,6 +61,7 @@ class ContradictionFilters(AgentFilters):
 
     kind = ChoiceFilter(choices=Contradiction.Kinds.choices)
     status = ChoiceFilter(choices=Contradiction.Status.choices)
+    search = SearchFilter("one_line", "other_line", "agent__key")
 
 
 class ContradictionView(Rows[Contradiction]):

@@ -1,8 +1,9 @@
 """Conversations: opened by messages, settled or abandoned by agent or person, for good (R024, R108, R109)."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from django.db.models import QuerySet
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
@@ -11,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, IntegerField, SerializerMethodField
 
 from apps.api.bodies import Body, Number, Sent, Text
-from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, IdFilter
+from apps.api.filters import AgentFilters, BooleanFilter, CharFilter, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.messages import MessageRow
 from apps.api.models import KeptAnswer
 from apps.api.moves import refuse_unreachable
@@ -22,8 +23,13 @@ from apps.conversations.models import Conversation, Message
 from apps.conversations.rating import rate_conversation
 from apps.conversations.rules import COMMENT_CHARACTERS, EVENT_CHARACTERS, RATINGS
 from apps.governance.actors import Actor
+from apps.governance.errors import NotPermitted
 from apps.governance.policy import Act
+from apps.runtime.models import Turn
 from apps.runtime.sending import hand_back, length_of, write_to_customer
+from apps.runtime.stuck import KINDS, stuck_turns
+
+STUCK: Final = tuple((kind, kind) for kind in KINDS)
 
 
 class ConversationRow(Shown[Conversation]):
@@ -147,6 +153,20 @@ class ConversationFilters(AgentFilters):
     conversation_key = CharFilter()
     end_user_key = CharFilter()
     parent_id = IdFilter(field_name="parent_id", help_text="What other agents were asked in this conversation.")
+    outcome = ChoiceFilter(choices=Conversation.Outcome.choices)
+    off_the_record = BooleanFilter()
+    runs_elsewhere = BooleanFilter(help_text="True: the agent is run by somebody else.")
+    stuck = ChoiceFilter(choices=STUCK, method="by_turn", help_text="Why their turn does not get on. For people.")
+    search = SearchFilter("conversation_key", "end_user_key")
+
+    def by_turn(self, rows: QuerySet[Conversation], name: str, value: str) -> QuerySet[Conversation]:
+        """Those with a turn that does not get on for this reason."""
+        del name
+        actor: Actor = self.request.auth
+        if not actor.is_person:
+            raise NotPermitted("Only people look for turns that do not get on; an agent's token does not reach them.")
+        turns = Turn.objects.filter(stuck_turns(timezone.now())[value], tenant_id=actor.tenant_id)
+        return rows.filter(pk__in=turns.values("conversation_id"))
 
 
 class ConversationView(Versioned[Conversation]):

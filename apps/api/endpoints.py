@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, IntegerField, Serializer
 
 from apps.api.bodies import Body, Number, Text
-from apps.api.filters import CharFilter, FilterSet
+from apps.api.filters import CharFilter, FilterSet, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.views import ActorView, Rows
 from apps.governance.door import authorize
@@ -87,6 +87,7 @@ class EndpointFilters(FilterSet):
     """By key."""
 
     key = CharFilter()
+    search = SearchFilter("key", "title", "base_url")
 
 
 class EndpointView(Rows[Endpoint]):

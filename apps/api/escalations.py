@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, IntegerField
 
 from apps.api.bodies import Body, Number, Text, YesNo
-from apps.api.filters import AgentFilters, ChoiceFilter, IdFilter
+from apps.api.filters import AgentFilters, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.conversations.models import Conversation
@@ -87,6 +87,7 @@ class EscalationFilters(AgentFilters):
     conversation_id = IdFilter()
     status = ChoiceFilter(choices=Escalation.Status.choices)
     reason = ChoiceFilter(choices=Escalation.Reason.choices)
+    search = SearchFilter("question")
 
 
 class EscalationView(Rows[Escalation]):

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.bodies import Body, Number, Text
-from apps.api.filters import AgentFilters, ChoiceFilter
+from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.actors import ANYWHERE
@@ -65,6 +65,7 @@ class ExampleFilters(AgentFilters):
     """By agent and state."""
 
     status = ChoiceFilter(choices=Example.Status.choices)
+    search = SearchFilter("situation", "draft", "correction")
 
 
 class ExampleView(Rows[Example]):

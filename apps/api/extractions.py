@@ -3,7 +3,7 @@
 from django.db.models import QuerySet
 from rest_framework import serializers
 
-from apps.api.filters import AgentFilters, ChoiceFilter, IdFilter
+from apps.api.filters import AgentFilters, BooleanFilter, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.rows import Shown, agent_key
 from apps.api.views import Rows
 from apps.learning.models import Extraction
@@ -41,6 +41,8 @@ class ExtractionFilters(AgentFilters):
 
     conversation_id = IdFilter()
     verdict = ChoiceFilter(choices=Extraction.Verdict.choices)
+    stand_in = BooleanFilter(help_text="True: the stand-in model judged.")
+    search = SearchFilter("conversation__conversation_key", "reason")
 
 
 class ExtractionView(Rows[Extraction]):

@@ -1,13 +1,15 @@
 """How lists are narrowed: by ids, keys and states, each checked before the database sees it."""
 
-from typing import Any
+from typing import Any, Final
 
 from django import forms
+from django.db.models import Q, QuerySet
 from django_filters import FilterSet  # type: ignore[import-untyped]  # django-filter ships no types
 from django_filters.filters import BooleanFilter, CharFilter, ChoiceFilter, DateFilter, Filter  # type: ignore[import-untyped]  # the same
 from django_filters.rest_framework import DjangoFilterBackend as FilterBackend  # type: ignore[import-untyped]  # the same
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
@@ -20,7 +22,12 @@ __all__ = [
     "DjangoFilterBackend",
     "FilterSet",
     "IdFilter",
+    "SearchFilter",
 ]
+
+# Each word is as many more conditions on every row as there are fields.
+SEARCH_WORDS: Final = 10
+SEARCH_CHARACTERS: Final = 200
 
 
 @extend_schema_field(OpenApiTypes.INT64)
@@ -28,6 +35,28 @@ class IdFilter(Filter):
     """Rows that refer to an id."""
 
     field_class = forms.IntegerField
+
+
+class SearchFilter(CharFilter):
+    """Rows in whose named fields every word stands somewhere, as the console's search finds them."""
+
+    def __init__(self, *fields: str, **options: Any) -> None:
+        self.searched = fields
+        said = ", ".join(field.replace("__", "'s ").replace("_", " ") for field in fields)
+        super().__init__(**{"help_text": f"Up to {SEARCH_WORDS} words, each of which stands in: {said}.", **options})
+
+    def filter(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
+        """Those that have all of the words."""
+        words = value.split()
+        if len(words) > SEARCH_WORDS or len(value) > SEARCH_CHARACTERS:
+            most = f"Search for at most {SEARCH_WORDS} words and {SEARCH_CHARACTERS} characters."
+            raise ValidationError({str(self.field_name): [most]})
+        for word in words:
+            anywhere = Q()
+            for field in self.searched:
+                anywhere |= Q(**{f"{field}__icontains": word})
+            rows = rows.filter(anywhere)
+        return rows
 
 
 class DjangoFilterBackend(FilterBackend):

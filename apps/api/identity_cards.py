@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text
-from apps.api.filters import AgentFilters, CharFilter
+from apps.api.filters import AgentFilters, CharFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.governance.actors import ANYWHERE
@@ -70,6 +70,7 @@ class IdentityCardFilters(AgentFilters):
     """By agent and line."""
 
     line_key = CharFilter(help_text="Key of the line.")
+    search = SearchFilter("agent__key", "line_key", "business_name", "assigned_name")
 
 
 class IdentityCardView(Versioned[IdentityCard]):

@@ -10,7 +10,7 @@ from rest_framework.serializers import CharField
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text
-from apps.api.filters import AgentFilters
+from apps.api.filters import AgentFilters, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy import Act
@@ -56,6 +56,12 @@ class InvokableChange(Body):
     version = Number(required=False, help_text="The row's version that was read.")
 
 
+class InvokableFilters(AgentFilters):
+    """By agent and words."""
+
+    search = SearchFilter("agent__key", "callee__key", "role_hint")
+
+
 class InvokableView(Rows[InvokableAgent]):
     """Who may ask whom in the tenant."""
 
@@ -66,7 +72,7 @@ class InvokableView(Rows[InvokableAgent]):
     }
     queryset = InvokableAgent.objects.none()
     serializer_class = InvokableRow
-    filterset_class = AgentFilters
+    filterset_class = InvokableFilters
     for_people = True
 
     def get_queryset(self) -> QuerySet[InvokableAgent]:

@@ -3,7 +3,7 @@
 from django.db.models import QuerySet
 from rest_framework import serializers
 
-from apps.api.filters import AgentFilters, BooleanFilter, ChoiceFilter, IdFilter
+from apps.api.filters import AgentFilters, BooleanFilter, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.rows import Shown, agent_key
 from apps.api.views import Rows
 from apps.lessons.models import Lesson, LessonCase
@@ -67,6 +67,7 @@ class LessonFilters(AgentFilters):
     """By agent and by what it was first seen in."""
 
     source = ChoiceFilter(choices=SOURCES)
+    search = SearchFilter("situation", "went_wrong", "instead")
 
 
 class CaseFilters(AgentFilters):

@@ -3,7 +3,7 @@
 from django.db.models import F, QuerySet
 from rest_framework.serializers import BooleanField, CharField
 
-from apps.api.filters import BooleanFilter, ChoiceFilter, FilterSet
+from apps.api.filters import BooleanFilter, ChoiceFilter, FilterSet, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.views import Rows
 from apps.tenants.models import Membership
@@ -26,6 +26,7 @@ class MemberFilters(FilterSet):
 
     role = ChoiceFilter(choices=[("operator", "Operator"), ("admin", "Admin")])
     is_active = BooleanFilter()
+    search = SearchFilter("user__username", "user__email")
 
 
 class MemberView(Rows[Membership]):

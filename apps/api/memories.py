@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text
-from apps.api.filters import AgentFilters
+from apps.api.filters import AgentFilters, SearchFilter
 from apps.api.memory_lines import dating
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
@@ -58,6 +58,12 @@ class MemoryChange(Body):
     version = Number(required=False)
 
 
+class MemoryFilters(AgentFilters):
+    """By agent and words."""
+
+    search = SearchFilter("agent__key", "body")
+
+
 class MemoryView(Versioned[AgentMemory]):
     """Memories of the tenant's agents; an agent sees its own."""
 
@@ -69,7 +75,7 @@ class MemoryView(Versioned[AgentMemory]):
     queryset = AgentMemory.objects.none()
     in_bulk = ("create", "update", "date-line")
     serializer_class = MemoryRow
-    filterset_class = AgentFilters
+    filterset_class = MemoryFilters
 
     def get_queryset(self) -> QuerySet[AgentMemory]:
         """Those the actor sees."""

@@ -1,9 +1,10 @@
 """Lines of memory and blocks: whose words each is, and what became of it (R080, R087). For people."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from django.db.models import QuerySet
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -11,13 +12,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.bodies import Body, Number, Text
-from apps.api.filters import AgentFilters, ChoiceFilter, DateFilter, IdFilter
+from apps.api.filters import AgentFilters, ChoiceFilter, DateFilter, IdFilter, SearchFilter
 from apps.api.rows import Shown, agent_key
 from apps.api.versions import Versioned
 from apps.api.views import Rows
 from apps.governance.models import Taint
+from apps.memory.due import due
 from apps.memory.models import MemoryLine
 from apps.prompt.line_dates import LineDates
+
+DUE: Final = (("look", "To look at"), ("over", "Holds no more"))
+SAID_OF_DUE: Final = "Standing lines: `look`, to be looked at again by now; `over`, which hold no more."
 
 
 class MemoryLineRow(Shown[MemoryLine]):
@@ -89,6 +94,13 @@ class MemoryLineFilters(AgentFilters):
     status = ChoiceFilter(choices=MemoryLine.Status.choices)
     taint = ChoiceFilter(choices=Taint.choices)
     review_by = DateFilter(field_name="review_after", lookup_expr="date__lte", help_text="To be looked at by this day.")
+    due = ChoiceFilter(choices=DUE, method="by_date", help_text=SAID_OF_DUE)
+    search = SearchFilter("text", "agent__key")
+
+    def by_date(self, rows: QuerySet[MemoryLine], name: str, value: str) -> QuerySet[MemoryLine]:
+        """Those whose date has come."""
+        del name
+        return rows.filter(due(timezone.now())[value])
 
 
 class MemoryLineView(Rows[MemoryLine]):

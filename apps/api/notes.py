@@ -11,7 +11,7 @@ from rest_framework.serializers import ChoiceField, DateTimeField, IntegerField
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text
-from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter
+from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.models import Taint
@@ -82,6 +82,7 @@ class NoteFilters(AgentFilters):
     end_user_key = CharFilter(help_text="Channel and id, such as slack:U12345.")
     kind = ChoiceFilter(choices=Note.Kind.choices)
     status = ChoiceFilter(choices=Note.Status.choices)
+    search = SearchFilter("text", "end_user_key")
 
 
 class NoteView(Rows[Note]):

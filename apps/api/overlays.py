@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text
-from apps.api.filters import AgentFilters
+from apps.api.filters import AgentFilters, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.governance.actors import ANYWHERE
@@ -55,6 +55,12 @@ class OverlayChange(Body):
     reason = Text(required=False)
 
 
+class OverlayFilters(AgentFilters):
+    """By agent and words."""
+
+    search = SearchFilter("agent__key", "text")
+
+
 class OverlayView(Versioned[PersonaOverlay]):
     """Overlays of the tenant's agents; an agent sees its own and writes none."""
 
@@ -64,7 +70,7 @@ class OverlayView(Versioned[PersonaOverlay]):
     }
     queryset = PersonaOverlay.objects.none()
     serializer_class = OverlayRow
-    filterset_class = AgentFilters
+    filterset_class = OverlayFilters
 
     def get_queryset(self) -> QuerySet[PersonaOverlay]:
         """Those the actor sees."""

@@ -13,7 +13,7 @@ from rest_framework.serializers import CharField, ChoiceField, IntegerField, Ser
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Sent, Text, YesNo
-from apps.api.filters import AgentFilters, ChoiceFilter
+from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.governance.actions import reject_proposal
@@ -121,6 +121,7 @@ class PersonaFilters(AgentFilters):
     """By agent and state."""
 
     status = ChoiceFilter(choices=Persona.Status.choices)
+    search = SearchFilter("agent__key", "identity")
 
 
 class PersonaView(Versioned[Persona]):

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import DateTimeField
 
 from apps.api.bodies import Body, Number, Text
-from apps.api.filters import CharFilter, FilterSet
+from apps.api.filters import CharFilter, FilterSet, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.views import Rows
 from apps.governance.door import authorize
@@ -53,6 +53,7 @@ class PriceFilters(FilterSet):
     """By model."""
 
     model = CharFilter()
+    search = SearchFilter("model")
 
 
 class PriceView(Rows[ModelPrice]):

@@ -2,23 +2,26 @@
 
 from typing import ClassVar
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.bodies import Body, Number, Sent, Text
-from apps.api.filters import CharFilter, FilterSet
-from apps.api.memory_lines import dating
+from apps.api.filters import CharFilter, ChoiceFilter, FilterSet, SearchFilter
+from apps.api.memory_lines import DUE, SAID_OF_DUE, dating
 from apps.api.profile_lines import ProfileLineRow, latest_lines
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
 from apps.api.views import LINES_WAIT
+from apps.governance.errors import NotPermitted
 from apps.governance.policy import Act
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.dating import date_profile
-from apps.memory.models import CustomerProfile
+from apps.memory.due import due
+from apps.memory.models import CustomerProfile, ProfileLine
 from apps.runtime.clashing_notes import texts_of, with_advice_on_notes
 
 TEXTS = ("preferences", "notes")
@@ -69,6 +72,16 @@ class ProfileFilters(FilterSet):
     """By the end user's key."""
 
     end_user_key = CharFilter(help_text="Channel and id, such as slack:U12345.")
+    due = ChoiceFilter(choices=DUE, method="by_date", help_text=f"{SAID_OF_DUE} For people.")
+    search = SearchFilter("end_user_key", "preferences", "notes")
+
+    def by_date(self, rows: QuerySet[CustomerProfile], name: str, value: str) -> QuerySet[CustomerProfile]:
+        """Those of whom such a line is noted."""
+        del name
+        if not self.request.auth.is_person:
+            raise NotPermitted("Only people look through lines by their dates; an agent's token does not reach them.")
+        lines = ProfileLine.objects.filter(tenant_id=OuterRef("tenant_id"), profile_id=OuterRef("pk"))
+        return rows.filter(Exists(lines.filter(due(timezone.now())[value])))
 
 
 class ProfileView(Versioned[CustomerProfile]):

@@ -3,7 +3,7 @@
 from django.db.models import QuerySet
 from rest_framework import serializers
 
-from apps.api.filters import AgentFilters, ChoiceFilter
+from apps.api.filters import AgentFilters, BooleanFilter, ChoiceFilter, SearchFilter
 from apps.api.rows import Shown, agent_key
 from apps.api.views import Rows
 from apps.learning.models import Reflection
@@ -43,6 +43,8 @@ class ReflectionFilters(AgentFilters):
     """By agent and verdict."""
 
     verdict = ChoiceFilter(choices=Reflection.Verdict.choices)
+    stand_in = BooleanFilter(help_text="True: the stand-in model reflected.")
+    search = SearchFilter("reason")
 
 
 class ReflectionView(Rows[Reflection]):

@@ -19,7 +19,7 @@ from rest_framework.serializers import (
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text
-from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter
+from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy import Act
@@ -130,6 +130,7 @@ class ScheduleFilters(AgentFilters):
 
     key = CharFilter()
     status = ChoiceFilter(choices=Schedule.Status.choices)
+    search = SearchFilter("key", "title")
 
 
 class ScheduleView(Rows[Schedule]):

@@ -24,7 +24,7 @@ from apps.api.elsewhere import (
     reported_for,
     shown,
 )
-from apps.api.filters import AgentFilters, IdFilter
+from apps.api.filters import AgentFilters, IdFilter, SearchFilter
 from apps.api.messages import KEY
 from apps.api.rows import Shown, agent_key
 from apps.api.schema import refusal
@@ -97,6 +97,7 @@ class SessionFilters(AgentFilters):
     """By agent and conversation."""
 
     conversation_id = IdFilter()
+    search = SearchFilter("prefix_sha256", "conversation__conversation_key")
 
 
 class SessionView(Rows[Session]):

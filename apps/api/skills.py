@@ -3,12 +3,11 @@
 import json
 from typing import Any, ClassVar
 
-from django.db.models import F, Q, QuerySet, Value
+from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_field
 from rest_framework.decorators import action
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, DateTimeField, IntegerField, SerializerMethodField
@@ -17,7 +16,7 @@ from apps.api.agents import agent_id_named
 from apps.api.attachments import FileShown
 from apps.api.bodies import Body, Number, Text, YesNo
 from apps.api.curation import CuratedRow, CurationFilters, Keeping, refuse_agents
-from apps.api.filters import CharFilter, ChoiceFilter, DjangoFilterBackend
+from apps.api.filters import CharFilter, ChoiceFilter, DjangoFilterBackend, SearchFilter
 from apps.api.pages import Ordering
 from apps.api.proposal_rows import ProposalRow
 from apps.api.rows import STAMPS, Shown, agent_key
@@ -37,8 +36,6 @@ from apps.skills.models import TEXTS, Skill
 from apps.skills.rules import BODY_CHARACTERS, DESCRIPTION_CHARACTERS, NAME_CHARACTERS, TITLE_CHARACTERS
 
 LINE = ("id", "agent_key", "name", "title", "description", "category", "status", "content_sha256")
-SEARCH_WORDS = 10
-SEARCH_CHARACTERS = 200
 COUNTED = ("use_count", "last_used_at")
 APPROVAL = ("drafted_by", "approved_sha256", "approved_by", "approved_at")
 
@@ -154,20 +151,7 @@ class SkillFilters(CurationFilters):
     status = ChoiceFilter(choices=Skill.Status.choices)
     name = CharFilter()
     category = CharFilter()
-    search = CharFilter(method="said", help_text=f"Up to {SEARCH_WORDS} words in name, title or description.")
-
-    def said(self, queryset: QuerySet[Skill], name: str, value: str) -> QuerySet[Skill]:
-        """Every word stands somewhere in what the index shows."""
-        words = value.split()
-        if len(words) > SEARCH_WORDS or len(value) > SEARCH_CHARACTERS:
-            raise ValidationError(
-                {name: [f"Search for at most {SEARCH_WORDS} words and {SEARCH_CHARACTERS} characters."]}
-            )
-        for word in words:
-            queryset = queryset.filter(
-                Q(name__icontains=word) | Q(title__icontains=word) | Q(description__icontains=word)
-            )
-        return queryset
+    search = SearchFilter("name", "title", "description")
 
 
 class SkillView(Versioned[Skill]):

@@ -10,7 +10,7 @@ from rest_framework.serializers import CharField, ChoiceField
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Sent, Text
-from apps.api.filters import AgentFilters, ChoiceFilter
+from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
 from apps.governance.actors import ANYWHERE, Actor
@@ -71,6 +71,7 @@ class RuleFilters(AgentFilters):
     """By agent and status."""
 
     status = ChoiceFilter(choices=StandingRule.Status.choices)
+    search = SearchFilter("agent__key", "text")
 
 
 class RuleView(Versioned[StandingRule]):

@@ -11,7 +11,7 @@ from rest_framework.serializers import ChoiceField
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text
-from apps.api.filters import AgentFilters, ChoiceFilter
+from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.api.views import Rows
@@ -82,6 +82,7 @@ class TierFilters(AgentFilters):
 
     tier = ChoiceFilter(choices=MemoryTier.Tier.choices)
     status = ChoiceFilter(choices=MemoryTier.Status.choices)
+    search = SearchFilter("agent__key", "body")
 
 
 class RunFilters(AgentFilters):

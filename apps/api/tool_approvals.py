@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import IntegerField
 
 from apps.api.bodies import Body, Number, Text
-from apps.api.filters import AgentFilters, ChoiceFilter
+from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy import Act
@@ -56,6 +56,7 @@ class ToolApprovalFilters(AgentFilters):
     """By agent and state."""
 
     status = ChoiceFilter(choices=ToolApproval.Status.choices)
+    search = SearchFilter("called")
 
 
 class ToolApprovalView(Rows[ToolApproval]):

@@ -11,7 +11,7 @@ from rest_framework.serializers import BooleanField, CharField, ModelSerializer
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text, YesNo
-from apps.api.filters import AgentFilters, BooleanFilter, CharFilter, FilterSet
+from apps.api.filters import AgentFilters, BooleanFilter, CharFilter, FilterSet, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.actors import ANYWHERE
@@ -100,6 +100,7 @@ class AgentToolFilters(AgentFilters):
     """By agent, and by whether calls wait."""
 
     needs_approval = BooleanFilter()
+    search = SearchFilter("tool__called")
 
 
 class AgentToolView(Rows[AgentTool]):

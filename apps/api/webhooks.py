@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, DateTimeField, IntegerField, Serializer, SerializerMethodField
 
 from apps.api.bodies import Body, Number, Text, YesNo
-from apps.api.filters import CharFilter, ChoiceFilter, FilterSet, IdFilter
+from apps.api.filters import BooleanFilter, CharFilter, ChoiceFilter, FilterSet, IdFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.views import Rows
 from apps.governance.door import authorize
@@ -120,6 +120,8 @@ class WebhookFilters(FilterSet):
     """By key."""
 
     key = CharFilter()
+    is_active = BooleanFilter()
+    search = SearchFilter("key", "title", "url")
 
 
 class WebhookView(Rows[Webhook]):

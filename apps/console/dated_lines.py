@@ -4,7 +4,7 @@
 
 from collections.abc import Callable
 from datetime import datetime, time
-from typing import Any, Final
+from typing import Any
 
 from django import forms
 from django.contrib.admin import SimpleListFilter
@@ -17,12 +17,12 @@ from apps.console.deeds import Button, Values
 from apps.console.forms import Decision, Prose
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
+from apps.memory.due import due
 from apps.memory.ledger import Remembered
-from apps.memory.models import CustomerProfile, MemoryLine, ProfileLine
+from apps.memory.models import CustomerProfile, ProfileLine
 from apps.prompt.line_dates import LineDates, last_moment
 from apps.tenants.moments import zone_of
 
-_STANDING = MemoryLine.Status.STANDING
 Dated = Remembered | CustomerProfile
 
 
@@ -30,9 +30,6 @@ def _day(label: str, help_text: str) -> forms.DateField:
     return forms.DateField(
         required=False, label=label, help_text=help_text, widget=UnfoldAdminTextInputWidget(attrs={"type": "date"})
     )
-
-
-_DUE: Final = {"look": "review_after__lte", "over": "valid_until__lte"}
 
 
 class DatedLine(Decision):
@@ -84,8 +81,8 @@ class DueFilter(SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The standing lines whose date has come."""
-        name = _DUE.get(self.value() or "")
-        return queryset.filter(status=_STANDING, **{name: timezone.now()}) if name else queryset
+        is_due = due(timezone.now()).get(self.value() or "")
+        return queryset if is_due is None else queryset.filter(is_due)
 
 
 class DueNotesFilter(DueFilter):
@@ -93,8 +90,8 @@ class DueNotesFilter(DueFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Those with a standing line whose date has come."""
-        name = _DUE.get(self.value() or "")
-        if not name:
+        is_due = due(timezone.now()).get(self.value() or "")
+        if is_due is None:
             return queryset
         lines = ProfileLine.objects.filter(tenant_id=OuterRef("tenant_id"), profile_id=OuterRef("pk"))
-        return queryset.filter(Exists(lines.filter(status=_STANDING, **{name: timezone.now()})))
+        return queryset.filter(Exists(lines.filter(is_due)))

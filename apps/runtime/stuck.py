@@ -18,6 +18,8 @@ TRIED_FOR: Final = timedelta(minutes=10)
 LEASE_IS_OVER: Final = timedelta(minutes=1)
 PARKED: Final = (Stopped.code, HeldBack.code, DaySpent.code, SpendLimitReached.code)
 
+KINDS: Final = ("retried", "lapsed", "parked")
+
 
 def stuck_turns(now: datetime) -> Mapping[str, Q]:
     """The kinds of turns that do not get on, each turn in one of them at most."""

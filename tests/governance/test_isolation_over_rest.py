@@ -80,6 +80,8 @@ ABOUT = {
     "tier",
     "queue",
     "is_active",
+    *("pinned", "read_only", "outcome", "off_the_record", "runs_elsewhere", "stuck", "due", "stand_in", "is_claimed"),
+    "is_overdue",
     "role",
     "subject_type",
     "target_type",
