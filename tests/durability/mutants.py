@@ -30,8 +30,8 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     ),
     CodeMutant(
         *("lease", "a turn is taken from whoever holds it", "apps/runtime/claim_statement.py"),
-        "AND turn.lease_until <= statement_timestamp() AND turn.run_at",
-        "AND turn.run_at",
+        "AND turn.lease_until <= statement_timestamp() AND (turn.run_at",
+        "AND (turn.run_at",
         ONE_TURN,
     ),
     CodeMutant(
