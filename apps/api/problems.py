@@ -8,7 +8,9 @@ from django.core.exceptions import (
     BadRequest,
     PermissionDenied,
     RequestDataTooBig,
-    SuspiciousOperation,
+    SuspiciousMultipartForm,
+    TooManyFieldsSent,
+    TooManyFilesSent,
 )
 from django.http import Http404
 from django.http.multipartparser import MultiPartParserError
@@ -85,6 +87,10 @@ BODY = "body"
 NOT_FOUND = "There is nothing at this address, or it is not yours to see."
 
 
+# Whoever comes by a session may send it in a form, so Django reads the body before a view does.
+UNREADABLE = (MultiPartParserError, BadRequest, SuspiciousMultipartForm, TooManyFieldsSent, TooManyFilesSent)
+
+
 def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response | None:
     """REST framework's exception handler. None leaves a fault of ours to Django, which logs it and answers 500."""
     _note(exc, context)
@@ -94,8 +100,7 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response | N
         exc = exceptions.PermissionDenied()
     elif isinstance(exc, RequestDataTooBig):
         exc = TooLarge("The body is too large to be read. Send less.")
-    elif isinstance(exc, MultiPartParserError | BadRequest | SuspiciousOperation):
-        # Whoever comes by a session may send it in a form, so Django reads the body before a view does.
+    elif isinstance(exc, UNREADABLE):
         exc = exceptions.ParseError("The body is no form that can be read. Send JSON, or a form with its boundary.")
     if isinstance(exc, errors.GovernanceError):
         status = next((status for kind, status in STATUS.items() if isinstance(exc, kind)), None)

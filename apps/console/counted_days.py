@@ -12,7 +12,7 @@ from django.db.models.functions import RowNumber, TruncDate
 
 from apps.console.figures import days_until, words_changed
 from apps.conversations.models import Conversation
-from apps.conversations.taking_up import TAKES_UP
+from apps.conversations.taking_up import IS_TAKEN_UP
 from apps.desk.models import Draft, Escalation
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord
@@ -32,8 +32,8 @@ RETIRED: Final = (
 )
 _NONE: Final = Value(0, output_field=IntegerField())
 _TAKEN_UP: Final = f"""
-SELECT earlier.id FROM conversations_conversation AS earlier JOIN conversations_conversation AS later ON {TAKES_UP}
- WHERE earlier.tenant_id = %s AND earlier.resolved_at >= %s
+SELECT earlier.id FROM conversations_conversation AS earlier
+ WHERE earlier.tenant_id = %s AND earlier.resolved_at >= %s AND {IS_TAKEN_UP}
 """  # noqa: S608  # of constants
 
 

@@ -215,7 +215,7 @@ class Conversation(Governed):
         indexes: ClassVar = [
             models.Index(fields=["tenant", "status", "id"], name="conversation_by_status"),
             models.Index(
-                fields=["tenant", "end_user_key"],
+                fields=["tenant", "end_user_key", "created_at"],
                 condition=~models.Q(end_user_key=""),
                 name="conversation_of_customer",
             ),

@@ -134,7 +134,7 @@ def test_a_flood_of_answers_that_are_kept_slowly_keeps_no_other_tenant_waiting(
     flood = [make_customer(flooding, number) for number in range(FLOOD)]
     limits = Limits(in_flight=20, threads=4, poll_seconds=FINISHED_SECONDS, lease_seconds=30)
     with running_standin() as url, psycopg.connect(postgres.url_for("postgres", database=database)) as raw:
-        slow_down(url, 2 * SETTLED_SECONDS)
+        slow_down(url, 5 * SETTLED_SECONDS)
         engine = Engine(lambda: async_backend_at("stand-in", url, connections=20), limits)
         engine.start()
         try:

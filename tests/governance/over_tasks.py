@@ -94,6 +94,7 @@ RUN: Mapping[Act, Callable[[Scene, Any], None]] = {
 REWRITTEN: Mapping[str, str] = dict.fromkeys(("title", "description", "category", "body"), "New.")
 ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
     "get_skill": lambda row: {"skill_id": row.pk},
+    "skill_view": lambda row: {"skill_id": row.pk},
     "update_my_memory": lambda row: {"operations": [{"op": "add", "block": row.label, "text": "Parcels arrive late."}]},
     "update_contact_memory": lambda _: {"operations": [{"op": "add", "field": "notes", "text": "Writes at night."}]},
     "update_memory": lambda _: {"body": "Parcels arrive late."},
@@ -116,7 +117,8 @@ ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
     "finish_note": lambda row: {"note_id": row.pk},
     "escalate": lambda _: {"reason": "missing_knowledge", "question": "Do we ship to Malta?"},
 }
-TOOLS = {act: name for name, act in ACTS.items()}
+# Who reads an approved skill reads it for a customer; `skill_view` is tried where skills are tended.
+TOOLS = {act: name for name, act in ACTS.items() if name != "skill_view"}
 TENDED = {tool.name for tool in TENDING}
 # An agent changes what it read in the same conversation (R101).
 READ_FIRST = {"skill_save", "skill_patch"}

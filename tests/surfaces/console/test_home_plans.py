@@ -34,8 +34,9 @@ INSERT INTO {table} SELECT row.* FROM {table} AS copied, generate_series(1, {row
 """
 LATEST = "SELECT max(id) FROM {table}"
 AT = f"now() - number * interval '{3_100_000 // ROWS} minutes'"
+BEGAN_AND_ENDED = f"'created_at', {AT}, 'resolved_at', {AT}"
 GROWN = {
-    "conversations_conversation": f"'conversation_key', 'c' || number, 'created_at', {AT}, 'resolved_at', {AT}",
+    "conversations_conversation": f"'conversation_key', 'c' || number, 'end_user_key', 'http:' || number, {BEGAN_AND_ENDED}",
     "desk_draft": f"'turn_id', 5000000 + number, 'message_id', 5000000 + number, 'created_at', {AT}, 'decided_at', {AT}",
     "desk_escalation": f"'status', 'dismissed', 'decided_by', 'x', 'conversation_id', 5000000 + number, 'created_at', {AT}",
     "runtime_turn": f"'conversation_id', 5000000 + number, 'reply_id', 5000000 + number, 'started_at', {AT}",
