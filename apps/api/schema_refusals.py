@@ -6,6 +6,7 @@ from typing import Any, Final
 from apps.api.kept_answers import KEY_HEADER
 from apps.api.moments import AS_OF
 from apps.api.preconditions import MATCH
+from apps.api.problems import CONTENT_TYPE
 
 # Any: pieces of an OpenAPI document, which are what they are.
 Piece = dict[str, Any]
@@ -65,6 +66,6 @@ def _named(status: str) -> Piece:
 
 
 def _answer(status: str) -> Piece:
-    problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    problem = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     headers = {"headers": _HEADERS[status]} if status in _HEADERS else {}
     return {"description": REFUSALS[status][1], **headers, "content": problem}
