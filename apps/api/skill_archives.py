@@ -16,6 +16,7 @@ from apps.api.queries import refuse_unknown
 from apps.api.schema import refusal
 from apps.api.views import ActorView
 from apps.governance.acting import acting
+from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.skills.archives import ARCHIVE_BYTES
 from apps.skills.exporting import approved_all, approved_one, archive_name, zipped
@@ -24,9 +25,17 @@ from apps.skills.models import Skill
 from apps.skills.store import disposition
 
 ZIP = "application/zip"
+CONFIRM = OpenApiParameter(
+    "confirm_findings",
+    OpenApiTypes.BOOL,
+    description="True: send it although something in it looks like somebody's. A person's word; an agent's token is refused.",
+)
 ARCHIVE = {
     (200, ZIP): OpenApiTypes.BINARY,
-    **refusal(409, "There is none that is approved and what was approved, or they are too much for one archive."),
+    **refusal(
+        409,
+        "None is approved, they are too much for one archive, or something in them looks like somebody's (`findings`).",
+    ),
 }
 
 
@@ -82,16 +91,17 @@ class ExportsView(ActorView):
 
     @extend_schema(
         operation_id="skills_export_all",
-        parameters=[OpenApiParameter("agent_key", OpenApiTypes.STR)],
+        parameters=[OpenApiParameter("agent_key", OpenApiTypes.STR), CONFIRM],
         responses=ARCHIVE,
     )
     def get(self, request: Request) -> HttpResponse:
         """Every approved skill you see, or one agent's: a zip of folders in the Agent Skills format."""
-        refuse_unknown(request, frozenset({"agent_key"}))
+        refuse_unknown(request, frozenset({"agent_key", CONFIRM.name}))
+        confirm = _confirmed(request)
         key = request.query_params.get("agent_key")
         with acting(self.actor):
             agent_id = agent_id_named(key, self.actor) if key else None
-        return _sent(approved_all(agent_id, actor=self.actor))
+        return _sent(approved_all(agent_id, actor=self.actor), self.actor, confirm=confirm)
 
 
 class ExportView(ActorView):
@@ -99,11 +109,12 @@ class ExportView(ActorView):
 
     waiting: ClassVar = frozenset({"get"})
 
-    @extend_schema(responses=ARCHIVE)
+    @extend_schema(parameters=[CONFIRM], responses=ARCHIVE)
     def get(self, request: Request, pk: str) -> HttpResponse:
         """An approved skill as a folder in the Agent Skills format, zipped. Anything else is refused."""
-        refuse_unknown(request, frozenset())
-        return _sent(approved_one(int(pk), actor=self.actor))
+        refuse_unknown(request, frozenset({CONFIRM.name}))
+        confirm = _confirmed(request)
+        return _sent(approved_one(int(pk), actor=self.actor), self.actor, confirm=confirm)
 
 
 class ImportView(ActorView):
@@ -139,6 +150,13 @@ def _archive(request: Request) -> dict[str, Any]:
     return dict(sent.validated_data)
 
 
-def _sent(skills: list[Skill]) -> HttpResponse:
+def _confirmed(request: Request) -> bool:
+    said = request.query_params.get(CONFIRM.name, "false")
+    if said not in {"true", "false"}:
+        raise ValidationError({CONFIRM.name: ["Say true or false."]})
+    return said == "true"
+
+
+def _sent(skills: list[Skill], actor: Actor, *, confirm: bool) -> HttpResponse:
     told = {"Content-Disposition": disposition(archive_name(skills)), "Cache-Control": "private, no-store"}
-    return HttpResponse(zipped(skills), content_type=ZIP, headers=told)
+    return HttpResponse(zipped(skills, actor=actor, confirm_findings=confirm), content_type=ZIP, headers=told)

@@ -68,7 +68,8 @@ from apps.console.sessions import SessionAdmin
 from apps.console.settings import SettingsAdmin
 from apps.console.signed_in import signed_in_urls
 from apps.console.signing_in import MemberLogin
-from apps.console.skill_files import skill_file_urls
+from apps.console.skill_export import skill_export_urls
+from apps.console.skill_import import skill_import_urls
 from apps.console.skills import SkillAdmin
 from apps.console.spend import SpendAdmin
 from apps.console.standing_rules import RuleAdmin
@@ -176,7 +177,15 @@ def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:
     """Their paths."""
     pages = (path(f"{name}/", site.admin_view(partial(shown, site)), name=name) for name, shown in WHOLE_PAGES.items())
     own = (*factor_urls(site), *signed_in_urls(site), *filter_urls(site), *together_urls(site), *books_urls(site))
-    return [*trial_urls(site), *live_urls(site), *new_agent_urls(site), *skill_file_urls(site), *own, *pages]
+    return [
+        *trial_urls(site),
+        *live_urls(site),
+        *new_agent_urls(site),
+        *skill_export_urls(site),
+        *skill_import_urls(site),
+        *own,
+        *pages,
+    ]
 
 
 class ConsoleSite(UnfoldAdminSite):

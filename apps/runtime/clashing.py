@@ -18,8 +18,8 @@ from apps.prompt.line_edits import beyond
 from apps.prompt.lines import bare, known, lines_of
 from apps.prompt.tool_names import HOUSE, ROUTING
 from apps.runtime.going_by import distilled, own_tools, remembered, tools_of_others, written_by_people
-from apps.runtime.private_lines import told_private
 from apps.runtime.tooling import clean
+from apps.tenants.private_lines import told_private
 from apps.texts.contradictions import Finding, Part, Written, contradictions
 from apps.texts.days import told_by_today
 from apps.texts.tool_mentions import Tools

@@ -41,7 +41,6 @@ from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.noting import NOTING
 from apps.runtime.planning import PLANNING
 from apps.runtime.playground import tried_skill
-from apps.runtime.private_lines import told_private
 from apps.runtime.rendering import RENDERING
 from apps.runtime.steps import whole_number
 from apps.runtime.tending import TENDING
@@ -52,6 +51,7 @@ from apps.skills.files import content_of, refuse_fetch
 from apps.skills.models import Skill
 from apps.skills.rules import BODY_CHARACTERS, FILE_CHARACTERS, Attached, mentions
 from apps.tenants.identity import system_actor
+from apps.tenants.private_lines import told_private
 
 LISTED_SKILLS = 100
 

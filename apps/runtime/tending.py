@@ -18,7 +18,6 @@ from apps.prompt.tool_names import SKILL_DELETE, SKILL_LIST, SKILL_PATCH, SKILL_
 from apps.runtime.having_read import as_shown, refuse_unread
 from apps.runtime.hearing import heard_in, whose_words
 from apps.runtime.playground import tried_skill
-from apps.runtime.private_lines import told_private
 from apps.runtime.steps import whole_number
 from apps.runtime.tooling import Context, HouseTool, Offer, clean
 from apps.skills.actions import amend_skill, discard_skill, draft_skill
@@ -26,6 +25,7 @@ from apps.skills.models import Skill, SkillQuerySet
 from apps.skills.proposing import propose_deprecation, propose_revision, revision_of, submission_of
 from apps.skills.rules import BODY_CHARACTERS
 from apps.tenants.identity import system_actor
+from apps.tenants.private_lines import told_private
 from apps.texts.anchoring import Unfit, patched
 
 SKILLS_LISTED: Final = 100

@@ -12,6 +12,7 @@ from apps.governance.errors import Conflicting, NotPermitted, NotVisible
 from apps.skills.archives import UNPACKED_BYTES, Entry, pack
 from apps.skills.files import content_of
 from apps.skills.incoming import FOLDERS
+from apps.skills.leaving import refuse_private
 from apps.skills.models import Skill
 from apps.skills.rules import Attached
 from apps.skills.skill_md import FILE_NAME, Provenance, SkillText, write_skill
@@ -45,8 +46,8 @@ def approved_all(agent_id: int | None = None, *, actor: Actor) -> list[Skill]:
     return sorted(found, key=lambda skill: (skill.agent.key, skill.name))
 
 
-def zipped(skills: Sequence[Skill]) -> bytes:
-    """The archive of as many skills as an import takes at once."""
+def zipped(skills: Sequence[Skill], *, actor: Actor, confirm_findings: bool = False) -> bytes:
+    """The archive of as many skills as an import takes at once. What looks private in it has to be confirmed."""
     weight = sum(len(skill.body.encode()) + sum(file.size_bytes for file in skill.files) for skill in skills)
     if weight > UNPACKED_BYTES:
         raise Conflicting(
@@ -54,12 +55,13 @@ def zipped(skills: Sequence[Skill]) -> bytes:
             " command export_skills."
         )
     out = BytesIO()
-    write_zip(out, skills)
+    write_zip(out, skills, actor=actor, confirm_findings=confirm_findings)
     return out.getvalue()
 
 
-def write_zip(out: IO[bytes], skills: Sequence[Skill]) -> None:
+def write_zip(out: IO[bytes], skills: Sequence[Skill], *, actor: Actor, confirm_findings: bool = False) -> None:
     """Write the archive; one agent's skills stand at its top, those of several below their agents' keys."""
+    refuse_private(skills, actor=actor, confirm=confirm_findings)
     several = len({skill.agent_id for skill in skills}) > 1
     pack(out, (entry for skill in skills for entry in _entries(skill, several)))
 

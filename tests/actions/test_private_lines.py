@@ -8,10 +8,10 @@ from apps.memory.actions import amend_memory, approve_memory
 from apps.memory.models import AgentMemory
 from apps.prompt.derived import Heard
 from apps.prompt.holding import MemoryReview
-from apps.runtime.private_lines import Private, private_in, told_private
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
+from apps.tenants.private_lines import Private, private_in, told_private
 from tests.actions.conversing import calls, reply, say, tool
 from tests.factories import World, make_block, make_memory, make_profile, make_skill, make_world
 from tests.standing_in import StandIn

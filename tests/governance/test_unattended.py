@@ -28,7 +28,7 @@ from tests.governance.test_isolation_of_tasks import by_ids
 from tests.governance.test_matrix import books, standing
 
 # What commands ask for as an actor, and writes nothing.
-READING = {"agent_named", "approved_all", "membership_of", "plan", "receipt_of"}
+READING = {"agent_named", "approved_all", "membership_of", "plan", "receipt_of", "write_zip"}
 # A story that acts in everybody's name in a tenant of its own; `make demo` plays it.
 STORY = {"seed_demo"}
 

@@ -80,6 +80,20 @@ def test_an_agent_imports_and_exports_its_own_by_its_token(world: World, bot: As
         assert not SkillUse.objects.exists(), "taking a copy away is no use of it"
 
 
+def test_what_looks_like_somebodys_leaves_by_a_persons_word_alone(world: World, bot: Asker, operator: Asker) -> None:
+    skill = make_skill(world, "approved", body="Write to ada@example.org.")
+    for path in (f"skills/{skill.pk}/export/", "skills/export/"):
+        refused = operator.get(path)
+        assert (refused.status, refused.code) == (409, "findings_unconfirmed")
+        assert refused.body["findings"] == [f"“ada@example.org” (e-mail) in support/{skill.name}, body"]
+        assert operator.get(f"{path}?confirm_findings=true").status == 200
+        assert operator.get(f"{path}?confirm_findings=false").status == 409
+        assert operator.get(f"{path}?confirm_findings=yes").body["errors"] == {
+            "confirm_findings": ["Say true or false."]
+        }
+        assert "A person has to look" in bot.get(f"{path}?confirm_findings=true").body["detail"]
+
+
 def test_what_cannot_be_read_or_is_not_known_is_refused_with_the_field(world: World, operator: Asker) -> None:
     broken = send(operator, b"PK\x03\x04", agent_key="support")
     assert (broken.status, broken.code, list(broken.body["errors"])) == (400, "invalid", ["file"])

@@ -67,6 +67,16 @@ def test_an_export_of_nothing_or_to_nowhere_says_so_and_leaves_no_file(world: Wo
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_looks_like_somebodys_is_written_when_that_is_confirmed(world: World, tmp_path: Path) -> None:
+    skill = make_skill(world, "approved", body="Write to ada@example.org.")
+    out = tmp_path / "all.zip"
+    failure = give(out).failure
+    assert f"“ada@example.org” (e-mail) in support/{skill.name}, body" in failure
+    assert failure.endswith("With --confirm-findings it is written all the same.")
+    assert list(tmp_path.iterdir()) == []
+    assert give(out, "--confirm-findings").out.startswith("1 in ")
+
+
 def test_a_folder_a_zip_and_a_file_are_imported_once(world: World, tmp_path: Path) -> None:
     # R093
     folder = tmp_path / "send-an-invoice"

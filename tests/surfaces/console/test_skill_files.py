@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from apps.console.skill_files import SALT
+from apps.console.skill_import import SALT
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
@@ -97,6 +97,20 @@ def test_an_approved_skill_is_one_link_away_and_nothing_else_is(world: World, op
     refused = operator.get(other)
     assert refused.status_code == 409
     assert "Only what a person approved is exported, and this skill is draft." in text_of(refused)
+
+
+def test_what_looks_like_somebodys_is_read_and_confirmed_each_time_it_leaves(world: World, operator: Client) -> None:
+    skill = make_skill(world, "approved", title="Write to us", body="Write to ada@example.org.")
+    for link in (reverse("admin:export_skill", args=[skill.pk]), reverse("admin:export_skills")):
+        asked = operator.get(link)
+        said = words_of(asked)
+        assert asked.status_code == 409
+        assert "One place looks like somebody's Nothing was exported." in said
+        assert f"“ada@example.org” (e-mail) in support/{skill.name}, body" in said
+        assert operator.post(link, {}).status_code == 409, "a form that confirms nothing sends nothing"
+        sent = operator.post(link, {"confirm_findings": "on"})
+        assert (sent.status_code, sent["Content-Type"]) == (200, "application/zip")
+        assert operator.get(link, {"confirm_findings": "on"}).status_code == 409, "an address confirms nothing"
 
 
 def test_all_or_those_of_the_agent_chosen_are_exported_from_the_list(world: World, operator: Client) -> None:

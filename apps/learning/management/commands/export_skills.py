@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.conversations.management.named import actor_named, agent_named
-from apps.governance.errors import GovernanceError
+from apps.governance.errors import FindingsUnconfirmed, GovernanceError
 from apps.skills.exporting import approved_all, write_zip
 
 
@@ -15,7 +15,8 @@ class Command(BaseCommand):
 
     help = (
         "Write the approved skills of a tenant, of one agent or one of them, as a zip of folders with a SKILL.md each and"
-        " their files. Nothing that nobody approved is in it. The same skills give the same bytes."
+        " their files. Nothing that nobody approved is in it, and what looks private has to be confirmed. The same skills give"
+        " the same bytes."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -24,6 +25,9 @@ class Command(BaseCommand):
         parser.add_argument("--agent", metavar="KEY", help="The key of one of its agents. Without it, all of them.")
         parser.add_argument("--skill", metavar="NAME", help="The name of one skill. Without it, all that are approved.")
         parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="The zip to write, or to replace.")
+        parser.add_argument(
+            "--confirm-findings", action="store_true", help="Write it although something in it looks like somebody's."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """One line at the end."""
@@ -38,8 +42,11 @@ class Command(BaseCommand):
             if not chosen:
                 raise CommandError(f"No approved skill is called {options['skill']}. There is: {_names(skills)}.")
             with half.open("wb") as file:
-                write_zip(file, chosen)
+                write_zip(file, chosen, actor=actor, confirm_findings=options["confirm_findings"])
             half.replace(out)
+        except FindingsUnconfirmed as refusal:
+            half.unlink(missing_ok=True)
+            raise CommandError(f"{refusal} With --confirm-findings it is written all the same.") from refusal
         except GovernanceError as refusal:
             half.unlink(missing_ok=True)
             raise CommandError(str(refusal)) from refusal

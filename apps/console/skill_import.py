@@ -1,4 +1,4 @@
-"""Skills as files in the console: approved ones out as a zip, those of elsewhere in as drafts, looked at before one is made.
+"""Skills of elsewhere in the console: files come in as drafts, looked at before one is made.
 
 These pages run outside the request's transaction: files are read and stored before anything is locked.
 """
@@ -26,10 +26,8 @@ from apps.governance.door import authorize, may
 from apps.governance.errors import GovernanceError, Invalid
 from apps.governance.policy import Act
 from apps.skills.archives import ARCHIVE_BYTES
-from apps.skills.exporting import approved_all, approved_one, archive_name, zipped
 from apps.skills.importing import Item, Outcome, foreseen, skills_in, take_skills
-from apps.skills.models import Skill
-from apps.skills.store import bytes_at, disposition, keep
+from apps.skills.store import bytes_at, keep
 from apps.tenants.models import Agent
 
 SALT: Final = "preceptor.import.1"
@@ -64,18 +62,6 @@ class Sending(forms.Form):
         return sent
 
 
-def export_one(request: HttpRequest, skill_id: int) -> HttpResponse:
-    """One approved skill as a zip."""
-    return _sent(approved_one(skill_id, actor=actor_of(request)))
-
-
-def export_all(request: HttpRequest) -> HttpResponse:
-    """Every approved skill, or one agent's."""
-    asked = request.GET.get("agent", "")
-    agent_id = int(asked) if asked.isascii() and asked.isdigit() and len(asked) <= 18 else None
-    return _sent(approved_all(agent_id, actor=actor_of(request)))
-
-
 def import_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Send, look, take: three states of one page."""
     actor = actor_of(request)
@@ -85,13 +71,9 @@ def import_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     return _taken(site, request, actor) if "mark" in request.POST else _looked_at(site, request, actor)
 
 
-def skill_file_urls(site: AdminSite) -> list[URLPattern]:
-    """Where skills leave and come in."""
-    return [
-        path("skills/skill/import/", site.admin_view(partial(import_page, site)), name="import_skills"),
-        path("skills/skill/export/", site.admin_view(export_all), name="export_skills"),
-        path("skills/skill/<int:skill_id>/export/", site.admin_view(export_one), name="export_skill"),
-    ]
+def skill_import_urls(site: AdminSite) -> list[URLPattern]:
+    """Where skills come in."""
+    return [path("skills/skill/import/", site.admin_view(partial(import_page, site)), name="import_skills")]
 
 
 def _looked_at(site: AdminSite, request: HttpRequest, actor: Actor) -> HttpResponse:
@@ -167,8 +149,3 @@ def _shown(site: AdminSite, request: HttpRequest, form: Sending, *, status: int 
 def _counted(items: list[Item]) -> Mapping[str, Any]:
     by_outcome = {outcome.value: [item for item in items if item.outcome is outcome] for outcome in Outcome}
     return {"by_outcome": by_outcome, "new": by_outcome[Outcome.NEW]}
-
-
-def _sent(skills: list[Skill]) -> HttpResponse:
-    told = {"Content-Disposition": disposition(archive_name(skills)), "Cache-Control": "private, no-store"}
-    return HttpResponse(zipped(skills), content_type="application/zip", headers=told)

@@ -1,0 +1,65 @@
+"""What looks like somebody's is looked for once more where a skill leaves the house, and named before it does.
+
+Whoever approved a skill let it serve this tenant's customers; a copy that goes elsewhere is read by others, and the tenant may have
+named more forms since then.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from apps.governance.actors import Actor, Role
+from apps.governance.errors import FindingsUnconfirmed
+from apps.skills.files import content_of
+from apps.skills.models import Skill
+from apps.skills.rules import FILE_CHARACTERS
+from apps.tenants.private_lines import Private, private_in
+
+SAID: Final = 20
+
+
+def refuse_private(skills: Sequence[Skill], *, actor: Actor, confirm: bool) -> None:
+    """Nothing leaves in which something private is found, until a person says that it may.
+
+    Raises FindingsUnconfirmed, which names up to `SAID` of them. An agent confirms nothing.
+    """
+    if confirm and actor.role is not Role.AGENT:
+        return
+    found = private_in({place: text for skill in skills for place, text in _texts(skill)}, actor=actor)
+    if not found:
+        return
+    told = tuple(map(_told, found))
+    named = "; ".join(told[:SAID]) + (f"; and {len(told) - SAID} more" if len(told) > SAID else "")
+    way = (
+        "A person has to look at it and export it."
+        if actor.role is Role.AGENT
+        else "Take it out, or confirm that it may leave: the house's own, for example."
+    )
+    raise FindingsUnconfirmed(f"This looks like somebody's, and nothing was exported: {named}. {way}", told)
+
+
+def _texts(skill: Skill) -> Iterator[tuple[str, str]]:
+    """Each text that leaves, by the place it is found at again."""
+    place = f"{skill.agent.key}/{skill.name}"
+    for name, text in {**skill.texts, "front matter": skill.front_matter}.items():
+        yield f"{place}, {name}", text
+    for file in skill.files:
+        if file.is_text:
+            for number, piece in enumerate(_pieces(content_of(file).decode()), 1):
+                yield f"{place}, {file.name}" + (f", part {number}" if number > 1 else ""), piece
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A long file line by line, as much at once as reviewers are shown: looking takes longer than in proportion."""
+    piece: list[str] = []
+    length = 0
+    for line in text.splitlines(keepends=True):
+        if piece and length + len(line) > FILE_CHARACTERS:
+            yield "".join(piece)
+            piece, length = [], 0
+        piece.append(line)
+        length += len(line)
+    yield "".join(piece)
+
+
+def _told(found: Private) -> str:
+    return f"“{found.words}” ({found.kind}) in {found.place}"
