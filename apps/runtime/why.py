@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final
 
 from apps.conversations.models import Conversation, InboundEvent, Message
@@ -12,7 +14,7 @@ from apps.governance.actors import Actor, Role
 from apps.governance.errors import NotPermitted
 from apps.governance.models import ChangeRecord
 from apps.prompt.overlap import NOTHING_SHARED, Overlap, Words, overlap
-from apps.prompt.segments import NotSegments, Part, decode_segments
+from apps.prompt.segments import NotSegments, Part, Segment, decode_segments
 from apps.prompt.values import Slot, Source
 from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.runtime.reading_calls import as_said, source_of_skill
@@ -173,13 +175,27 @@ def _words(wire: Any) -> str:  # Any: an API message as it was stored
 def _of_parts(parts: Iterable[Part], place: Place) -> Iterator[Stood]:
     """One for each record and field of a slot, and one for the product's own words."""
     for part in parts:
-        together: dict[Source | None, list[str]] = {}
-        for segment in part.segments:
-            together.setdefault(segment.source, []).append(segment.text)
-        for source, texts in together.items():
-            said = "".join(texts if source is None else map(as_said, texts))
+        together: dict[Source | None, list[list[Segment]]] = {}
+        # Segments beside each other are one stretch; those apart are lines of their own, as nobody wrote them in one word.
+        for source, run in groupby(part.segments, attrgetter("source")):
+            together.setdefault(source, []).append(list(run))
+        for source, runs in together.items():
+            texts = ("".join(_said(segment) for segment in run) for run in runs)
+            size = sum(len(segment.text.encode()) for run in runs for segment in run)
             name = "" if source else "Preceptor's own words"
-            yield Stood(place, said, sum(len(text.encode()) for text in texts), part.slot.value, source, name)
+            yield Stood(place, _lines(texts), size, part.slot.value, source, name)
+
+
+def _said(segment: Segment) -> str:
+    return as_said(segment.text) if segment.source else segment.text
+
+
+def _lines(texts: Iterable[str]) -> str:
+    """One text after the other, each on a line of its own."""
+    joined = ""
+    for text in texts:
+        joined += text if not joined or joined.endswith("\n") or text.startswith("\n") else f"\n{text}"
+    return joined
 
 
 def _of_steps(steps: Iterable[ToolStep], known: Sequence[Stood]) -> Iterator[Stood]:

@@ -33,6 +33,9 @@ def test_it_names_everything_that_stood_before_the_model(explained: Explained, o
     read = next(each for each in told["sources"] if each["place"] == "skill")
     assert (read["record_id"], read["version"]) == (explained.skill.pk, explained.skill.version)
     assert read["approver"] == explained.world.operator.label
+    asked = next(each["text"] for each in told["sources"] if each["text"].endswith(ASKED) and each["place"] == "turn")
+    assert asked.splitlines()[-1] == ASKED, "what was asked stands on a line of its own, below who asked it"
+    assert len(asked.splitlines()) == 2
     shares = [each["overlap"] for each in told["sources"]]
     assert shares == sorted(shares, reverse=True)
     assert {each["slot"] for each in told["sources"]} >= {0, 1, 2, 3, 5, 6, None}
