@@ -22,7 +22,7 @@ from apps.tenants.actions import amend_agent
 from apps.tenants.due import due_work
 from tests.actions.conversing import fault, reply, take, tool
 from tests.distilled import LATE, distil, make_tier
-from tests.factories import World, make_event, make_skill, make_world
+from tests.factories import World, make_event, make_persona, make_skill, make_world
 from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
@@ -93,6 +93,18 @@ def test_mid_is_rewritten_from_short_and_keeps_what_is_permanent(world: World, s
     assert row.told.startswith(f"- {LATE}\n- ")
     assert facts_of_row(row)[0].is_permanent
     assert runs[1].input_tokens > 0
+
+
+def test_the_model_is_asked_for_the_first_person_and_told_whose_voice_that_is(world: World, standin: StandIn) -> None:
+    # R171: in its persona's voice, without tools, at the lowest effort
+    ended(world, standin)
+    row = make_persona(world, identity="You are Ada.", style="Dry and warm.")
+    distil(world, standin.backend, "short", "mid")
+    body = standin.requests()[-1]
+    assert "Write in the first person, as the agent." in json.dumps(body["system"])
+    assert f"{row.identity}\\n\\n{row.style}" in body["messages"][0]["content"]
+    assert "tools" not in body
+    assert body["output_config"]["effort"] == "low"
 
 
 def test_a_rewrite_that_makes_something_up_is_refused_and_shown(world: World, standin: StandIn) -> None:

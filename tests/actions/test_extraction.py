@@ -82,6 +82,7 @@ def test_the_extractor_has_no_tools_and_no_persona_and_strict_output(world: Worl
     assert "tools" not in body
     assert body["max_tokens"] == 1024
     assert body["output_config"]["format"]["type"] == "json_schema"
+    assert body["output_config"]["effort"] == "low"
     assert len(body["messages"]) == 1
 
 
