@@ -38,6 +38,20 @@ def serve_metrics(**said: Any) -> None:
     import_string("apps.operations.metrics.serve")()
 
 
+@beat_init.connect
+def set_alarms(**said: Any) -> None:
+    """What the beat will ring stands in the database, so that people see when it does not."""
+    del said
+    import_string("apps.runtime.alarms.set_alarms")()
+
+
+@task_prerun.connect
+def note_alarm(task: Any, **said: Any) -> None:
+    """A worker was woken, by the beat's alarm where it is one."""
+    del said
+    import_string("apps.runtime.alarms.rang")(task.name)
+
+
 @task_prerun.connect
 def enter_scene(task_id: str, task: Any, **said: Any) -> None:
     """What a task logs says which it was."""

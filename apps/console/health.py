@@ -1,4 +1,4 @@
-"""Health: whether workers answer, what waits for them and for how long, and what nobody tries any more."""
+"""Health: whether workers answer and the beat wakes them, what waits for them and how long, and what nobody tries any more."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,12 +14,14 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 
+from apps.console.alarms import Alarm, alarms_told, flaws_of_alarms
 from apps.console.awaiting import awaiting
 from apps.console.requests import actor_of, settings_of
 from apps.console.stuck import LABELS, STUCK
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.notices.models import Notice
+from apps.runtime.alarms import Ringing, ringing
 from apps.runtime.models import Turn
 from apps.runtime.workers import Answering, answering
 from apps.tenants.due import Waiting, waiting_work
@@ -75,20 +77,23 @@ def health_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """All of it as it is just now. The workers are asked first: nothing is held in the database meanwhile."""
     if getattr(request, "actor", None) is None:
         return HttpResponseRedirect(reverse("admin:switch_tenant"))
-    workers, actor = answering(), actor_of(request)
+    workers, alarms, actor = answering(), ringing(), actor_of(request)
     with acting(actor), timezone.override(settings_of(request).timezone):
-        shown = {**site.each_context(request), **health(request, actor, workers, timezone.now())}
+        shown = {**site.each_context(request), **health(request, actor, workers, alarms)}
         return TemplateResponse(request, "console/health.html", shown).render()
 
 
-def health(request: HttpRequest, actor: Actor, workers: Answering, now: datetime) -> dict[str, Any]:
+def health(request: HttpRequest, actor: Actor, workers: Answering, alarms: list[Ringing]) -> dict[str, Any]:
     """What the page shows, and in a sentence each what somebody should look at."""
+    now = timezone.now()
+    told: list[Alarm] = alarms_told(alarms, now)
     rows, stuck, hooks = list(work(now)), list(stuck_of(request)), list(webhooks_of(actor))
     notices = Notice.objects.filter(tenant_id=actor.tenant_id, created_at__gte=now - LATELY)
     return {
         "title": "Health",
         "now": now,
         "workers": workers,
+        "alarms": told,
         "running": Turn.objects.filter(
             tenant_id=actor.tenant_id, status=Turn.Status.RUNNING, is_released=False
         ).count(),
@@ -96,7 +101,7 @@ def health(request: HttpRequest, actor: Actor, workers: Answering, now: datetime
         "stuck": stuck,
         "webhooks": hooks,
         "mail_given_up": notices.filter(status=Notice.Status.DEAD).count(),
-        "flaws": list(flaws(workers, rows, stuck, hooks)),
+        "flaws": [*_of_workers(workers), *flaws_of_alarms(alarms, told), *flaws(rows, stuck, hooks)],
     }
 
 
@@ -132,12 +137,15 @@ def _counted(rows: QuerySet[Delivery]) -> Coalesce:
     return Coalesce(Subquery(counts), 0)
 
 
-def flaws(workers: Answering, rows: list[Row], stuck: list[Stuck], hooks: list[Any]) -> Iterator[str]:
-    """What is not as it should be, the gravest first."""
+def _of_workers(workers: Answering) -> Iterator[str]:
     if workers.problem:
         yield f"The broker cannot be reached, so nobody knows which workers run. {KEPT}"
     elif not workers.workers:
         yield f"No worker answers. Start one. {KEPT}"
+
+
+def flaws(rows: list[Row], stuck: list[Stuck], hooks: list[Any]) -> Iterator[str]:
+    """What else is not as it should be, the gravest first."""
     late = [row.title for row in rows if row.is_late]
     if late:
         yield f"Waits longer than it should: {'; '.join(late)}."

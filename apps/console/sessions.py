@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -10,6 +10,7 @@ from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
 
+from apps.console.cache_marks import SlotMark, marked, marks_by_slot, title_of_slot
 from apps.console.diffs import Piece
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
@@ -19,7 +20,6 @@ from apps.console.titles import moment
 from apps.llm.tokens import tokens_of
 from apps.prompt.segments import NotSegments, Part, Segment, decode_segments
 from apps.prompt.values import Slot, Source
-from apps.prompt.wording import SLOT_TITLES
 from apps.runtime.models import ModelCall, Session, SnapshotPart
 from apps.runtime.playground import KIND
 from apps.runtime.retrieval import TURNS_TOLD, read_in
@@ -56,6 +56,8 @@ class ShownPart:
     flaw: str
     # The text in runs, those marked that wait for a yes; of the playground alone.
     pieces: tuple[Piece, ...] = ()
+    # Behind which slots the calls of the session set their cache marks; of a session's page alone.
+    mark: SlotMark | None = None
 
     @property
     def tokens(self) -> int:
@@ -65,13 +67,17 @@ class ShownPart:
 
 def session_panels(session: Any, request: HttpRequest) -> dict[str, Any]:
     """The parts in the order they are sent, and what became of them in the prompt cache."""
-    calls = ModelCall.objects.filter(tenant_id=session.tenant_id, turn__session=session).order_by("id")
+    calls = list(
+        ModelCall.objects.filter(tenant_id=session.tenant_id, turn__session=session).order_by("id")[:CALLS_SHOWN]
+    )
+    parts = shown_parts(session)
+    marks = marks_by_slot(calls, [Slot(part.slot) for part in parts])
     return {
-        "parts": shown_parts(session),
+        "parts": [replace(part, mark=marks[part.slot]) for part in parts],
         "turn_count": session.turns.count(),
         "read": read_in(session),
         "turns_told": TURNS_TOLD,
-        "calls": list(calls[:CALLS_SHOWN]),
+        "calls": marked(calls),
         "people": people_of_tenant(actor_of(request)),
     }
 
@@ -85,12 +91,11 @@ def shown_parts(session: Session) -> list[ShownPart]:
 
 def _shown(stored: SnapshotPart) -> ShownPart:
     slot = Slot(stored.slot)
-    title = SLOT_TITLES.get(slot, slot.name.capitalize())
     size = len(stored.text.encode())
     part, flaw = _read(slot, stored)
     owners = tuple(_owners(part)) if part else ()
     pieces = tuple(_pieces(part)) if part else (Piece(stored.text),)
-    return ShownPart(slot.value, title, stored.text, stored.sha256, size, owners, flaw, pieces)
+    return ShownPart(slot.value, title_of_slot(slot), stored.text, stored.sha256, size, owners, flaw, pieces)
 
 
 def _pieces(part: Part) -> Iterator[Piece]:

@@ -7,7 +7,9 @@ from typing import Final
 
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
+from apps.runtime.alarms import ringing
 from apps.telemetry.meters import heading, sample
 
 TENANT: Final = "tenant"
@@ -21,6 +23,8 @@ FIGURES: Final[Mapping[str, tuple[str, str, str]]] = {
     "turns_held": ("Turns that are under way or wait to be tried again.", "gauge", "state"),
     "review_open": ("What waits for a person.", "gauge", "kind"),
     "breakers": ("Models at endpoints, by whether they are asked.", "gauge", "state"),
+    "alarms": ("Alarms of the beat, by whether they ring in time.", "gauge", "state"),
+    "alarm_overdue_seconds": ("For how long an alarm of the beat should have rung.", "gauge", "task"),
     "spent_calls_total": ("Calls of models that were counted, turns and learning.", "counter", "purpose"),
     "spent_tokens_total": ("Tokens of those calls, by class.", "counter", "class"),
     "spent_micro_usd_total": ("What they cost by the price table, in millionths of a US dollar.", "counter", "purpose"),
@@ -38,10 +42,19 @@ class Figure:
 
 
 def figures() -> list[Figure]:
-    """Through the one function that may count across tenants."""
+    """Through the one function that may count across tenants; the alarms are nobody's."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT name, label, tenant_key, value FROM installation_figures()")
-        return [Figure(*row) for row in cursor.fetchall()]
+        return [*(Figure(*row) for row in cursor.fetchall()), *_of_alarms()]
+
+
+def _of_alarms() -> Iterator[Figure]:
+    now = timezone.now()
+    for alarm in ringing():
+        state = "never" if alarm.known_at is None else "late" if alarm.is_late(now) else "well"
+        yield Figure("alarms", state, "", 1)
+        overdue = alarm.overdue(now)
+        yield Figure("alarm_overdue_seconds", alarm.task, "", overdue.total_seconds() if overdue else 0)
 
 
 def lines_of(found: list[Figure], *, by_tenant: bool | None = None) -> Iterator[str]:

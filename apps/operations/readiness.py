@@ -1,7 +1,7 @@
 """Whether this installation can serve: asked by whoever sends requests to a process, and by people at three in the morning.
 
 The database is the truth, so without it, or with another one than this release's, nothing is served. The broker wakes workers and
-is missed by nobody's data: without it the answer is degraded, and ready.
+is missed by nobody's data: without it the answer is degraded, and ready. So it is where the beat's alarms do not ring.
 """
 
 import time
@@ -15,10 +15,12 @@ from django.db import Error, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, JsonResponse
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from apps.governance.walls import walls_drift
 from apps.runtime.airing import broker
+from apps.runtime.alarms import ringing
 
 WELL: Final = "well"
 # Reading all walls takes the tenth of a second; they change with a release.
@@ -77,7 +79,8 @@ def readiness() -> Readiness:
     if needed["database"] == WELL:
         needed |= {"migrations": _of_database(migrations), "walls": _of_database(walls)}
     is_ready = all(said == WELL for said in needed.values())
-    return Readiness({**needed, "broker": of_broker()}, is_ready)
+    missed = {"broker": of_broker(), **({"beat": _of_database(beat)} if is_ready else {})}
+    return Readiness({**needed, **missed}, is_ready)
 
 
 def database() -> str:
@@ -107,6 +110,13 @@ def of_broker() -> str:
     except redis.RedisError as error:
         return f"cannot be reached ({type(error).__name__}); workers find by themselves what waits, some seconds later"
     return WELL
+
+
+def beat() -> str:
+    """Well, where no alarm is overdue: neither the beat is away, nor every worker, nor the broker between them."""
+    now, alarms = timezone.now(), ringing()
+    late = sum(alarm.is_late(now) for alarm in alarms)
+    return f"{late} of {len(alarms)} alarms are overdue" if late else WELL
 
 
 def _of_database(ask: Callable[[], str]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Self
 
+from apps.prompt.breakpoints import Lifetime
 from apps.prompt.segments import Part, Segment
 from apps.prompt.values import Slot
 
@@ -62,6 +63,30 @@ class SlotCharge:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a call told the cache to keep what it has read, for how long, and how long the prompt is up to there.
+
+    `message` counts those that were sent, and is -1 before them; `tokens` is an estimate.
+    """
+
+    slot: Slot
+    message: int
+    lifetime: Lifetime
+    tokens: int
+
+    @property
+    def line(self) -> str:
+        """As the books keep it: four of these may stand in every call."""
+        return f"{int(self.slot)} {self.message} {self.lifetime} {self.tokens}"
+
+    @classmethod
+    def of_line(cls, line: str) -> Self:
+        """What such a line says."""
+        slot, message, lifetime, tokens = line.split()
+        return cls(Slot(int(slot)), int(message), "1h" if lifetime == "1h" else "5m", int(tokens))
+
+
+@dataclass(frozen=True, slots=True)
 class Parting:
     """The first byte in which a request differs from the one before it, and whose words stand there now, or stood there."""
 
@@ -69,6 +94,18 @@ class Parting:
     label: str
     byte: int
     segment: Segment | None
+
+
+def charges_of(told: str | list[dict[str, int]]) -> tuple[SlotCharge, ...]:
+    """A bill as the books keep it; they kept it in another form once."""
+    if isinstance(told, list):
+        return tuple(SlotCharge(Slot(charge.pop("slot")), **charge) for charge in map(dict, told))
+    return tuple(SlotCharge.of_line(line) for line in told.split(";") if line)
+
+
+def marks_of(told: str | None) -> tuple[Mark, ...] | None:
+    """The marks as the books keep them; None where they were not kept yet."""
+    return None if told is None else tuple(Mark.of_line(line) for line in told.split(";") if line)
 
 
 def by_slot(sent: Iterable[tuple[Slot, int]], expected_read: int, billed: Charged) -> tuple[SlotCharge, ...]:

@@ -12,6 +12,7 @@ from apps.llm.backend import CacheLifetime, JsonObject, Reply, Usage
 from apps.llm.caching import LIFETIME_SECONDS, Bill, Prefix, Settled, prefixes, settle_prefixes
 from apps.llm.prices import OwnRates, Rates, cache_rules, cost_micro_usd, price_of, priced
 from apps.prompt.breakpoints import Expectation, Piece, Plan, Reach, Reuse, plan_marks, reuse_at
+from apps.prompt.ledger import Mark
 from apps.runtime.brought import Told
 from apps.runtime.earlier import HASH_CHARACTERS, Before, Earlier, earlier_calls, sampled
 from apps.runtime.requests import Placed, placed, placed_behind
@@ -62,6 +63,12 @@ class Planned:
     def block_hashes(self) -> tuple[str, ...]:
         """Of some blocks the beginning of the hash of the prompt up to its end: none before the change differs."""
         return tuple(self.along[place].digest.hex()[:HASH_CHARACTERS] for place in sampled(len(self.along)))
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """Where the prompt was cut for the cache, from its beginning on."""
+        placed = zip(self.blocks, self.along, self.plan.marks, strict=True)
+        return tuple(Mark(block.slot, block.message, mark, end.tokens) for block, end, mark in placed if mark)
 
     @property
     def entries(self) -> dict[str, list[int]]:

@@ -59,6 +59,7 @@ def notes_of(planned: Planned, reply: Reply, account: Account) -> CallNotes:
         "expected": {name: tokens for name, tokens in asdict(planned.expected).items() if tokens},
         "expected_cost_micro_usd": round(planned.plan.expected.cost_micro_usd) if is_priced else None,
         "slots": ";".join(charge.line for charge in by_slot(sizes, expected_read, billed)),
+        "marks": ";".join(mark.line for mark in planned.marks),
         "model": account.model,
         "blocks": "".join(planned.block_hashes),
         "window": [account.window_start, planned.message_count],

@@ -10,13 +10,14 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models.functions import Now
 
-from apps.prompt.ledger import SlotCharge
+from apps.prompt.ledger import SlotCharge, charges_of
+from apps.runtime.alarm_models import Alarm
 from apps.runtime.breaker_models import BreakerRow
 from apps.runtime.elsewhere_models import TakenElsewhere
 from apps.runtime.spend_models import Spend
 
 # Django looks for an app's models here.
-__all__ = ["BreakerRow", "ModelCall", "Session", "SessionPart", "SnapshotPart", "Spend", "ToolStep", "Turn"]
+__all__ = ["Alarm", "BreakerRow", "ModelCall", "Session", "SessionPart", "SnapshotPart", "Spend", "ToolStep", "Turn"]
 _PINNED, _RUNNING = models.Q(learning_version_id__isnull=False), models.Q(status="running")
 # A turn is born without either; an entry of an index is written when there is something to find.
 _REPLIED, _IN_SESSION = models.Q(reply__isnull=False), models.Q(session__isnull=False)
@@ -232,11 +233,7 @@ class ModelCall(models.Model):
     @property
     def charges(self) -> tuple[SlotCharge, ...]:
         """The bill slot by slot."""
-        told = self.ledger.get("slots", "")
-        if isinstance(told, list):
-            # Of an earlier release.
-            return tuple(SlotCharge(**charge) for charge in told)
-        return tuple(SlotCharge.of_line(line) for line in told.split(";") if line)
+        return charges_of(self.ledger.get("slots", ""))
 
 
 class ToolStep(models.Model):

@@ -9,6 +9,7 @@ import pytest
 from apps.demo.visitor import Visitor
 from apps.launcher.children import wait_until
 from apps.launcher.processes import HOST, free_port
+from apps.runtime.alarms import ringing
 from tests.factories import make_persona, make_world
 from tests.flows.conftest import House, fetched
 
@@ -23,6 +24,15 @@ def lines_of(house: House, name: str) -> list[dict[str, Any]]:
     """Every line of a process that is JSON; all but what the interpreter itself says."""
     lines = (house.logs / f"{name}.log").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines if line.startswith("{")]
+
+
+def readiness(house: House) -> dict[str, Any]:
+    return dict(json.loads(fetched(f"{house.url}/readyz")))
+
+
+def is_swept() -> bool:
+    """Whether the beat woke a worker, as the database remembers it."""
+    return any(alarm.rang_at for alarm in ringing())
 
 
 def test_a_conversation_leaves_ids_in_the_logs_and_no_word(house: House) -> None:
@@ -55,7 +65,11 @@ def test_a_conversation_leaves_ids_in_the_logs_and_no_word(house: House) -> None
         told = answer.read().decode()
     assert 'preceptor_turns_total{outcome="replied"} 1' in told
     assert 'preceptor_model_calls_total{result="ok"}' in told
-    assert json.loads(fetched(f"{house.url}/readyz"))["status"] == "ready"
+    assert readiness(house)["parts"]["beat"].endswith("alarms are overdue")
+    house.start_beat()
+    house.await_ready()
+    assert wait_until(lambda: readiness(house)["status"] == "ready", FINISHED_SECONDS, 0.5), readiness(house)
+    assert wait_until(is_swept, FINISHED_SECONDS, 0.5), ringing()
     house.end("web")
     house.end("worker")
     [left] = [line for line in lines_of(house, "worker") if line["message"] == "turn left this worker"]

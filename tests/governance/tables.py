@@ -16,6 +16,7 @@ SHARED = {
     "tenants_roletemplate": "what a role may do where no tenant said otherwise",
     "tenants_roletemplategroupobjectpermission": "the grants of those",
     "runtime_breaker": "tenants share the installation's endpoint; only workers know what fails there",
+    "runtime_alarm": "one beat rings for the whole installation; for the login alone",
     "tenants_browsersession": "a browser's session belongs to a person, who may be in several tenants",
     "tenants_accountevent": "what happened to a person's account; for the login alone",
     "tenants_secondfactor": "a person belongs to no tenant; sealed, and for the login alone",

@@ -1,6 +1,6 @@
 """The books of the prompt cache: bills divided among the slots, and the byte where two requests part."""
 
-from apps.prompt.ledger import Charged, Parting, Sent, SlotCharge, by_slot, parting
+from apps.prompt.ledger import Charged, Mark, Parting, Sent, SlotCharge, by_slot, charges_of, marks_of, parting
 from apps.prompt.segments import Part, Segment
 from apps.prompt.values import Slot, Source
 
@@ -64,3 +64,17 @@ def test_a_block_that_is_gone_and_one_without_owners() -> None:
     gone = parting((tools(), persona("Brief.")), (tools(),))
     assert gone == Parting(Slot.PERSONA, "persona", 0, Segment("# Ä\n", None, "title.persona"))
     assert parting((message("Hello"),), (message("Help"),)) == Parting(Slot.TURN, "message 1", 3, None)
+
+
+def test_a_mark_is_kept_as_a_line_and_read_back() -> None:
+    marks = (Mark(Slot.MEMORY, -1, "1h", 5_210), Mark(Slot.TURN, 2, "5m", 6_000))
+    assert marks_of(";".join(mark.line for mark in marks)) == marks
+    assert marks_of("") == ()
+    assert marks_of(None) is None
+
+
+def test_bills_of_an_earlier_release_are_read_too() -> None:
+    charge = SlotCharge(Slot.MEMORY, 100, 90, 80, 10, 10)
+    earlier = [{"slot": 4, "tokens": 100, "expected_read": 90, "read": 80, "written": 10, "uncached": 10}]
+    assert charges_of(earlier) == charges_of(charge.line) == (charge,)
+    assert charges_of("") == ()

@@ -9,8 +9,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from apps.console.alarms import TITLES
 from apps.console.health import WORK
 from apps.governance.acting import acting
+from apps.runtime.alarms import set_alarms, table
 from apps.tenants.due import waiting_work
 from apps.webhooks.models import Delivery
 from tests.factories import World, make_conversation, make_staff, make_world
@@ -23,6 +25,15 @@ pytestmark = pytest.mark.django_db
 
 def health() -> str:
     return reverse("admin:health")
+
+
+def rung(ago: str, task: str = "") -> None:
+    """As though workers were last woken so long ago, for one of the beat's alarms or for all."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE runtime_alarm SET rang_at = statement_timestamp() - %s::interval WHERE %s IN ('', task)",
+            [ago, task],
+        )
 
 
 def make_late(world: World) -> None:
@@ -83,6 +94,46 @@ def test_every_kind_of_work_that_wakes_a_worker_is_told(world: World) -> None:
         assert {kind for (kind,) in cursor.fetchall()} == set(WORK)
     with acting(world.operator):
         assert set(waiting_work(*WORK)) == set(WORK)
+
+
+def test_a_beat_that_was_never_started_is_said(operator: Client) -> None:
+    shown = words_of(operator.get(health()))
+    assert "The beat was never started, so nothing is swept" in shown
+    assert "Learn from decisions every minute never never: no beat was started with it" in shown
+
+
+def test_a_beat_that_rings_is_shown_and_is_no_problem(operator: Client) -> None:
+    set_alarms()
+    assert "Learn from decisions every minute never in time: waits for its first turn" in words_of(
+        operator.get(health())
+    )
+    rung("0 seconds")
+    shown = words_of(operator.get(health()))
+    assert "The beat" not in shown
+    assert "Overdue" not in shown
+    assert "never" not in shown.partition("When the beat woke the house")[2].partition("What waits for a worker")[0]
+
+
+def test_what_the_beat_missed_is_overdue_in_words_and_above_the_rest(operator: Client) -> None:
+    set_alarms()
+    rung("0 seconds")
+    rung("3 hours", "apps.learning.tasks.sweep_lessons")
+    shown = words_of(operator.get(health()))
+    assert "Overdue by the beat: Learn from decisions." in shown
+    assert "overdue for 2 hours" in shown
+    rung("2 days")
+    shown = words_of(operator.get(health()))
+    assert "every sweep is overdue" in shown
+    assert "Remove what uploads left behind every day" in shown
+
+
+def test_every_alarm_of_the_beat_has_words() -> None:
+    assert set(TITLES) == set(table())
+
+
+def test_alarms_are_nobodys_of_a_tenant(world: World) -> None:
+    for actor in (world.operator, world.bot, world.system):
+        assert attempt(actor, "SELECT * FROM runtime_alarm").sqlstate == NO_RIGHT
 
 
 def test_an_agent_is_told_nothing_of_it(world: World) -> None:

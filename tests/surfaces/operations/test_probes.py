@@ -13,6 +13,7 @@ from pytest_django import Settings
 from apps.operations.figures import figures, lines_of
 from apps.operations.metrics import serve
 from apps.operations.readiness import walls
+from apps.runtime.alarms import rang, set_alarms, table
 from tests.deciding import waiting_draft
 from tests.factories import make_event, make_world
 
@@ -57,6 +58,30 @@ def test_with_another_database_than_this_release_needs_it_is_not_ready(
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["status"]) == (503, "not ready")
     assert says in answer.json()["parts"][part]
+
+
+@pytest.mark.django_db
+def test_where_the_beat_does_not_ring_an_installation_is_degraded_and_counted(client: Client) -> None:
+    assert client.get("/readyz").json()["parts"]["beat"] == f"{len(table())} of {len(table())} alarms are overdue"
+    assert f'preceptor_alarms{{state="never"}} {len(table())}' in list(lines_of(figures()))
+    set_alarms()
+    rang("apps.notices.tasks.sweep")
+    rang("apps.notices.tasks.send_notice")
+    with connections["default"].cursor() as cursor:
+        cursor.execute(
+            "UPDATE runtime_alarm SET rang_at = now() - interval '2 hours', known_at = now() - interval '2 days'"
+            " WHERE task = 'apps.review.tasks.sweep_bulk'"
+        )
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["parts"]["beat"]) == (200, f"1 of {len(table())} alarms are overdue")
+    told = list(lines_of(figures()))
+    assert 'preceptor_alarms{state="late"} 1' in told
+    assert f'preceptor_alarms{{state="well"}} {len(table()) - 1}' in told
+    assert any(
+        re.fullmatch(r'preceptor_alarm_overdue_seconds\{task="apps.review.tasks.sweep_bulk"\} 71[34]\d.*', each)
+        for each in told
+    )
+    assert 'preceptor_alarm_overdue_seconds{task="apps.notices.tasks.sweep"} 0' in told
 
 
 def told_at(url: str, headers: dict[str, str]) -> bytes:

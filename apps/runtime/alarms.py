@@ -1,0 +1,85 @@
+"""The beat's alarms, as the database remembers them: the broker cannot say what never came.
+
+The beat notes at its start what stands in its table, a worker notes that it was woken. So an alarm is overdue when either of
+them is away, or the broker between them.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import connection
+
+from apps.runtime.models import Alarm
+from config.beat import LONGEST_WAIT
+
+# A worker that is busy for a moment is not late.
+LEAST_PATIENCE: Final = timedelta(minutes=2)
+
+_SET: Final = """
+INSERT INTO runtime_alarm AS known (task, every_seconds, known_at)
+SELECT task, every_seconds, statement_timestamp() FROM unnest(%s::text[], %s::float8[]) AS entry(task, every_seconds)
+ON CONFLICT (task) DO UPDATE SET every_seconds = excluded.every_seconds WHERE known.every_seconds <> excluded.every_seconds
+"""
+_RANG: Final = """
+INSERT INTO runtime_alarm AS known (task, every_seconds, known_at, rang_at)
+VALUES (%s, %s, statement_timestamp(), statement_timestamp())
+ON CONFLICT (task) DO UPDATE SET rang_at = excluded.rang_at
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ringing:
+    """An alarm of this installation; `known_at` is None where no beat was ever started with it."""
+
+    task: str
+    every: timedelta
+    known_at: datetime | None
+    rang_at: datetime | None
+
+    def overdue(self, now: datetime) -> timedelta | None:
+        """For how long it should have rung; None where that moment lies ahead, or nobody set it."""
+        since = self.rang_at or self.known_at
+        late = now - since - self.every if since else None
+        return late if late and late > timedelta(0) else None
+
+    def is_late(self, now: datetime) -> bool:
+        """Whether a message would by now have been dropped untaken, or nobody ever set it."""
+        if self.known_at is None:
+            return True
+        patience = max(min(self.every, timedelta(seconds=LONGEST_WAIT)), LEAST_PATIENCE)
+        return (self.overdue(now) or timedelta(0)) > patience
+
+
+def table() -> dict[str, float]:
+    """What should ring in this installation, and how often, in seconds."""
+    entries: Iterable[Mapping[str, Any]] = settings.CELERY_BEAT_SCHEDULE.values()
+    return {entry["task"]: float(entry["schedule"]) for entry in entries}
+
+
+def set_alarms() -> None:
+    """What the beat that starts now will ring. What it rang before stays known."""
+    entries = table()
+    with connection.cursor() as cursor:
+        cursor.execute(_SET, [list(entries), list(entries.values())])
+
+
+def rang(task: str) -> None:
+    """A worker was woken; other tasks than the beat's are none of its alarms."""
+    every_seconds = table().get(task)
+    if every_seconds is not None:
+        with connection.cursor() as cursor:
+            cursor.execute(_RANG, [task, every_seconds])
+
+
+def ringing() -> list[Ringing]:
+    """Every alarm of this installation, whether or not it ever rang. Asked outside a tenant."""
+    known = {alarm.task: alarm for alarm in Alarm.objects.all()}
+    return [_ringing(task, seconds, known.get(task)) for task, seconds in sorted(table().items())]
+
+
+def _ringing(task: str, seconds: float, alarm: Alarm | None) -> Ringing:
+    every = timedelta(seconds=seconds)
+    return Ringing(task, every, alarm.known_at, alarm.rang_at) if alarm else Ringing(task, every, None, None)
