@@ -1,4 +1,4 @@
-"""Search: what was said, learned, noted of customers and proposed, by the words in it; the newest first, day by day."""
+"""Search: what was said, learned, noted of customers, proposed and changed, by its words; the newest first, day by day."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from django import forms
+from django.apps import apps
 from django.contrib.admin import AdminSite
 from django.core.validators import MinLengthValidator
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -15,10 +16,13 @@ from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from apps.console.history import url_of_subject
+from apps.console.people import People, people_of_tenant
 from apps.console.requests import actor_of
+from apps.console.templatetags.console import agents_named
 from apps.console.titles import title_of
 from apps.conversations.models import Message
 from apps.governance.actors import Actor
+from apps.governance.models import ChangeRecord
 from apps.memory.models import MemoryLine, ProfileLine
 from apps.runtime.searching import KINDS, LONGEST, MOST, SHORTEST, Searched, rows_read
 from apps.tenants.found import Found, rows_with_words
@@ -33,6 +37,7 @@ TABS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "memory": ("Memory", ("line", "block")),
     "customers": ("Customers", ("profile_line",)),
     "proposals": ("Proposals", ("proposal",)),
+    "changes": ("Changes", ("change",)),
 }
 
 
@@ -133,12 +138,28 @@ def _placed(found: Mapping[str, Found]) -> list[tuple[str, int]]:
 
 
 def _hits(actor: Actor, placed: Sequence[tuple[str, int]], asked: str) -> Iterator[Hit]:
+    # Who changed something is told by name; they are asked for where there is a change.
+    people = people_of_tenant(actor) if any(kind == "change" for kind, _ in placed) else People({})
     for kind, row in rows_read(actor, placed):
-        yield _hit(KINDS[kind], row, asked)
+        title, url, who = _of_change(row, people) if isinstance(row, ChangeRecord) else _place(row)
+        yield _hit(KINDS[kind], row, asked, title, url, who)
 
 
-def _hit(searched: Searched, row: Any, asked: str) -> Hit:
-    title, url, who = _place(row)
+def _of_change(record: ChangeRecord, people: People) -> tuple[str, str, str]:
+    kind, label = (
+        str(apps.get_model(record.subject_type)._meta.verbose_name),
+        agents_named(record.subject_label, people),
+    )
+    is_named = label.casefold().startswith(kind.casefold())
+    act = record.act.partition(".")[2].replace("_", " ")
+    return (
+        label if is_named else f"{kind.capitalize()} {label}",
+        url_of_subject(record._meta.label_lower, record.pk),
+        f"{act}, by {people[record.actor_label]}",
+    )
+
+
+def _hit(searched: Searched, row: Any, asked: str, title: str, url: str, who: str) -> Hit:
     return Hit(searched.label, title, url, who, getattr(row, searched.at), excerpt_of(searched.text(row), asked))
 
 

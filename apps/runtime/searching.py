@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from apps.conversations.models import Conversation, Message
 from apps.governance.actors import Actor
-from apps.governance.models import Proposal
+from apps.governance.models import ChangeRecord, ChangeText, Proposal
 from apps.memory.models import CustomerProfile, MemoryBlock, MemoryLine, ProfileLine
 from apps.skills.models import Skill
 
@@ -19,6 +19,9 @@ SHORTEST: Final = 2
 LONGEST: Final = 200
 # So many of all kinds together are shown.
 MOST: Final = 500
+
+# By which a row is known; they count as words of each of its changes.
+NAMES: Final = frozenset({"name", "title", "label", "key", "line_key"})
 
 Place = tuple[str, int]
 
@@ -64,6 +67,21 @@ def _skill(skill: Skill) -> str:
     return "\n".join((skill.name, skill.title, skill.description, skill.body))
 
 
+def _changes(actor: Actor) -> QuerySet[ChangeRecord]:
+    return ChangeRecord.objects.filter(tenant_id=actor.tenant_id)
+
+
+def _changed(record: ChangeRecord) -> str:
+    """The words of what a change touched, as the index has them: its reason, what stands there since, and what stood there."""
+    text: ChangeText | None = getattr(record, "text", None)
+    if text is None:
+        return ""
+    touched = {name for name in {*text.before, *text.after} if text.before.get(name) != text.after.get(name)}
+    now = {name: value for name, value in text.after.items() if name in touched or name in NAMES}
+    was = {name: value for name, value in text.before.items() if name in touched}
+    return "\n".join(filter(None, (text.reason, *_strings(now), *_strings(was))))
+
+
 KINDS: Final[Mapping[str, Searched]] = {
     "message": Searched(
         "Message", _messages, "created_at", lambda row: str(row.text), ("conversation", "conversation__agent")
@@ -73,6 +91,7 @@ KINDS: Final[Mapping[str, Searched]] = {
     "block": Searched("Memory block", MemoryBlock.objects.visible_to, "updated_at", lambda row: str(row.label)),
     "proposal": Searched("Proposal", Proposal.objects.visible_to, "created_at", _proposed),
     "profile_line": Searched("Noted of a customer", _noted, "began_at", lambda row: str(row.text), ("profile",)),
+    "change": Searched("Change", _changes, "at", _changed, ("text",)),
 }
 
 

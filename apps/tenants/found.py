@@ -20,8 +20,8 @@ class Found:
 
 
 def rows_with_words(asked: str, most: int, *kinds: str) -> dict[str, Found]:
-    """At most so many rows of each kind: `message`, `skill`, `line` of memory, `block` by its label, `proposal`, and
-    `profile_line`, which is what stands noted of a customer.
+    """At most so many rows of each kind: `message`, `skill`, `line` of memory, `block` by its label, `proposal`,
+    `profile_line`, which is what stands noted of a customer, and `change`, by the words that it brought or took.
 
     Every word counts, from its beginning on; in quotation marks they are taken as they stand, `-word` leaves out, `or` gives
     a choice. No conversation off the record is looked at, and nobody's own talk, and nothing that was noted in one off the record.

@@ -59,6 +59,7 @@ def test_what_the_beat_missed_is_told_in_words_in_every_window(
 def test_cache_marks_stand_under_their_slots_in_words(page: Page, answered: Explained, scheme: str, width: int) -> None:
     with acting(answered.world.operator):
         session = ModelCall.objects.select_related("turn__session").latest("pk").turn.session
+    assert session is not None
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal, parametrised
     sign_in(page, answered.world)
     page.set_viewport_size({"width": width, "height": 900})

@@ -4,6 +4,9 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
+from apps.governance.acting import acting
+from apps.personas.actions import amend_persona
+from apps.personas.models import Persona
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import flaws, sign_in
 
@@ -75,3 +78,24 @@ def test_nothing_found_says_what_to_try_without_a_script(chromium: Browser, cons
         expect(page.get_by_text("Nothing holds these words.")).to_be_visible()
         page.set_viewport_size({"width": 420, "height": 800})
         page.screenshot(path=SCREENSHOTS / "search-nothing.png", full_page=True)
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 1400), ("light", 400), ("dark", 400)])
+def test_a_change_is_found_by_its_words_and_leads_to_its_page(
+    page: Page, console: Console, scheme: str, width: int
+) -> None:
+    word = f"Ochre-{scheme}-{width}"
+    with acting(console.full.operator):
+        persona = Persona.objects.get()
+    amend_persona(persona, actor=console.full.operator, values={"avoid": f"{word} & other colours."})
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal, parametrised
+    page.set_viewport_size({"width": width, "height": 900})
+    sign_in(page, console.full)
+    page.goto(f"{reverse('admin:search')}?q=colours")
+    page.get_by_role("navigation", name="Kinds").get_by_role("link", name="Changes").click()
+    expect(page.locator("mark", has_text="colours").first).to_be_visible()
+    page.screenshot(path=SCREENSHOTS / f"search-changes-{scheme}-{width}.png", full_page=True)
+    assert flaws(page, "changes") == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator(".pc-list a").first.click()
+    expect(page.get_by_text(word).first).to_be_visible()

@@ -10,7 +10,9 @@ from django.urls import reverse
 
 from apps.console.requests import VISIT_KEY
 from apps.governance.acting import acting
+from apps.governance.models import ChangeRecord
 from apps.memory.models import MemoryLine
+from apps.personas.actions import amend_persona
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
 from tests.factories import (
@@ -19,6 +21,7 @@ from tests.factories import (
     make_conversation,
     make_event,
     make_memory,
+    make_persona,
     make_profile,
     make_skill,
     make_staff,
@@ -62,6 +65,25 @@ def test_every_kind_is_found_and_leads_to_its_page(world: World, operator: Clien
     assert "Message http:thread" in words_of(operator.get(reverse("admin:search"), {"q": "parcel"}))
     assert "Noted of a customer http:abc123 Notes" in words_of(operator.get(reverse("admin:search"), {"q": "may"}))
     assert 'id="message-0"' in text_of(operator.get(page_of(conversation)))
+
+
+def test_a_change_is_told_in_words_and_leads_to_its_page(world: World, operator: Client) -> None:
+    # R179
+    persona = make_persona(world, style="Warm and brief.")
+    amend_persona(
+        persona, actor=world.operator, values={"style": "Ochre <b>and</b> terse."}, reason="Asked for by Ann."
+    )
+    with acting(world.operator):
+        record = ChangeRecord.objects.get(act="persona.amend")
+    assert found(operator, "ochre", kind="changes") == found(operator, "asked ann") == [page_of(record)]
+    page = operator.get(reverse("admin:search"), {"q": "ochre"})
+    assert f"Change Persona of agent support amend, by {world.operator_user.username}" in words_of(page)
+    assert "<mark>Ochre</mark> &lt;b&gt;and" in page.content.decode()
+    assert "Warm and brief." in page.content.decode()
+    assert "Ochre" in text_of(operator.get(page_of(record)))
+    other = signed_in(make_world().operator_user)
+    assert found(other, "ochre") == []
+    assert other.get(page_of(record)).status_code in {302, 404}
 
 
 def test_what_was_looked_for_is_marked_and_nothing_written_there_is_markup(world: World, operator: Client) -> None:
