@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from django import forms
 from django.apps import apps
@@ -20,15 +21,16 @@ from apps.console.refusals import status_of
 from apps.console.requests import actor_of
 from apps.console.titles import moment
 from apps.governance.actors import Actor
-from apps.governance.errors import GovernanceError
+from apps.governance.errors import GovernanceError, Invalid
 from apps.governance.models import Governed
 from apps.restoration.models import Checkpoint
-from apps.restoration.plan import MomentTarget, Plan, RowTarget, Target, plan
+from apps.restoration.plan import MomentTarget, Plan, RowTarget, Target, lacking, plan
 from apps.restoration.restoring import PlanMoved, restore
 from apps.restoration.steps import Step
 from apps.tenants.models import Agent
 from apps.tenants.moments import moment_said, zone_of
 
+WRITTEN: Final = "%Y-%m-%dT%H:%M:%S"
 # What of an address or a form says which restore is meant.
 ASKED = ("checkpoint", "row", "version", "agent", "at", "with_profiles")
 
@@ -40,6 +42,10 @@ class ShownStep:
     step: Step
     url: str
     diffs: list[FieldDiff]
+    # Of the first act on each row: whether it may be ticked to come back, and what right is missing where it may not.
+    is_first: bool
+    lacks: tuple[str, ...]
+    is_ticked: bool
 
 
 class Moment(forms.Form):
@@ -68,25 +74,70 @@ class Moment(forms.Form):
         field.queryset = Agent.objects.visible_to(actor)
 
 
+class Why(forms.Form):
+    """Why somebody restores it."""
+
+    why = forms.CharField(
+        label="Why",
+        required=False,
+        max_length=300,
+        help_text="Stands in the reason of every change, and with the way back.",
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """A moment that people often mean, by the tenant's clock."""
+
+    title: str
+    at: str
+
+
+def suggested(now: datetime) -> tuple[Suggested, ...]:
+    """Moments of the past; `now` is by the tenant's clock."""
+    yesterday, week = now - timedelta(days=1), now - timedelta(days=7)
+    found = (
+        ("An hour ago", now - timedelta(hours=1)),
+        ("This morning, 8:00", now.replace(hour=8, minute=0, second=0)),
+        ("Yesterday, 18:00", yesterday.replace(hour=18, minute=0, second=0)),
+        ("A week ago, 18:00", week.replace(hour=18, minute=0, second=0)),
+    )
+    return tuple(Suggested(title, at.strftime(WRITTEN)) for title, at in found if at <= now)
+
+
 def restore_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """A GET shows the plan and changes nothing; a POST carries out the plan whose hash it brings, or nothing."""
     actor, asked = actor_of(request), (request.POST if request.method == "POST" else request.GET).dict()
-    form = Moment(asked if "at" in asked else None, actor=actor, initial={"agent": asked.get("agent")})
-    context: dict[str, Any] = {"form": form}
+    moments = suggested(timezone.now().astimezone(zone_of(actor)))
+    yesterday = next(each.at for each in moments if each.title.startswith("Yesterday"))
+    begun = {"agent": asked.get("agent"), "at": yesterday}
+    form = Moment(asked if "at" in asked else None, actor=actor, initial=begun)
+    context: dict[str, Any] = {"form": form, "suggested": moments}
     status = 200
     try:
         target = _target(asked, form, actor)
+        if isinstance(target, MomentTarget):
+            context["form"] = _asked_again(target, actor)
         if target is not None and request.method == "POST":
             return _restored(request, target, actor)
-        context |= _shown(plan(target, actor=actor)) if target else {}
+        context |= _shown(plan(target, actor=actor), request, actor) if target else {}
     except PlanMoved as refusal:
-        context |= {"refusal": str(refusal), **_shown(refusal.present)}
+        context |= {"refusal": str(refusal), **_shown(refusal.present, request, actor)}
         status = status_of(refusal)
     except GovernanceError as refusal:
         context["refusal"], status = str(refusal), status_of(refusal)
     again = [(name, asked[name]) for name in ASKED if asked.get(name)]
     context |= {**site.each_context(request), "title": "Restore", "asked": again}
+    context["why"] = Why(initial={"why": asked.get("why", "")}, label_suffix="")
     return TemplateResponse(request, "console/restore.html", context, status=status)
+
+
+def _asked_again(target: MomentTarget, actor: Actor) -> Moment:
+    """The form with what was asked; a field of the browser takes no offset."""
+    at = target.moment.astimezone(zone_of(actor)).strftime(WRITTEN)
+    begun = {"agent": target.agent, "at": at, "with_profiles": target.with_profiles}
+    return Moment(None, actor=actor, initial=begun)
 
 
 def _target(asked: Mapping[str, str], form: Moment, actor: Actor) -> Target | None:
@@ -122,28 +173,55 @@ def _number(said: str) -> int:
     return int(said)
 
 
-def _shown(found: Plan) -> dict[str, Any]:
+def _shown(found: Plan, request: HttpRequest, actor: Actor) -> dict[str, Any]:
+    only = _only(request)
+    rows = list(dict.fromkeys(step.key for step in found.steps))
+    lacks = {key: tuple(lacking((step for step in found.steps if step.key == key), actor)) for key in rows}
+    firsts = {key: next(at for at, step in enumerate(found.steps) if step.key == key) for key in rows}
     steps = [
-        ShownStep(step, url_of_subject(step.subject_type, step.subject_id) if step.version else "", _diffs(step))
-        for step in found.steps
+        ShownStep(
+            step,
+            _url_of(step),
+            field_diffs(step.before, step.after),
+            is_first=firsts[step.key] == at,
+            lacks=lacks[step.key],
+            is_ticked=only is None or step.key in only,
+        )
+        for at, step in enumerate(found.steps)
     ]
     target = found.target
     heading = target.said
     if isinstance(target, MomentTarget):
         heading = f"{f'Agent {target.agent.key}' if target.agent else 'The tenant'} as at {moment(target.moment)}"
-    rows = {(step.subject_type, step.subject_id) for step in found.steps}
-    return {"plan": found, "steps": steps, "row_count": len(rows), "said": heading}
+    can_do = any(not lacks[key] for key in rows)
+    return {"plan": found, "steps": steps, "row_count": len(rows), "said": heading, "can_do": can_do}
 
 
-def _diffs(step: Step) -> list[FieldDiff]:
-    return field_diffs(step.before, step.after)
+def _url_of(step: Step) -> str:
+    return url_of_subject(step.subject_type, step.subject_id) if step.version else ""
 
 
 def _restored(request: HttpRequest, target: Target, actor: Actor) -> HttpResponse:
-    done, checkpoint = restore(target, actor=actor, shown_sha256=request.POST.get("sha256", ""))
+    sent = request.POST
+    only, why = _only(request), _reason(request)
+    done, checkpoint = restore(target, actor=actor, shown_sha256=sent.get("sha256", ""), only=only, why=why)
     way_back = f" What stood before is the checkpoint “{checkpoint.name}”." if checkpoint else ""
-    messages.success(request, f"Restored: {len(done.steps)} acts.{way_back} Sessions already open keep what they have.")
+    acts = "1 act" if len(done.steps) == 1 else f"{len(done.steps)} acts"
+    messages.success(request, f"Restored: {acts}.{way_back} Sessions already open keep what they have.")
     return HttpResponseRedirect(_leads_to(target), status=303)
+
+
+def _only(request: HttpRequest) -> list[str] | None:
+    """The rows that are ticked. A form without boxes means all of them; one in which none is ticked means none."""
+    return request.POST.getlist("only") if "chosen" in request.POST else None
+
+
+def _reason(request: HttpRequest) -> str:
+    form = Why(request.POST)
+    if not form.is_valid():
+        said = [str(each) for each in form.errors["why"]]
+        raise Invalid(f"Why: {' '.join(said)} Nothing was done.", {"why": said})
+    return str(form.cleaned_data["why"])
 
 
 def _leads_to(target: Target) -> str:

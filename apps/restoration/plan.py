@@ -17,9 +17,12 @@ from apps.governance.errors import Erased, Invalid, NotPermitted
 from apps.governance.history import records_at
 from apps.governance.models import Governed
 from apps.governance.versions import record_named
+from apps.lessons.models import LearningVersion
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.restoration import texts
+from apps.restoration.kept_out import without_kept_out
+from apps.restoration.learned import comes_back, of_version
 from apps.restoration.runbooks import Shelf, of_skill
 from apps.restoration.steps import Note, Pair, Step, Then, then_of
 from apps.schedules.models import Schedule
@@ -43,7 +46,7 @@ NOUNS: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {
 }
 # They follow the skills that they name.
 AFTER_SKILLS: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {Schedule: texts.of_schedule}
-RESTORABLE = frozenset({*NOUNS, Skill, *AFTER_SKILLS})
+RESTORABLE = frozenset({*NOUNS, Skill, *AFTER_SKILLS, LearningVersion})
 OF_NO_AGENT = frozenset({TenantSettings, CustomerProfile})
 
 
@@ -98,7 +101,7 @@ def plan(target: Target, *, actor: Actor) -> Plan:
         found = list(_of_row(target, actor) if isinstance(target, RowTarget) else _of_moment(target, actor))
     steps = tuple(each for each in found if isinstance(each, Step))
     notes = tuple(each for each in found if isinstance(each, Note))
-    return Plan(target, steps, notes, tuple(_lacking(steps, actor)), _sha256(target, steps))
+    return Plan(target, steps, notes, tuple(lacking(steps, actor)), _sha256(target, steps))
 
 
 def _of_moment(target: MomentTarget, actor: Actor) -> Found:
@@ -111,7 +114,13 @@ def _of_moment(target: MomentTarget, actor: Actor) -> Found:
 
 
 def _of_pairs(model: type[Governed], pairs: list[Pair[Any]]) -> Found:
+    if model is LearningVersion:
+        back = comes_back(pairs)
+        for pair in pairs:
+            yield from of_version(pair, gives_way=bool(pair.now and pair.now.agent_id in back))
+        return
     bring: Callable[[Pair[Any]], Found] = partial(of_skill, shelf=_shelf(pairs)) if model is Skill else BRING[model]
+    yield from without_kept_out(model, pairs)
     for pair in pairs:
         yield from bring(pair)
 
@@ -122,7 +131,7 @@ def _shelf(pairs: Iterable[Pair[Skill]]) -> Shelf:
     return Shelf(now, frozenset(approved))
 
 
-RESTORABLE_IN_ORDER: tuple[type[Governed], ...] = (*NOUNS, Skill, *AFTER_SKILLS)
+RESTORABLE_IN_ORDER: tuple[type[Governed], ...] = (*NOUNS, Skill, *AFTER_SKILLS, LearningVersion)
 BRING: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {**NOUNS, **AFTER_SKILLS}
 
 
@@ -185,7 +194,7 @@ def _of_row(target: RowTarget, actor: Actor) -> Found:
         others = [Pair(row, None, "") for row in rows]
         yield from of_skill(pair, _shelf(others))
     else:
-        yield from BRING[target.model](pair)
+        yield from _of_pairs(target.model, [pair])
 
 
 def _beside(row: Governed) -> dict[str, Any]:
@@ -202,6 +211,8 @@ def _label(row: Any, keys: Mapping[int, str]) -> str:
         return f"Agent {row.key}"
     if isinstance(row, CustomerProfile):
         return f"{kind} {row.pk}"
+    if isinstance(row, LearningVersion):
+        return f"{kind} {row.number} of agent {keys.get(row.agent_id, row.agent_id)}"
     whose = f"of agent {keys.get(row.agent_id, row.agent_id)}" if row.agent_id else "of the organisation"
     if isinstance(row, InvokableAgent):
         return f"Agent {keys.get(row.agent_id, row.agent_id)} asking agent {keys.get(row.callee_id, row.callee_id)}"
@@ -212,11 +223,11 @@ def _label(row: Any, keys: Mapping[int, str]) -> str:
     return " ".join(filter(None, [f"{kind}{number}", f"“{name}”" if name else "", whose]))
 
 
-def _lacking(steps: Iterable[Step], actor: Actor) -> Iterator[str]:
+def lacking(steps: Iterable[Step], actor: Actor) -> Iterator[str]:
     """Each right that some step needs and the actor does not hold, once."""
     needed = [(step.act, name, step.row) for step in steps for name in ("", *sorted(step.fields))]
-    lacking = {(act, name) for act, name, row in needed if not may(actor, act, name, row)}
-    for act, name in sorted(lacking):
+    missing = {(act, name) for act, name, row in needed if not may(actor, act, name, row)}
+    for act, name in sorted(missing):
         yield f"{act.value}, field {name}" if name else act.value
 
 

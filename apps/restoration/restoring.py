@@ -1,16 +1,18 @@
-"""Carrying a plan out: all of it in one transaction, or nothing."""
+"""Carrying a plan out: all that was chosen of it in one transaction, or nothing."""
 
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.governance.errors import Conflicting, GovernanceError, NotPermitted
+from apps.governance.errors import Conflicting, GovernanceError, Invalid, NotPermitted
 from apps.governance.occasions import occasion
 from apps.restoration.actions import make_checkpoint
 from apps.restoration.models import Checkpoint
-from apps.restoration.plan import MomentTarget, Plan, Target, plan
+from apps.restoration.plan import MomentTarget, Plan, Target, lacking, plan
 from apps.restoration.steps import Step
 
 
@@ -26,23 +28,40 @@ class PlanMoved(GovernanceError):
         self.present = present
 
 
-def restore(target: Target, *, actor: Actor, shown_sha256: str) -> tuple[Plan, Checkpoint | None]:
+def restore(
+    target: Target, *, actor: Actor, shown_sha256: str, only: Collection[str] | None = None, why: str = ""
+) -> tuple[Plan, Checkpoint | None]:
     """Do what the shown plan says, as new versions. An agent or a tenant gets a checkpoint first, to come back by.
 
-    Sessions already open keep what they started with.
+    `only` names the rows that come back, where some stay as they are; `why` stands in the reason of every change. Sessions already
+    open keep what they started with.
     """
     with acting(actor):
         present = plan(target, actor=actor)
         if present.sha256 != shown_sha256:
             raise PlanMoved(present)
+        present = _chosen(present, only, actor)
         _refuse_impossible(present)
-        checkpoint = _checkpoint(target, actor)
+        checkpoint = _checkpoint(target, actor, why)
         decided_on: set[tuple[str, int]] = set()
         for step in present.steps:
-            with occasion(*_why(step, target, checkpoint)):
+            with occasion(*_why(step, target, checkpoint, why)):
                 step.carry(actor=actor, read_at=_read_at(step, decided_on))
             decided_on.add((step.subject_type, step.subject_id))
     return present, checkpoint
+
+
+def _chosen(present: Plan, only: Collection[str] | None, actor: Actor) -> Plan:
+    """The rest of the plan, with what its acts need; unknown rows are refused."""
+    if only is None:
+        return present
+    if unknown := sorted(set(only) - {step.key for step in present.steps}):
+        sentence = f"This plan brings back no {', '.join(unknown)}. Choose among the rows it shows."
+        raise Invalid(sentence, {"only": [sentence]})
+    if present.steps and not only:
+        raise Conflicting("Nothing was chosen. Tick what is to come back. Nothing was done.")
+    steps = tuple(step for step in present.steps if step.key in only)
+    return replace(present, steps=steps, lacking=tuple(lacking(steps, actor)))
 
 
 def _refuse_impossible(present: Plan) -> None:
@@ -55,22 +74,29 @@ def _refuse_impossible(present: Plan) -> None:
         raise Conflicting("Nothing differs from then that could be brought back. Nothing was done.")
 
 
-def _checkpoint(target: Target, actor: Actor) -> Checkpoint | None:
+def _checkpoint(target: Target, actor: Actor, why: str) -> Checkpoint | None:
     if not isinstance(target, MomentTarget):
         return None
     # The moment comes before every act of the restore, so that it is what stands now.
     moment = timezone.now()
     agent_id = target.agent.pk if target.agent else None
     name = f"Before restoring to {target.moment.isoformat(timespec='seconds')}"
-    return make_checkpoint(name, actor=actor, agent_id=agent_id, moment=moment, why=f"{target.said} was restored.")
+    return make_checkpoint(
+        name,
+        actor=actor,
+        agent_id=agent_id,
+        moment=moment,
+        why=" ".join(filter(None, (f"{target.said} was restored.", why))),
+    )
 
 
-def _why(step: Step, target: Target, checkpoint: Checkpoint | None) -> tuple[str, dict[str, Any]]:
+def _why(step: Step, target: Target, checkpoint: Checkpoint | None, why: str) -> tuple[str, dict[str, Any]]:
     moment = target.moment.isoformat() if isinstance(target, MomentTarget) else None
     evidence: dict[str, Any] = {"restores": {**step.restores, **({"moment": moment} if moment else {})}}
     if checkpoint is not None:
         evidence["checkpoint_id"] = checkpoint.pk
-    return step.reason or f"Was not there yet; restores what stood at {moment}.", evidence
+    reason = step.reason or f"Was not there yet; restores what stood at {moment}."
+    return " ".join(filter(None, (reason, why))), evidence
 
 
 def _read_at(step: Step, decided_on: set[tuple[str, int]]) -> int | None:

@@ -76,6 +76,11 @@ class Step:
     carry: Carry = field(compare=False, repr=False)
 
     @property
+    def key(self) -> str:
+        """The row that it is about, as a form names it."""
+        return f"{self.subject_type}:{self.subject_id}"
+
+    @property
     def fields(self) -> frozenset[str]:
         """The governed fields it writes."""
         governed = POLICY[self.act].writes(adding=self.version == 0)

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from apps.governance.acting import acting
 from apps.personas.actions import amend_persona, amend_rule
-from apps.personas.models import Persona
+from apps.personas.models import Persona, StandingRule
 from apps.restoration.actions import make_checkpoint
 from apps.skills.actions import deprecate_skill
 from tests.browser.conftest import SCREENSHOTS, Console
@@ -79,7 +79,35 @@ def test_a_checkpoint_is_restored_by_mouse(page: Page, console: Console) -> None
     page.goto(page_of(checkpoint))
     page.get_by_role("button", name="See what restoring would change").click()
     expect(page.get_by_text("It was approved then and is deprecated now")).to_be_visible()
-    page.get_by_role("button", name="Restore: do").click()
+    page.get_by_role("button", name="Restore what is ticked").click()
     expect(page.get_by_text("What stood before is the checkpoint")).to_be_visible()
     with acting(world.operator):
         assert Persona.objects.get().style == "Warm, concise, and never in a hurry."
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 1400), ("light", 400), ("dark", 400)])
+def test_a_running_agent_is_brought_back_from_its_page_but_for_one_row(
+    page: Page, console: Console, scheme: str, width: int
+) -> None:
+    world = console.full
+    _, moment = changed(world)
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal, parametrised
+    sign_in(page, world, admin=True)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(page_of(world.agent))
+    page.get_by_role("link", name="Restore it to a moment").click()
+    page.get_by_role("button", name="An hour ago").click()
+    # Before anything was written, everything would go.
+    expect(page.get_by_text("Archive it").first).to_be_visible()
+    page.goto(f"{reverse('admin:restore')}?agent={world.agent.pk}&at={moment.isoformat().replace('+', '%2B')}")
+    page.get_by_role("checkbox", name="Bring back: Rule").first.uncheck()
+    page.get_by_label("Why").fill("The sale is over.")
+    page.evaluate(UNFOLD)
+    page.screenshot(path=SCREENSHOTS / f"restore-{scheme}-{width}.png", full_page=True)
+    assert flaws(page, "restore") == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("button", name="Restore what is ticked").click()
+    expect(page.get_by_text("What stood before is the checkpoint")).to_be_visible()
+    with acting(world.operator):
+        assert Persona.objects.get().style == "Warm, concise, and never in a hurry."
+        assert StandingRule.objects.filter(text="Always name the sale.", status="active").exists()

@@ -30,6 +30,8 @@ class Command(BaseCommand):
         Act.INVOKABLE_ALLOW,
         Act.INVOKABLE_AMEND,
         Act.INVOKABLE_WITHDRAW,
+        Act.LEARNING_VERSION_RESTORE,
+        Act.LEARNING_VERSION_RETIRE,
         Act.MEMORY_AMEND,
         Act.OVERLAY_WRITE,
         Act.PERSONA_ACTIVATE,

@@ -1,0 +1,126 @@
+"""What people took out since, withdrew or let be forgotten does not come back by a restore; learning versions do."""
+
+import pytest
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.actions import reject_proposal, release_proposal
+from apps.governance.errors import NotPermitted
+from apps.governance.models import ChangeRecord, Proposal
+from apps.lessons.actions import withdraw_version
+from apps.lessons.models import LearningVersion
+from apps.memory.actions import amend_memory, amend_profile
+from apps.memory.joining import withhold_block, withhold_memory, withhold_profile
+from apps.memory.line_models import MemoryLine
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.restoration.plan import MomentTarget, RowTarget, plan
+from apps.restoration.restoring import restore
+from tests.actions.restoring import carry_out, of_agent, only, said
+from tests.factories import World, make_block, make_memory, make_profile, make_world
+from tests.teaching import make_version
+
+POISON = "Refunds are paid in gift cards."
+KEPT = "1 line of then was held apart, refused or forgotten since, and stays out."
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    return make_world()
+
+
+def test_a_line_that_was_held_apart_since_stays_out(world: World) -> None:
+    memory, block = make_memory(world, f"Lunch is at noon.\n{POISON}"), make_block(world)
+    first = memory.version
+    moment = timezone.now()
+    amend_memory(memory, actor=world.operator, body=f"Lunch is at one.\n{POISON}")
+    withhold_memory(only(world, AgentMemory), actor=world.operator, lines=[POISON], reason="A customer said so.")
+    lines = block.body.splitlines()
+    withhold_block(only(world, MemoryBlock), actor=world.operator, lines=lines[:1], reason="The same.")
+    found, _ = carry_out(of_agent(world, moment), world.operator)
+    assert only(world, AgentMemory).body == "Lunch is at noon."
+    assert only(world, AgentMemory).body.count(POISON) == 0
+    assert lines[0] not in only(world, MemoryBlock).body
+    assert [note.says for note in found.notes] == [KEPT, KEPT]
+    # Nor by one version of the row.
+    by_row = plan(RowTarget(AgentMemory, memory.pk, first), actor=world.operator)
+    assert (by_row.steps, [note.says for note in by_row.notes]) == ((), [KEPT])
+
+
+def test_a_line_that_people_released_and_refused_stays_out_too(world: World) -> None:
+    memory = make_memory(world, f"Lunch is at noon.\n{POISON}")
+    moment = timezone.now()
+    held = withhold_memory(memory, actor=world.operator, lines=[POISON], reason="A customer said so.")
+    release_proposal(held, actor=world.operator, reason="Look at it again.")
+    with acting(world.operator):
+        waiting = Proposal.objects.get(pk=held.pk)
+    reject_proposal(waiting, actor=world.operator, reason="No.")
+    found = plan(of_agent(world, moment), actor=world.operator)
+    assert (found.steps, [note.says for note in found.notes]) == ((), [KEPT])
+
+
+def test_a_line_that_people_only_took_out_comes_back(world: World) -> None:
+    memory = make_memory(world, "Lunch is at noon.\nWe ship on Mondays.")
+    moment = timezone.now()
+    amend_memory(memory, actor=world.operator, body="Lunch is at noon.")
+    carry_out(of_agent(world, moment), world.operator)
+    assert only(world, AgentMemory).body == "Lunch is at noon.\nWe ship on Mondays."
+
+
+def test_what_is_held_apart_of_a_customer_stays_out(world: World) -> None:
+    profile = make_profile(world, notes=f"Lives in Ghent.\n{POISON}")
+    moment = timezone.now()
+    withhold_profile(profile, actor=world.operator, lines=[POISON], reason="A customer said so.")
+    amend_profile(only(world, CustomerProfile), actor=world.operator, values={"notes": "Lives in Rome."})
+    carry_out(MomentTarget(moment, with_profiles=True), world.admin)
+    assert only(world, CustomerProfile).notes == "Lives in Ghent."
+
+
+def test_the_learning_version_that_was_read_then_is_taken_up_again(world: World) -> None:
+    old = make_version(world, "active", "- Say Ahoy.")
+    moment = timezone.now()
+    new = make_version(world, "active", "- Say Goodbye.")
+    found, _ = carry_out(of_agent(world, moment), world.operator)
+    assert said(found) == [f"learning_version.restore Learning version {old.number} of agent support: Take it up again"]
+    assert status_of(world) == {old.pk: "active", new.pk: "retired"}
+    with acting(world.operator):
+        record = ChangeRecord.objects.select_related("text").filter(act="learning_version.restore").latest("pk")
+    assert record.text.reason.startswith("Restores version")
+
+
+def test_a_version_that_nobody_read_then_is_retired_and_a_withdrawn_one_never_comes_back(world: World) -> None:
+    nothing = timezone.now()
+    old = make_version(world, "active", "- Say Ahoy.")
+    read = timezone.now()
+    withdraw_version(old, actor=world.operator, reason="It is false.")
+    new = make_version(world, "active", "- Say Goodbye.")
+    with acting(world.operator):
+        assert LearningVersion.objects.get(pk=old.pk).status == "withdrawn"
+    found = plan(of_agent(world, read), actor=world.operator)
+    assert [note.says for note in found.notes] == [
+        "It was read then and was withdrawn since. Nothing takes it up again."
+    ]
+    carry_out(of_agent(world, nothing), world.operator)
+    assert status_of(world) == {old.pk: "withdrawn", new.pk: "retired"}
+
+
+def status_of(world: World) -> dict[int, str]:
+    with acting(world.operator):
+        return dict(LearningVersion.objects.values_list("pk", "status"))
+
+
+def test_only_what_is_chosen_comes_back_and_what_it_needs_is_asked_for_alone(world: World) -> None:
+    memory, block = make_memory(world, "Lunch is at noon."), make_block(world)
+    moment, was = timezone.now(), block.body
+    amend_memory(memory, actor=world.operator, body="Lunch is cancelled.")
+    withhold_block(block, actor=world.operator, lines=was.splitlines()[-1:], reason="Wrong.")
+    target = of_agent(world, moment)
+    shown = plan(target, actor=world.operator)
+    with pytest.raises(NotPermitted):
+        plan(target, actor=world.bot)
+    done, _ = restore(
+        target, actor=world.operator, shown_sha256=shown.sha256, only=[f"memory.agentmemory:{memory.pk}"], why="Over."
+    )
+    assert {step.subject_type for step in done.steps} == {"memory.agentmemory"}
+    assert only(world, AgentMemory).body == "Lunch is at noon."
+    with acting(world.operator):
+        assert MemoryLine.objects.filter(text="Lunch is at noon.", status="standing").exists()
