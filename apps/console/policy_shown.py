@@ -20,7 +20,7 @@ class Row:
     """One act: what each role may, what this reader may, and what it takes."""
 
     act: str
-    verdicts: tuple[str, ...]
+    verdicts: tuple[tuple[str, str], ...]
     is_open: bool
     risk: str
     reviewers: int
@@ -56,7 +56,7 @@ def _row(act: Act, actor: Actor) -> Row:
     rule = POLICY[act]
     return Row(
         act=act.value.partition(".")[2].replace("_", " "),
-        verdicts=tuple(verdict(rule, role) for role in Role),
+        verdicts=tuple((role.value, verdict(rule, role)) for role in Role),
         is_open=may(actor, act),
         risk=rule.risk.value,
         reviewers=rule.reviewers or 0,
