@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from apps.governance.acting import acting
 from apps.personas.actions import amend_persona, amend_rule
@@ -111,3 +111,34 @@ def test_a_running_agent_is_brought_back_from_its_page_but_for_one_row(
     with acting(world.operator):
         assert Persona.objects.get().style == "Warm, concise, and never in a hurry."
         assert StandingRule.objects.filter(text="Always name the sale.", status="active").exists()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 1400), ("light", 400), ("dark", 400)])
+def test_what_was_and_what_is_are_read_one_below_the_other(
+    page: Page, console: Console, scheme: str, width: int
+) -> None:
+    persona, _ = changed(console.full)
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal, parametrised
+    sign_in(page, console.full)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(page_of(persona).replace("/change/", "/versions/?from=2&to=3"))
+    frame = page.locator(".pc-diff-frame").first
+    was, now = frame.locator(".pc-changed > .pc-was").first, frame.locator(".pc-changed > .pc-is").first
+    choice = frame.get_by_role("checkbox", name="One below the other")
+    if width > 1000:
+        assert box(was)["y"] == box(now)["y"]
+        choice.check()
+    else:
+        expect(choice).to_be_hidden()
+    assert box(was)["y"] + box(was)["height"] <= box(now)["y"] + 1
+    assert box(was)["x"] == box(now)["x"]
+    assert was.evaluate("each => getComputedStyle(each, '::before').content").startswith('"\N{MINUS SIGN}')
+    assert now.evaluate("each => getComputedStyle(each, '::before').content").startswith('"+')
+    page.screenshot(path=SCREENSHOTS / f"one-below-{scheme}-{width}.png", full_page=True)
+    assert flaws(page, "one below the other") == []
+
+
+def box(place: Locator) -> FloatRect:
+    found = place.bounding_box()
+    assert found is not None
+    return found
