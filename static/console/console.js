@@ -144,3 +144,37 @@ const askNews = async () => {
   window.setTimeout(askNews, Math.min(LIVE_MILLISECONDS * 2 ** unheard, LIVE_LONGEST_MILLISECONDS));
 };
 document.addEventListener("DOMContentLoaded", askNews);
+
+// What takes longer than a blink says so, wherever it was asked from, until the next page is there. Without a script the browser does.
+const SLOW_MILLISECONDS = 500;
+const SLOWEST_MILLISECONDS = 15_000;
+const slow = document.createElement("p");
+slow.className = "pc-slow";
+slow.setAttribute("role", "status");
+let slowTimers = [];
+function settled() {
+  slowTimers.forEach(window.clearTimeout);
+  slow.textContent = "";
+  slow.remove();
+}
+window.addEventListener("beforeunload", () => {
+  settled();
+  document.body.append(slow);
+  const told = window.setTimeout(() => (slow.textContent = "Working. This takes a moment."), SLOW_MILLISECONDS);
+  // A download leaves the page as it is and says so to nobody.
+  slowTimers = [told, window.setTimeout(settled, SLOWEST_MILLISECONDS)];
+});
+window.addEventListener("pageshow", settled);
+
+// A decision is sent once, however often its button is pressed meanwhile.
+const AGAIN_MILLISECONDS = 3000;
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "post" || event.defaultPrevented) return;
+  if (form.getAttribute("aria-busy") === "true") {
+    event.preventDefault();
+    return;
+  }
+  form.setAttribute("aria-busy", "true");
+  window.setTimeout(() => form.removeAttribute("aria-busy"), AGAIN_MILLISECONDS);
+});
