@@ -16,7 +16,7 @@ import redis
 from django.conf import settings
 from rest_framework.exceptions import Throttled
 
-from apps.governance.actors import Actor
+from apps.governance.actors import Actor, Pace
 from apps.runtime.airing import AGAIN_SECONDS, broker
 
 WINDOW_SECONDS: Final = 60
@@ -45,9 +45,8 @@ class Quota:
 
 
 def count(actor: Actor, cost: int = 1) -> tuple[Quota, ...]:
-    """Count what somebody asks for; a limit of 0 is none."""
-    limits = {ASKER: settings.REQUESTS_PER_MINUTE, TENANT: settings.REQUESTS_PER_MINUTE_OF_TENANT}
-    limits = {name: limit for name, limit in limits.items() if limit}
+    """Count what somebody asks for."""
+    limits = _limits(actor.pace)
     if not limits:
         return ()
     now = time.time()
@@ -72,6 +71,15 @@ def headers_of(quotas: Sequence[Quota]) -> Mapping[str, str]:
         return {}
     policies = (f'"{quota.name}";q={quota.limit};w={WINDOW_SECONDS}' for quota in quotas)
     return {"RateLimit-Policy": ", ".join(policies), "RateLimit": ", ".join(map(str, quotas))}
+
+
+def _limits(pace: Pace) -> Mapping[str, int]:
+    """The tenant's own limits, and the installation's where it has none or less; 0 is none of the installation."""
+    said = {
+        ASKER: (pace.of_asker, settings.REQUESTS_PER_MINUTE),
+        TENANT: (pace.of_tenant, settings.REQUESTS_PER_MINUTE_OF_TENANT),
+    }
+    return {name: min(filter(None, each)) for name, each in said.items() if any(each)}
 
 
 def _subjects(actor: Actor) -> Mapping[str, str]:

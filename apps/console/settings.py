@@ -56,6 +56,7 @@ class SettingsAdmin(GovernedAdmin):
         *("high_risk_reviewers", "proposal_days", "max_open_proposals"),
         *("private_patterns", "day_budget_micro_usd"),
         *("profiles_need_proof", "messages_per_minute", "messages_per_day"),
+        *("requests_per_minute", "requests_per_minute_of_tenant"),
         "needs_second_factor",
     )
     change_form_template = "console/settings.html"

@@ -1,6 +1,6 @@
 """Who acts: built by `tenants.identity`, carried by value, never guessed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, auto
 from typing import Final
 
@@ -30,6 +30,14 @@ Place = int | None | Anywhere
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """How many requests a minute the tenant takes: of each agent or member, and of all together; None where it says nothing."""
+
+    of_asker: int | None = None
+    of_tenant: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Actor:
     """One tenant's operator, agent or worker, with the grants resolved for it.
 
@@ -38,6 +46,7 @@ class Actor:
     `customer_key` is set in a turn: the end user being served, beyond whom the agent sees nobody (R006, R007); empty where the
     conversation names none. Outside a turn it is None. Of a customer who is named but not proven no profile is seen.
     `member_id` is the person, by their user, whose talk an assistant answers in a turn: of talks it sees theirs alone (R129).
+    `pace` is what the tenant says of requests, and no part of who this is.
     `via_agent_id` says that a person's assistant looks things up in their place: it reads what they may and writes nothing.
     """
 
@@ -53,6 +62,7 @@ class Actor:
     limits: tuple[tuple[str, frozenset[int]], ...] = ()
     member_id: int | None = None
     via_agent_id: int | None = None
+    pace: Pace = field(default=Pace(), compare=False)
 
     @property
     def talks_as(self) -> int | None:

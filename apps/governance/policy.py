@@ -214,7 +214,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
             (
                 *("timezone", "ai_disclosure", "slot_order", "memory_review", "learning_apply_mode"),
                 *("private_patterns", "needs_second_factor"),
-                "day_budget_micro_usd",
+                *("requests_per_minute", "requests_per_minute_of_tenant", "day_budget_micro_usd"),
                 *_REVIEW_TERMS,
                 *_ADMISSION,
             ),

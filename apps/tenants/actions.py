@@ -20,6 +20,7 @@ from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.grants import keep_agent_grants, keep_limit
 from apps.tenants.identity import token_digest
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, Tenant, TenantSettings, User, slug_rule
+from apps.tenants.pace import refuse_faster
 from apps.tenants.sealing import refuse_without_keys
 from apps.tenants.visits import VISIT_MINUTES, StaffVisit
 
@@ -65,6 +66,7 @@ def amend_settings(
 ) -> TenantSettings:
     """Change what all agents of the tenant go by. Sessions already open keep what they started with."""
     with governed(Act.SETTINGS_AMEND, settings, actor=actor, read_at=read_at) as row:
+        refuse_faster(row, values)
         take_values(row, Act.SETTINGS_AMEND, values)
         if row.needs_second_factor and "needs_second_factor" in values:
             refuse_without_keys()

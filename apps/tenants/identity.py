@@ -4,13 +4,13 @@ import hashlib
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from django.db import connection
 from django.db.models import QuerySet
 
 from apps.governance.acting import acting, outside, tenant_id_named
-from apps.governance.actors import Actor, Role
+from apps.governance.actors import Actor, Pace, Role
 from apps.governance.policy import Act, codename, default_grants
 from apps.tenants.models import User
 
@@ -19,14 +19,16 @@ TEMPLATE: Final = "template"
 TENANT: Final = "tenant"
 AGENT: Final = "agent"
 LIMIT: Final = "limit"
-PLACES: Final = {"at_template": TEMPLATE, "at_tenant": TENANT, "at_agent": AGENT, "at_limit": LIMIT}
+# Said with the grants, and none: how often the tenant lets anybody ask.
+PACE: Final = "pace"
+PLACES: Final = {"at_template": TEMPLATE, "at_tenant": TENANT, "at_agent": AGENT, "at_limit": LIMIT, "at_pace": PACE}
 # No agent has this id.
 EVERYWHERE: Final = 0
 # Sets of grants that are held once; a tenant seldom has more than one for a role.
 SETS_KEPT: Final = 512
 
-# A row of the statement below: where it is said, of which agent, what.
-Said = tuple[str, int | None, Collection[str]]
+# A row of the statement below: where it is said, of which agent, what; a pace is two numbers, or nothing in their places.
+Said = tuple[str, int | None, Collection[Any]]  # Any: names, or such numbers
 
 # (where it is said, of which agent, what), a row for each place: asked at every request, so it is not composed anew.
 # Agents' grants go by way of the rows they were written from: one that grants nothing replaces the template all the same.
@@ -53,8 +55,8 @@ SAID: Final = """
      GROUP BY grants.agent_id
 """
 # The same of the agent behind a token, who is known before any tenant is.
-RESOLVED: Final = "SELECT tenant_id, agent_id, user_id, agent_key, granted FROM resolve_token(%s)"
-# Only people have limits, and only their roles may read them.
+RESOLVED: Final = "SELECT tenant_id, agent_id, user_id, agent_key, granted, of_asker, of_tenant FROM resolve_token(%s)"
+# Only people have limits, and only their roles may read them; of an agent's pace its token tells.
 LIMITED: Final = """
      UNION ALL
     SELECT %(at_limit)s, granted.content_object_id, ARRAY[narrowed.limited_act::text]
@@ -62,6 +64,10 @@ LIMITED: Final = """
       JOIN tenants_membership member ON member.id = narrowed.member_id AND member.user_id = %(user)s
       LEFT JOIN tenants_agentuserobjectpermission granted ON granted.limit_id = narrowed.id
      WHERE narrowed.tenant_id = %(tenant)s
+     UNION ALL
+    SELECT %(at_pace)s, NULL, ARRAY[requests_per_minute::text, requests_per_minute_of_tenant::text]
+      FROM tenants_tenantsettings
+     WHERE tenant_id = %(tenant)s
 """
 
 
@@ -75,7 +81,9 @@ def agent_of_token(token: str) -> Actor | None:
     with connection.cursor() as cursor:
         cursor.execute(RESOLVED, [token_digest(token)])
         row = cursor.fetchone()
-    return replace(_bare_agent(*row[:4]), grants=held_once(frozenset(row[4]))) if row else None
+    if row is None:
+        return None
+    return replace(_bare_agent(*row[:4]), grants=held_once(frozenset(row[4])), pace=Pace(*row[5:]))
 
 
 def agent_actor(tenant_id: int, agent_id: int, user_id: int, agent_key: str) -> Actor:
@@ -171,8 +179,11 @@ def held_once(granted: frozenset[str]) -> frozenset[str]:
 def _holding(bare: Actor, said: Iterable[Said]) -> Actor:
     names: dict[str, dict[int, frozenset[str]]] = {origin: {} for origin in (TEMPLATE, TENANT, AGENT)}
     limits: dict[str, set[int]] = {}
+    pace = Pace()
     for origin, agent_id, granted in said:
-        if origin == LIMIT:
+        if origin == PACE:
+            pace = Pace(*(None if each is None else int(each) for each in granted))
+        elif origin == LIMIT:
             limits.setdefault(next(iter(granted)), set()).update(() if agent_id is None else (agent_id,))
         else:
             names[origin][agent_id or EVERYWHERE] = held_once(frozenset(granted))
@@ -184,5 +195,6 @@ def _holding(bare: Actor, said: Iterable[Said]) -> Actor:
         bare,
         grants=general.get(EVERYWHERE, frozenset()),
         by_agent=tuple(sorted(names[AGENT].items())),
+        pace=pace,
         limits=tuple((codename(Act(act)), frozenset(agent_ids)) for act, agent_ids in sorted(limits.items())),
     )

@@ -138,6 +138,21 @@ class TenantSettings(Governed):
         default=False,
         help_text="On: whoever has none is led to set one up before any other page opens, and the API refuses them.",
     )
+    requests_per_minute = models.PositiveIntegerField(
+        "requests of an agent or member in a minute",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="By REST and MCP, with all tokens of an agent together. More are refused until the minute is over. Empty: as many"
+        " as the installation takes.",
+    )
+    requests_per_minute_of_tenant = models.PositiveIntegerField(
+        "requests of all together in a minute",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="The same of all agents and members of the tenant. The console is not counted.",
+    )
     # Stamped by rotating the key; the database holds both references within the tenant.
     proof_secret = models.ForeignKey(
         SealedSecret, null=True, editable=False, on_delete=models.DO_NOTHING, related_name="+"
@@ -151,7 +166,18 @@ class TenantSettings(Governed):
 
     class Meta(Governed.Meta):
         verbose_name_plural = "tenant settings"
-        constraints: ClassVar = [models.UniqueConstraint(fields=["tenant"], name="tenant_has_one_settings_row")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant"], name="tenant_has_one_settings_row"),
+            models.CheckConstraint(
+                condition=models.Q(requests_per_minute__isnull=True) | models.Q(requests_per_minute__gte=1),
+                name="each_may_ask_once_a_minute_at_least",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(requests_per_minute_of_tenant__isnull=True)
+                | models.Q(requests_per_minute_of_tenant__gte=1),
+                name="tenant_may_ask_once_a_minute_at_least",
+            ),
+        ]
 
     def __str__(self) -> str:
         return "Settings"

@@ -39,6 +39,7 @@ CHOICES = (
     *("high_risk_reviewers", "proposal_days", "max_open_proposals", "day_budget_micro_usd"),
     "private_patterns",
     *("messages_per_minute", "messages_per_day"),
+    *("requests_per_minute", "requests_per_minute_of_tenant"),
 )
 OF_AGENTS = "an agent does this; a person changes the row itself"
 

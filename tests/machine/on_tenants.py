@@ -75,7 +75,11 @@ def _allow(chosen: Chosen) -> object:
 
 def _terms(chosen: Chosen) -> object:
     row = chosen.row(TenantSettings)
-    terms = ({"high_risk_reviewers": 1 + chosen.pick % 3}, {"max_open_proposals": 3 + chosen.pick})[chosen.pick % 2]
+    terms = (
+        {"high_risk_reviewers": 1 + chosen.pick % 3},
+        {"max_open_proposals": 3 + chosen.pick},
+        {"requests_per_minute": chosen.pick, "requests_per_minute_of_tenant": 100 * chosen.pick},
+    )[chosen.pick % 3]
     return amend_settings(row, actor=chosen.actor, read_at=chosen.read_at(row), **terms)
 
 

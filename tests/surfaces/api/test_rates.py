@@ -1,7 +1,6 @@
 """Who asks too often is told so and until when; the broker counts, and while it is away each process for itself."""
 
 import time
-from collections.abc import Iterator
 
 import pytest
 import redis
@@ -13,22 +12,12 @@ from apps.launcher.valkey import Valkey
 from tests.factories import World
 from tests.folders import own_folder
 from tests.noting import make_note
+from tests.pacing import window
 from tests.surfaces.api.asking import Asker
 
+__all__ = ["window"]
+
 TASK = {"kind": "task", "text": "Call them back."}
-
-
-@pytest.fixture
-def window(settings: Settings) -> Iterator[None]:
-    """Three requests of each and five of the tenant, all in one window and in this process alone."""
-    while time.time() % rates.WINDOW_SECONDS > rates.WINDOW_SECONDS - 15:
-        time.sleep(0.5)
-    settings.REQUESTS_PER_MINUTE, settings.REQUESTS_PER_MINUTE_OF_TENANT = 3, 5
-    rates._client.cache_clear()
-    rates._own.counted, rates._own.away_until = {}, time.monotonic() + 60
-    yield
-    rates._client.cache_clear()
-    rates._own.counted, rates._own.away_until = {}, 0.0
 
 
 @pytest.mark.usefixtures("window")

@@ -1,0 +1,26 @@
+"""How often a tenant may let anybody ask: no more often than the installation."""
+
+from collections.abc import Mapping
+
+from django.conf import settings
+
+from apps.governance.errors import Invalid
+from apps.tenants.models import TenantSettings
+
+
+def refuse_faster(row: TenantSettings, values: Mapping[str, object]) -> None:
+    """Refuse a new limit above the installation's, which itself has none where it says 0.
+
+    One that stands already may stand: the installation's holds all the same, and other settings can still be changed.
+    """
+    ceilings = {
+        "requests_per_minute": settings.REQUESTS_PER_MINUTE,
+        "requests_per_minute_of_tenant": settings.REQUESTS_PER_MINUTE_OF_TENANT,
+    }
+    said = {
+        name: [f"{value} a minute is more than this installation takes. Enter {ceiling} or less, or leave it empty."]
+        for name, ceiling in ceilings.items()
+        if ceiling and isinstance(value := values.get(name), int) and value != getattr(row, name) and value > ceiling
+    }
+    if said:
+        raise Invalid(" ".join(sentence for each in said.values() for sentence in each), said)
