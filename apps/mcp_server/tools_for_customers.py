@@ -56,7 +56,7 @@ FOR_CUSTOMERS: Final = (
         "List your conversations, the newest first: id, customer, channel, status. Read one by read_transcript.",
         "GET",
         "conversations/",
-        ("status", "channel", "conversation_key", "end_user_key"),
+        ("status", "channel", "conversation_key", "end_user_key", "search"),
         words={"end_user_key": CUSTOMER},
     ),
     Tool(
@@ -127,7 +127,7 @@ FOR_CUSTOMERS: Final = (
         "List the questions you handed to people, with their answers.",
         "GET",
         "escalations/",
-        ("conversation_id", "status", "reason"),
+        ("conversation_id", "status", "reason", "search"),
         words={"conversation_id": CONVERSATION},
     ),
 )

@@ -40,7 +40,7 @@ FOR_ITSELF: Final = (
         "List the standing rules you keep to: the organisation's and your own. People write them.",
         "GET",
         "rules/",
-        ("status",),
+        ("status", "search"),
     ),
     Tool(
         "propose_rule_change",
@@ -94,7 +94,7 @@ FOR_ITSELF: Final = (
         "List the labelled blocks of your memory with their texts. Those that are read_only you cannot change.",
         "GET",
         "memory-blocks/",
-        ("label",),
+        ("label", "search"),
     ),
     Tool(
         "update_block",

@@ -18,7 +18,7 @@ FOR_PLANS: Final = (
         "List your notebook: reminders, tasks and scratch.",
         "GET",
         "notes/",
-        ("kind", "status", "end_user_key"),
+        ("kind", "status", "end_user_key", "search"),
         words={"end_user_key": CUSTOMER},
     ),
     Tool(
@@ -69,7 +69,7 @@ FOR_PLANS: Final = (
         "List the plans by which you begin by yourself, and whether people approved them.",
         "GET",
         "schedules/",
-        ("key", "status"),
+        ("key", "status", "search"),
     ),
     Tool(
         "propose_schedule",
@@ -97,7 +97,7 @@ FOR_PLANS: Final = (
         "List what you proposed: what waits for a person, and what people said to the rest.",
         "GET",
         "proposals/",
-        ("state", "kind"),
+        ("state", "kind", "search"),
     ),
     Tool(
         "get_proposal",

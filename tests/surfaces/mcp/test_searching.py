@@ -1,0 +1,31 @@
+"""Lists over the official client are searched by the words that REST takes."""
+
+import pytest
+
+from apps.mcp_server.tools import TOOLS
+from tests.factories import World, make_conversation
+from tests.mcping import Door
+from tests.noting import make_note
+
+pytestmark = pytest.mark.django_db
+
+
+def test_every_list_that_rest_searches_is_searched_by_its_tool() -> None:
+    paged = {name: tool for name, tool in TOOLS.items() if tool.is_paged}
+    filters = {name: getattr(tool.view[0], "filterset_class", None) for name, tool in paged.items()}
+    searched = {name for name, each in filters.items() if each and "search" in each.base_filters}
+    assert {"list_conversations", "list_notes", "list_blocks", "list_skills", "list_rules"} <= searched
+    assert searched == {name for name, tool in paged.items() if "search" in tool.schema()["properties"]}
+
+
+def test_a_conversation_and_a_note_are_found_by_a_word(door: Door, world: World) -> None:
+    conversation, _ = make_conversation(world), make_conversation(world)
+    found = door.call(world.token, "list_conversations", {"search": conversation.conversation_key})
+    assert [row["id"] for row in found.data["results"]] == [conversation.pk]
+    note, _ = make_note(world, text="Ask about the zebra."), make_note(world)
+    found = door.call(world.token, "list_notes", {"search": "zebra ask"})
+    assert [row["id"] for row in found.data["results"]] == [note.pk]
+    assert door.call(world.token, "list_notes", {"search": "zebra crossing"}).data["results"] == []
+    refused = door.call(world.token, "list_notes", {"search": "a " * 11})
+    assert refused.code == "invalid"
+    assert "at most 10 words" in refused.text
