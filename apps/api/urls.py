@@ -45,6 +45,7 @@ from apps.api.schedules import ScheduleView
 from apps.api.searches import SearchView
 from apps.api.send_rules import SendRuleView
 from apps.api.sessions import SessionView
+from apps.api.settings import SettingsView
 from apps.api.skill_archives import ExportsView, ExportView, ImportView
 from apps.api.skills import SkillView
 from apps.api.spend import SpendView
@@ -52,6 +53,7 @@ from apps.api.standing_rules import RuleView
 from apps.api.streams import stream
 from apps.api.switches import SwitchView
 from apps.api.tiers import TierRunView, TierView
+from apps.api.tokens import TokenView
 from apps.api.tool_approvals import ToolApprovalView
 from apps.api.tool_servers import RefreshView, ToolServerView
 from apps.api.tools import AgentToolView, ServerToolView
@@ -87,6 +89,8 @@ router.register("agent-tools", AgentToolView, "agent-tool")
 router.register("webhooks", WebhookView, "webhook")
 router.register("deliveries", DeliveryView, "delivery")
 router.register("tool-approvals", ToolApprovalView, "tool-approval")
+router.register("settings", SettingsView, "settings")
+router.register("tokens", TokenView, "token")
 router.register("prices", PriceView, "price")
 router.register("sessions", SessionView, "session")
 router.register("proposals", ProposalView, "proposal")

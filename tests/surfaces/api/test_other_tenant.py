@@ -11,7 +11,8 @@ from apps.governance.models import ChangeRecord, Refusal
 from apps.learning.models import Extraction
 from apps.memory.models import MemoryLine
 from apps.runtime.models import Spend
-from apps.tenants.actions import create_agent
+from apps.tenants.actions import create_agent, issue_token
+from apps.tenants.models import TenantSettings
 from tests.commenting import make_comment
 from tests.contradicting import make_contradiction
 from tests.distilled import make_tier, make_tier_run
@@ -104,6 +105,15 @@ def make_refusal(world: World) -> int:
         return Refusal.objects.get().pk
 
 
+def make_settings(world: World) -> int:
+    with acting(world.admin):
+        return TenantSettings.objects.visible_to(world.admin).get().pk
+
+
+def make_token(world: World) -> int:
+    return issue_token(world.agent, actor=world.admin, name="spare").row.pk
+
+
 NOUNS = {
     "agents": Noun(lambda world: world.agent.pk),
     "personas": Noun(lambda world: make_persona(world).pk, {"style": "Mine.", "proposed_patch": "Mine."}),
@@ -143,6 +153,8 @@ NOUNS = {
     "examples": Noun(lambda world: make_example(world).pk, query="status=approved"),
     "edit-clusters": Noun(lambda world: make_cluster(world).pk, query="status=open"),
     "digest-runs": Noun(lambda world: make_run(world).pk, query="verdict=refused"),
+    "settings": Noun(make_settings, {"timezone": "Europe/Berlin"}),
+    "tokens": Noun(make_token, query="agent_key=support"),
     "changes": Noun(make_change, query="act=skill.draft"),
     "refusals": Noun(make_refusal, query="code=not_permitted"),
 }
@@ -176,6 +188,8 @@ JOURNALS_OF_PEOPLE = {
     "changes",
     "refusals",
     "spend",
+    "settings",
+    "tokens",
 }
 
 

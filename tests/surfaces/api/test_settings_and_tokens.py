@@ -1,0 +1,124 @@
+"""What admins decide for a tenant and its agents' tokens, by REST as in the console."""
+
+import pytest
+from pytest_django import Settings
+
+from apps.governance.acting import acting
+from apps.governance.models import ChangeRecord
+from apps.governance.policy import POLICY, Act
+from apps.tenants.identity import agent_of_token
+from apps.tenants.models import AgentToken, TenantSettings
+from tests.factories import World
+from tests.surfaces.api.asking import Asker
+
+
+@pytest.fixture
+def address(world: World) -> str:
+    with acting(world.admin):
+        return f"settings/{TenantSettings.objects.visible_to(world.admin).get().pk}/"
+
+
+def test_members_read_the_settings_and_no_agent_does(operator: Asker, bot: Asker, address: str) -> None:
+    [row] = operator.get("settings/").body["results"]
+    assert set(POLICY[Act.SETTINGS_AMEND].fields) < set(row)
+    assert (row["has_proof_key"], row["requests_per_minute"], row["timezone"]) == (False, None, "UTC")
+    assert operator.get(address).body == row
+    assert (bot.get("settings/").code, bot.get(address).code) == ("not_permitted", "not_permitted")
+    assert bot.ask("PATCH", address, {"timezone": "Europe/Berlin"}).code == "not_permitted"
+
+
+def test_an_admin_changes_whatever_the_console_does(world: World, admin: Asker, operator: Asker, address: str) -> None:
+    before = admin.get(address)
+    sent = {
+        "requests_per_minute": 50,
+        "day_budget_micro_usd": 7,
+        "needs_second_factor": False,
+        "slot_order": "contract_first",
+    }
+    changed = admin.ask("PATCH", address, sent, If_Match=before.headers["ETag"])
+    assert (changed.status, {name: changed.body[name] for name in sent}) == (200, sent)
+    stale = admin.ask("PATCH", address, {"timezone": "Europe/Berlin"}, If_Match=before.headers["ETag"])
+    assert (stale.status, stale.body["current_version"]) == (412, changed.body["version"])
+    nulled = admin.ask("PATCH", address, {"requests_per_minute": None, "day_budget_micro_usd": None})
+    assert (nulled.body["requests_per_minute"], nulled.body["day_budget_micro_usd"]) == (None, None)
+    assert operator.ask("PATCH", address, {"timezone": "Europe/Berlin"}).code == "not_permitted"
+    with acting(world.admin):
+        assert ChangeRecord.objects.filter(act=Act.SETTINGS_AMEND).count() == 2
+
+
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [
+        ({"timezone": "Mars/Olympus"}, "timezone"),
+        ({"slot_order": "sideways"}, "slot_order"),
+        ({"high_risk_reviewers": 3}, "high_risk_reviewers"),
+        ({"proposal_days": "30"}, "proposal_days"),
+        ({"messages_per_minute": None}, "messages_per_minute"),
+        ({"requests_per_minute": 0}, "requests_per_minute"),
+        ({"requests_per_minute": 301}, "requests_per_minute"),
+        ({"requests_per_minute_of_tenant": 501}, "requests_per_minute_of_tenant"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_what_cannot_be_taken_is_refused_by_its_field(
+    admin: Asker, address: str, settings: Settings, sent: dict[str, object], field: str
+) -> None:
+    settings.REQUESTS_PER_MINUTE, settings.REQUESTS_PER_MINUTE_OF_TENANT = 300, 500
+    refused = admin.ask("PATCH", address, sent)
+    assert (refused.status, refused.code, list(refused.body["errors"])) == (400, "invalid", [field])
+
+
+def test_a_token_is_issued_opens_and_is_revoked(world: World, admin: Asker, operator: Asker, bot: Asker) -> None:
+    asked = {"agent_key": world.agent.key, "name": "LangGraph", "valid_days": 30}
+    made = admin.post("tokens/", asked)
+    assert (made.status, made.headers["Cache-Control"]) == (201, "private, no-store")
+    assert made.body["secret"].startswith(made.body["prefix"])
+    assert agent_of_token(made.body["secret"]) == world.bot
+    path = f"tokens/{made.body['id']}/"
+    listed = {row["id"]: row for row in operator.get("tokens/?search=LangGraph").body["results"]}
+    assert listed == {made.body["id"]: {**operator.get(path).body}}
+    assert not {"secret", "digest"} & set(listed[made.body["id"]])
+    assert operator.post("tokens/", asked).code == operator.post(f"{path}revoke/", {}).code == "not_permitted"
+    assert (
+        bot.post("tokens/", asked).code
+        == bot.get("tokens/").code
+        == bot.post(f"{path}rotate/", {}).code
+        == "not_permitted"
+    )
+    assert admin.post(f"{path}revoke/", {}).body["revoked_at"]
+    assert agent_of_token(made.body["secret"]) is None
+    assert admin.post(f"{path}rotate/", {}).code == "conflict"
+
+
+def test_a_rotated_token_goes_on_beside_the_one_that_follows(world: World, admin: Asker) -> None:
+    first = admin.post("tokens/", {"agent_key": world.agent.key, "name": "bot"}).body
+    second = admin.post(f"tokens/{first['id']}/rotate/", {}).body
+    assert (second["name"], second["id"] != first["id"]) == ("bot", True)
+    assert agent_of_token(first["secret"]) == agent_of_token(second["secret"]) == world.bot
+
+
+def test_sent_again_under_its_key_nothing_is_issued_and_no_secret_is_told(world: World, admin: Asker) -> None:
+    asked = {"agent_key": world.agent.key, "name": "twice"}
+    once, again = (admin.post("tokens/", asked, Idempotency_Key="k-1") for _ in range(2))
+    assert (again.status, again.body["id"], again.headers["Idempotent-Replayed"]) == (201, once.body["id"], "true")
+    assert "secret" not in again.body
+    path = f"tokens/{once.body['id']}/rotate/"
+    turned, again = (admin.post(path, {}, Idempotency_Key="k-2") for _ in range(2))
+    assert (again.body["id"], "secret" in again.body) == (turned.body["id"], False)
+    with acting(world.admin):
+        assert AgentToken.objects.visible_to(world.admin).filter(name="twice").count() == 2
+
+
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [
+        ({"agent_key": "nobody", "name": "x"}, "agent_key"),
+        ({"agent_key": "support", "name": "x", "valid_days": 366}, "valid_days"),
+        ({"agent_key": "support", "name": "x" * 81}, "name"),
+        ({"agent_key": "support", "name": ""}, "name"),
+        ({"agent_key": "support"}, "name"),
+    ],
+)
+def test_a_token_that_cannot_be_is_refused_by_its_field(admin: Asker, sent: dict[str, object], field: str) -> None:
+    refused = admin.post("tokens/", sent)
+    assert (refused.status, refused.code, list(refused.body["errors"])) == (400, "invalid", [field])
