@@ -23,6 +23,7 @@ from apps.api.endpoints import EndpointTestView, EndpointView
 from apps.api.escalations import EscalationView
 from apps.api.examples import ExampleView
 from apps.api.extractions import ExtractionView
+from apps.api.grants import GrantsView
 from apps.api.identity_cards import IdentityCardView
 from apps.api.invokables import InvokableView
 from apps.api.learning_versions import RunView, VersionView
@@ -91,6 +92,7 @@ router.register("deliveries", DeliveryView, "delivery")
 router.register("tool-approvals", ToolApprovalView, "tool-approval")
 router.register("settings", SettingsView, "settings")
 router.register("tokens", TokenView, "token")
+router.register("grants", GrantsView, "grant")
 router.register("prices", PriceView, "price")
 router.register("sessions", SessionView, "session")
 router.register("proposals", ProposalView, "proposal")

@@ -85,8 +85,6 @@ class Rest:
         Act.MEMBER_RESET: "members are decided on in the console",
         Act.LIMIT_WRITE: "who may do what is decided in the console",
         Act.LIMIT_LIFT: "who may do what is decided in the console",
-        Act.GRANT_WRITE: "who may do what is decided in the console",
-        Act.GRANT_WITHDRAW: "who may do what is decided in the console",
     }
     not_for: Mapping[tuple[Act, Role], str] = {
         (Act.SKILL_PROPOSE, Role.OPERATOR): "a person who edits an approved skill revises it",
@@ -116,6 +114,8 @@ class Rest:
         Act.TOKEN_ISSUE: lambda _, row: ("POST", "tokens", {"agent_key": row.key, "name": "matrix"}),
         Act.TOKEN_REVOKE: lambda _, row: ("POST", f"tokens/{row.pk}/revoke", {}),
         Act.TOKEN_ROTATE: lambda _, row: ("POST", f"tokens/{row.pk}/rotate", {}),
+        Act.GRANT_WRITE: lambda _, row: ("PATCH", f"grants/{row.pk}", {"granted": ["skill_fetch"]}),
+        Act.GRANT_WITHDRAW: lambda _, row: ("DELETE", f"grants/{row.pk}", None),
         Act.PERSONA_CREATE: lambda scene, _: ("POST", "personas", {"agent_key": scene.world.agent.key, "style": "x"}),
         Act.PERSONA_AMEND: lambda _, row: ("PATCH", f"personas/{row.pk}", {"style": "Brief."}),
         Act.PERSONA_ARCHIVE: lambda _, row: ("DELETE", f"personas/{row.pk}", None),

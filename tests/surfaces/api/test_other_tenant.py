@@ -11,7 +11,8 @@ from apps.governance.models import ChangeRecord, Refusal
 from apps.learning.models import Extraction
 from apps.memory.models import MemoryLine
 from apps.runtime.models import Spend
-from apps.tenants.actions import create_agent, issue_token
+from apps.tenants.actions import create_agent, issue_token, write_grants
+from apps.tenants.grant_models import AgentGrants
 from apps.tenants.models import TenantSettings
 from tests.commenting import make_comment
 from tests.contradicting import make_contradiction
@@ -110,6 +111,11 @@ def make_settings(world: World) -> int:
         return TenantSettings.objects.visible_to(world.admin).get().pk
 
 
+def make_grants(world: World) -> int:
+    grants = AgentGrants(tenant_id=world.tenant.pk, agent=world.agent, role="operator")
+    return write_grants(grants, actor=world.admin, granted=["skill_approve", "skill_draft"]).pk
+
+
 def make_token(world: World) -> int:
     return issue_token(world.agent, actor=world.admin, name="spare").row.pk
 
@@ -154,6 +160,7 @@ NOUNS = {
     "edit-clusters": Noun(lambda world: make_cluster(world).pk, query="status=open"),
     "digest-runs": Noun(lambda world: make_run(world).pk, query="verdict=refused"),
     "settings": Noun(make_settings, {"timezone": "Europe/Berlin"}),
+    "grants": Noun(make_grants, {"granted": []}, query="role=operator"),
     "tokens": Noun(make_token, query="agent_key=support"),
     "changes": Noun(make_change, query="act=skill.draft"),
     "refusals": Noun(make_refusal, query="code=not_permitted"),
@@ -190,6 +197,7 @@ JOURNALS_OF_PEOPLE = {
     "spend",
     "settings",
     "tokens",
+    "grants",
 }
 
 
