@@ -101,7 +101,9 @@ def test_rest_writes_a_field_for_the_roles_of_the_policy(method: str, act: Act) 
 
 
 def by_name(scene: Scene) -> dict[str, Any]:  # Any: what a body carries
-    """What a body names where the row has a number: a schedule's skill."""
+    """What a body names where the row has a number: a schedule's skill, and endpoints that are there."""
+    if scene.act is Act.AGENT_AMEND:
+        return dict.fromkeys(("endpoint", "distil_endpoint_mid", "distil_endpoint_long"), make_endpoint(scene.world).pk)
     return {"skill": make_skill(scene.world, "approved").name} if scene.act.noun == "schedule" else {}
 
 
