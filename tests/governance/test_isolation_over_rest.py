@@ -48,6 +48,7 @@ KEYS = {
 # Parameters that name no row.
 ABOUT = {
     "version",
+    "confirm_findings",
     "line",
     "cursor",
     "page_size",
