@@ -79,7 +79,7 @@ class TokenDecision(Body):
 class TokenFilters(AgentFilters):
     """By agent."""
 
-    search = SearchFilter("name", "prefix", "agent__key")
+    search = SearchFilter("name", "prefix")
 
 
 class TokenView(Rows[AgentToken]):
