@@ -224,9 +224,13 @@ def test_agent_does_not_read_extractions(world: World, bot: Asker) -> None:
     assert bot.get(f"extractions/{extraction.pk}/").status == 403
 
 
-def test_agents_are_shown_and_not_written(world: World, bot: Asker, operator: Asker) -> None:
+def test_agents_are_shown_to_all_and_changed_by_neither_operators_nor_themselves(
+    world: World, bot: Asker, operator: Asker
+) -> None:
     row = operator.get(f"agents/{world.agent.pk}/").body
     assert (row["agent_key"], row["learns"]) == ("support", True)
     assert operator.get("agents/?agent_key=support").body["results"] == [row]
     assert bot.get(f"agents/{world.agent.pk}/").body == row
-    assert operator.patch(f"agents/{world.agent.pk}/", {"learns": False}).status == 405
+    for asker in (operator, bot):
+        assert asker.patch(f"agents/{world.agent.pk}/", {"learns": False}).code == "not_permitted"
+    assert operator.get(f"agents/{world.agent.pk}/").body["learns"] is True

@@ -121,7 +121,7 @@ def test_the_policy_page_says_what_the_policy_says_and_what_the_reader_may(
     }
     assert set(shown) == {act.value for act in POLICY}
     for act, rule in POLICY.items():
-        assert shown[act.value].verdicts == tuple(verdict(rule, role) for role in Role)
+        assert shown[act.value].verdicts == tuple((role.value, verdict(rule, role)) for role in Role)
     assert "Your role here is operator" in words_of(page)
     assert (shown["skill.approve"].is_open, shown["agent.create"].is_open) == (True, False)
     assert "create" in open_to(admin, "Agent")
