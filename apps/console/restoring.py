@@ -175,26 +175,27 @@ def _number(said: str) -> int:
 
 def _shown(found: Plan, request: HttpRequest, actor: Actor) -> dict[str, Any]:
     only = _only(request)
-    rows = list(dict.fromkeys(step.key for step in found.steps))
-    lacks = {key: tuple(lacking((step for step in found.steps if step.key == key), actor)) for key in rows}
-    firsts = {key: next(at for at, step in enumerate(found.steps) if step.key == key) for key in rows}
-    steps = [
+    rows: dict[str, list[Step]] = {}
+    for step in found.steps:
+        rows.setdefault(step.key, []).append(step)
+    lacks = {key: tuple(lacking(steps, actor)) for key, steps in rows.items()}
+    shown = [
         ShownStep(
             step,
             _url_of(step),
             field_diffs(step.before, step.after),
-            is_first=firsts[step.key] == at,
+            is_first=step is rows[step.key][0],
             lacks=lacks[step.key],
             is_ticked=only is None or step.key in only,
         )
-        for at, step in enumerate(found.steps)
+        for step in found.steps
     ]
     target = found.target
     heading = target.said
     if isinstance(target, MomentTarget):
         heading = f"{f'Agent {target.agent.key}' if target.agent else 'The tenant'} as at {moment(target.moment)}"
-    can_do = any(not lacks[key] for key in rows)
-    return {"plan": found, "steps": steps, "row_count": len(rows), "said": heading, "can_do": can_do}
+    can_do = not all(lacks.values())
+    return {"plan": found, "steps": shown, "row_count": len(rows), "said": heading, "can_do": can_do}
 
 
 def _url_of(step: Step) -> str:

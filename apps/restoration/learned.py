@@ -13,8 +13,8 @@ Found = Iterator[Step | Note]
 Status = LearningVersion.Status
 
 
-def of_version(pair: Pair[LearningVersion], *, gives_way: bool) -> Found:
-    """One version. Where another one comes back, the one that is read now gives way to it by itself."""
+def of_version(pair: Pair[LearningVersion], *, come_back: frozenset[int]) -> Found:
+    """One version. Where an earlier one of its agent comes back, the one that is read now gives way to it by itself."""
     now, then = pair.now, pair.then
     was_read = then is not None and then.row.status == Status.ACTIVE
     if now is None:
@@ -28,7 +28,7 @@ def of_version(pair: Pair[LearningVersion], *, gives_way: bool) -> Found:
         yield step(pair, Act.LEARNING_VERSION_RESTORE, {"status": Status.ACTIVE.value}, take_up, "Take it up again")
     elif was_read and now.status == Status.WITHDRAWN:
         yield Note(pair.label, "It was read then and was withdrawn since. Nothing takes it up again.")
-    elif not was_read and now.status == Status.ACTIVE and not gives_way:
+    elif not was_read and now.status == Status.ACTIVE and now.agent_id not in come_back:
         retire = partial(retire_version, now)
         yield step(
             pair,
@@ -39,7 +39,7 @@ def of_version(pair: Pair[LearningVersion], *, gives_way: bool) -> Found:
         )
 
 
-def comes_back(pairs: list[Pair[Any]]) -> frozenset[int]:
+def coming_back(pairs: list[Pair[Any]]) -> frozenset[int]:
     """The agents of which an earlier version would be taken up."""
     read_then = (pair for pair in pairs if pair.then is not None and pair.then.row.status == Status.ACTIVE)
     return frozenset(pair.now.agent_id for pair in read_then if pair.now and pair.now.status == Status.RETIRED)

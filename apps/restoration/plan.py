@@ -22,7 +22,7 @@ from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.restoration import texts
 from apps.restoration.kept_out import without_kept_out
-from apps.restoration.learned import comes_back, of_version
+from apps.restoration.learned import coming_back, of_version
 from apps.restoration.runbooks import Shelf, of_skill
 from apps.restoration.steps import Note, Pair, Step, Then, then_of
 from apps.schedules.models import Schedule
@@ -114,15 +114,19 @@ def _of_moment(target: MomentTarget, actor: Actor) -> Found:
 
 
 def _of_pairs(model: type[Governed], pairs: list[Pair[Any]]) -> Found:
-    if model is LearningVersion:
-        back = comes_back(pairs)
-        for pair in pairs:
-            yield from of_version(pair, gives_way=bool(pair.now and pair.now.agent_id in back))
-        return
-    bring: Callable[[Pair[Any]], Found] = partial(of_skill, shelf=_shelf(pairs)) if model is Skill else BRING[model]
+    bring = _bringing(model, pairs)
     yield from without_kept_out(model, pairs)
     for pair in pairs:
         yield from bring(pair)
+
+
+def _bringing(model: type[Governed], pairs: list[Pair[Any]]) -> Callable[[Pair[Any]], Found]:
+    """How one row comes back; of skills and learning versions that depends on the others."""
+    if model is Skill:
+        return partial(of_skill, shelf=_shelf(pairs))
+    if model is LearningVersion:
+        return partial(of_version, come_back=coming_back(pairs))
+    return BRING[model]
 
 
 def _shelf(pairs: Iterable[Pair[Skill]]) -> Shelf:

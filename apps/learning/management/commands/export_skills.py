@@ -44,12 +44,14 @@ class Command(BaseCommand):
             with half.open("wb") as file:
                 write_zip(file, chosen, actor=actor, confirm_findings=options["confirm_findings"])
             half.replace(out)
-        except FindingsUnconfirmed as refusal:
-            half.unlink(missing_ok=True)
-            raise CommandError(f"{refusal} With --confirm-findings it is written all the same.") from refusal
         except GovernanceError as refusal:
             half.unlink(missing_ok=True)
-            raise CommandError(str(refusal)) from refusal
+            way = (
+                " With --confirm-findings it is written all the same."
+                if isinstance(refusal, FindingsUnconfirmed)
+                else ""
+            )
+            raise CommandError(f"{refusal}{way}") from refusal
         except OSError as refusal:
             half.unlink(missing_ok=True)
             raise CommandError(f"{out} cannot be written: {refusal.strerror}.") from refusal
