@@ -170,7 +170,7 @@ class AttachmentsView(OfSkill):
     def patch(self, request: Request, skill_id: str) -> Response:
         """Put the files in another order; the first is the `attachment` of clients that know one."""
         sent = Order.read(request, self.actor)
-        skill, names, reason = self.skill(skill_id), sent.values["names"], sent.values.get("reason", "")
+        skill, names, reason = self.skill(skill_id), sent.values["names"], sent.reason
         return self.listed(arrange_files(skill, actor=self.actor, names=names, read_at=sent.read_at, reason=reason))
 
 

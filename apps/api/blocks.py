@@ -8,14 +8,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.agents import agent_id_named
-from apps.api.bodies import Body, Number, Text, YesNo
+from apps.api.bodies import AsSeen, Body, Number, Text, YesNo
+from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, BooleanFilter, CharFilter, SearchFilter
-from apps.api.memory_lines import dating
+from apps.api.memory_lines import VOUCHING, dating
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.api.views import LINES_WAIT
 from apps.governance.policy import Act
-from apps.memory.actions import amend_block, create_block, write_block
+from apps.memory.actions import amend_block, approve_block, create_block, write_block
 from apps.memory.dating import date_block
 from apps.memory.holding import told
 from apps.memory.models import MemoryBlock
@@ -88,6 +89,7 @@ class BlockView(Versioned[MemoryBlock]):
             Act.BLOCK_AMEND,
         ),
         "date-line": (Act.BLOCK_DATE,),
+        "approve": (Act.BLOCK_APPROVE,),
     }
     queryset = MemoryBlock.objects.none()
     in_bulk = ("create", "update", "date-line")
@@ -122,6 +124,7 @@ class BlockView(Versioned[MemoryBlock]):
         return self.answer(block.pk, sent.ignored, notice=with_advice(notice, block, before, self.actor), waits=waits)
 
     date_line = dating(date_block, BlockRow)
+    approve = deciding("approve", Act.BLOCK_APPROVE, approve_block, BlockRow, VOUCHING, AsSeen)
 
     @extend_schema(request=BlockChange, responses=BlockRow)
     def update(self, request: Request, pk: str) -> Response:

@@ -90,6 +90,12 @@ class Sent:
         version: int | None = self.values.get("version")
         return version
 
+    @property
+    def reason(self) -> str:
+        """Why, if the sender said."""
+        reason: str = self.values.get("reason", "")
+        return reason
+
 
 class Body(serializers.Serializer[Any]):
     """A request's body. A field nobody knows is refused, for a typing error would lose what was written."""
@@ -163,3 +169,34 @@ class Body(serializers.Serializer[Any]):
             f"Nothing of this may be written here by an {actor.role.value}: {', '.join(ignored)}. Nothing was changed.",
             ignored,
         )
+
+
+class AsSeen(Body):
+    """A yes to exactly what was read, which therefore has to be named."""
+
+    about = frozenset[str]()
+
+    version = Number(help_text="The version whose words were read.")
+
+
+class AsRead(Body):
+    """What the address says, to the row as it was read."""
+
+    bare = True
+
+    version = Number(required=False, help_text="The row's version that was read.")
+
+
+class Decision(AsRead):
+    """A decision on the row as it was read, and why."""
+
+    reason = Text(required=False)
+
+
+class ReasonedDecision(AsRead):
+    """A decision that is worth nothing without its reason."""
+
+    bare = False
+    about = frozenset({"version"})
+
+    reason = Text()

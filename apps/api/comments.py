@@ -10,7 +10,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.bodies import Body, Number, Text
+from apps.api.bodies import Body, Decision, Number, Text
 from apps.api.filters import AgentFilters, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.views import Rows
@@ -47,15 +47,6 @@ class NewComment(Body):
     text = Text(help_text=f"Markdown, up to {COMMENT_CHARACTERS} characters.")
 
 
-class CommentDecision(Body):
-    """A decision on the row as it was read."""
-
-    bare = True
-
-    version = Number(required=False, help_text="The row's version that was read.")
-    reason = Text(required=False)
-
-
 class CommentFilters(AgentFilters):
     """By proposal, agent and state."""
 
@@ -85,14 +76,14 @@ class CommentView(Rows[Comment]):
         comment = add_comment(self._proposal(sent.values["proposal_id"]), actor=self.actor, text=sent.values["text"])
         return self.answer(comment.pk, sent.ignored, 201)
 
-    @extend_schema(request=CommentDecision, responses=CommentRow)
+    @extend_schema(request=Decision, responses=CommentRow)
     @action(detail=True, methods=["post"])
     def withdraw(self, request: Request, pk: str) -> Response:
         """Take one's own comment back: its words stay in the history of changes alone."""
         del pk
         comment = self.get_object()
-        sent = CommentDecision.read(request, self.actor)
-        withdraw_comment(comment, actor=self.actor, read_at=sent.read_at, reason=sent.values.get("reason", ""))
+        sent = Decision.read(request, self.actor)
+        withdraw_comment(comment, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
         return self.answer(comment.pk, sent.ignored)
 
     def _proposal(self, proposal_id: int) -> Proposal:

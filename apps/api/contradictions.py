@@ -9,7 +9,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.bodies import Body, Number, Text
+from apps.api.bodies import Body, Decision, Number, Text
 from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
@@ -45,15 +45,6 @@ class DismissedBecause(Body):
 
     dismissal = Text()
     version = Number(required=False, help_text=READ)
-
-
-class OpeningAgain(Body):
-    """The version that was read, and why it is opened again."""
-
-    bare = True
-
-    version = Number(required=False, help_text=READ)
-    reason = Text(required=False)
 
 
 class ContradictionFilters(AgentFilters):
@@ -92,14 +83,14 @@ class ContradictionView(Rows[Contradiction]):
         dismiss_contradiction(row, actor=self.actor, dismissal=sent.values["dismissal"], read_at=sent.read_at)
         return self.answer(row.pk, sent.ignored)
 
-    @extend_schema(request=OpeningAgain, responses=ContradictionRow)
+    @extend_schema(request=Decision, responses=ContradictionRow)
     @action(detail=True, methods=["post"])
     def reopen(self, request: Request, pk: str) -> Response:
         """Take a dismissal back."""
         del pk
         row = self.get_object()
-        sent = OpeningAgain.read(request, self.actor)
-        reopen_contradiction(row, actor=self.actor, read_at=sent.read_at, reason=sent.values.get("reason", ""))
+        sent = Decision.read(request, self.actor)
+        reopen_contradiction(row, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
         return self.answer(row.pk, sent.ignored)
 
     @extend_schema(request=None, responses=ContradictionRow)

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, IntegerField, SerializerMethodField
 
-from apps.api.bodies import Body, Number, Sent, Text
+from apps.api.bodies import AsRead, Body, Number, Sent, Text
 from apps.api.filters import AgentFilters, BooleanFilter, CharFilter, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.messages import MessageRow
 from apps.api.models import KeptAnswer
@@ -120,14 +120,6 @@ class ConversationMove(Body):
     version = Number(required=False)
 
 
-class InHand(Body):
-    """Who answers from now on."""
-
-    bare = True
-
-    version = Number(required=False, help_text="The conversation's version that was read.")
-
-
 class PersonsMessage(Body):
     """What a person writes to the customer."""
 
@@ -227,23 +219,23 @@ class ConversationView(Versioned[Conversation]):
         move_conversation(conversation, sent.values["to"], sent, actor=self.actor)
         return self.answer(conversation.pk)
 
-    @extend_schema(request=InHand, responses=ConversationShown)
+    @extend_schema(request=AsRead, responses=ConversationShown)
     @action(detail=True, methods=["post"], url_path="take-over")
     def take_over(self, request: Request, pk: str) -> Response:
         """Answer in the agent's place; it is locked out until the conversation is handed back. People only."""
         del pk
         conversation = self.get_object()
-        sent = InHand.read(request, self.actor)
+        sent = AsRead.read(request, self.actor)
         take_over_conversation(conversation, actor=self.actor, read_at=sent.read_at)
         return self.answer(conversation.pk, sent.ignored)
 
-    @extend_schema(request=InHand, responses=ConversationShown)
+    @extend_schema(request=AsRead, responses=ConversationShown)
     @action(detail=True, methods=["post"], url_path="hand-back")
     def hand_back(self, request: Request, pk: str) -> Response:
         """Let the agent answer again. People only."""
         del pk
         conversation = self.get_object()
-        sent = InHand.read(request, self.actor)
+        sent = AsRead.read(request, self.actor)
         hand_back(conversation, actor=self.actor, read_at=sent.read_at)
         return self.answer(conversation.pk, sent.ignored)
 

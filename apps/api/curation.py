@@ -4,11 +4,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from rest_framework.serializers import CharField, DateTimeField, IntegerField, Serializer
 
-from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
-from apps.governance.policy import Act
 from apps.runtime.curation import ANY, Curated, suggested_for
 from apps.skills.curating import Cause, Newer, Share, Suggestion
 from apps.skills.models import Skill
@@ -76,13 +74,3 @@ class CurationFilters(AgentFilters):
         actor: Actor = self.request.auth
         refuse_agents(actor)
         return queryset.filter(pk__in=suggested_for(value, actor=actor, now=timezone.now()))
-
-
-class Keeping(Body):
-    """Why the skill stays."""
-
-    acts = (Act.SKILL_KEEP,)
-    about = frozenset({"version"})
-
-    reason = Text()
-    version = Number(required=False, help_text="The skill's version that was read.")

@@ -1,11 +1,9 @@
 """What a person sends to decide on a proposal, and how the names of states to reach become decisions."""
 
-from typing import ClassVar
-
 from rest_framework.exceptions import ValidationError
 from rest_framework.serializers import ChoiceField, DateTimeField, DictField
 
-from apps.api.bodies import Body, Number, Sent, Text, YesNo
+from apps.api.bodies import AsRead, Body, Number, Sent, Text, YesNo
 from apps.api.moves import refuse_unreachable
 from apps.governance.actions import quarantine_proposal, reject_proposal, release_proposal, reopen_proposal
 from apps.governance.actors import Actor
@@ -57,20 +55,6 @@ class NewProposal(Body):
     rationale = Text(required=False, max_length=4_000)
 
 
-class Asking(Body):
-    """A decision that needs no words."""
-
-    bare: ClassVar[bool] = True
-
-    version = Number(required=False, help_text=READ)
-
-
-class Reopening(Asking):
-    """Why it is taken up again, if that needs saying."""
-
-    reason = Text(required=False)
-
-
 class YesBody(Body):
     """A yes to exactly the bytes that were read."""
 
@@ -92,15 +76,6 @@ class Rejection(Body):
     version = Number(required=False, help_text=READ)
 
 
-class Why(Body):
-    """A decision that is worth nothing without its reason."""
-
-    about = Body.about - {"reason"}
-
-    reason = Text()
-    version = Number(required=False, help_text=READ)
-
-
 class Asked(Body):
     """What the agent should say otherwise."""
 
@@ -115,7 +90,7 @@ class Moment(Body):
     version = Number(required=False, help_text=READ)
 
 
-class Rebasing(Asking):
+class Rebasing(AsRead):
     """The words over what is live now; left out, they stay."""
 
     content = DictField(required=False)
@@ -137,7 +112,7 @@ def yes_of(sent: Sent) -> Yes:
 def decide(proposal: Proposal, sent: Sent, *, actor: Actor) -> bool:
     """Carry out what a person decided; whether it is done, or others have to agree."""
     refuse_unreachable(proposal, "state", sent.values["to"])
-    to, reason = sent.values["to"], sent.values.get("reason", "")
+    to, reason = sent.values["to"], sent.reason
     if to == State.APPLIED:
         return approve(proposal, _yes(proposal, sent), actor=actor).applied
     if to == State.OPEN:
@@ -169,7 +144,7 @@ def _yes(proposal: Proposal, sent: Sent) -> Yes:
     target_version = sent.values.get("target_version")
     if proposal.kind not in {Proposal.Kind.PERSONA_PATCH, Proposal.Kind.PERSONA_FIELDS}:
         _refuse_foreign(sent)
-    confirmed, reason = sent.values.get("confirm_findings", False), sent.values.get("reason", "")
+    confirmed, reason = sent.values.get("confirm_findings", False), sent.reason
     content = sent.values.get("content", sections or None)
     # The version that was read stands for the bytes; it is compared once more under the lock.
     return Yes(seen or proposal.content_sha256, content, confirmed, reason, sent.read_at, target_version)

@@ -10,7 +10,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.bodies import Body, Number, Text
+from apps.api.bodies import Body, Decision, Number, Text
 from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
@@ -52,15 +52,6 @@ class NewExample(Body):
     correction = Text(required=False)
 
 
-class ExampleDecision(Body):
-    """A decision on the row as it was read."""
-
-    bare = True
-
-    version = Number(required=False, help_text="The row's version that was read.")
-    reason = Text(required=False)
-
-
 class ExampleFilters(AgentFilters):
     """By agent and state."""
 
@@ -90,14 +81,14 @@ class ExampleView(Rows[Example]):
         example = keep_as_example(self._lesson(sent.values["lesson_id"]), actor=self.actor, words=words)
         return self.answer(example.pk, sent.ignored, 201)
 
-    @extend_schema(request=ExampleDecision, responses=ExampleRow)
+    @extend_schema(request=Decision, responses=ExampleRow)
     @action(detail=True, methods=["post"])
     def retire(self, request: Request, pk: str) -> Response:
         """Show it to no turn that begins from now on."""
         del pk
         example = self.get_object()
-        sent = ExampleDecision.read(request, self.actor)
-        retire_example(example, actor=self.actor, read_at=sent.read_at, reason=sent.values.get("reason", ""))
+        sent = Decision.read(request, self.actor)
+        retire_example(example, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
         return self.answer(example.pk, sent.ignored)
 
     def _lesson(self, lesson_id: int) -> Lesson:

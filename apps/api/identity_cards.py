@@ -103,7 +103,7 @@ class IdentityCardView(Versioned[IdentityCard]):
         del pk
         card = self.get_object()
         sent = IdentityCardChange.read(request, self.actor, card)
-        reason = sent.values.get("reason", "")
+        reason = sent.reason
         write_identity_card(card, actor=self.actor, values=sent.only(*WRITTEN), read_at=sent.read_at, reason=reason)
         return self.answer(card.pk, sent.ignored)
 

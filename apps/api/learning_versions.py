@@ -9,7 +9,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.bodies import Body, Number, Text
+from apps.api.bodies import Decision
 from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
@@ -55,15 +55,6 @@ class DigestRunRow(Shown[DigestRun]):
         read_only_fields = fields
 
 
-class VersionDecision(Body):
-    """A yes or a no to the row as it was read."""
-
-    bare = True
-
-    version = Number(required=False, help_text="The row's version that was read.")
-    reason = Text(required=False)
-
-
 class VersionFilters(AgentFilters):
     """By agent and state."""
 
@@ -95,35 +86,35 @@ class VersionView(Rows[LearningVersion]):
         """All of them, for a reviewer."""
         return LearningVersion.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=VersionDecision, responses=LearningVersionRow)
+    @extend_schema(request=Decision, responses=LearningVersionRow)
     @action(detail=True, methods=["post"])
     def activate(self, request: Request, pk: str) -> Response:
         """Let conversations that begin from now on read it; the one they read until now retires."""
         del pk
         return self._decided(request, activate_version)
 
-    @extend_schema(request=VersionDecision, responses=LearningVersionRow)
+    @extend_schema(request=Decision, responses=LearningVersionRow)
     @action(detail=True, methods=["post"])
     def reject(self, request: Request, pk: str) -> Response:
         """Let nobody read it."""
         del pk
         return self._decided(request, reject_version)
 
-    @extend_schema(request=VersionDecision, responses=LearningVersionRow)
+    @extend_schema(request=Decision, responses=LearningVersionRow)
     @action(detail=True, methods=["post"])
     def retire(self, request: Request, pk: str) -> Response:
         """Let conversations that begin from now on do without it."""
         del pk
         return self._decided(request, retire_version)
 
-    @extend_schema(request=VersionDecision, responses=LearningVersionRow)
+    @extend_schema(request=Decision, responses=LearningVersionRow)
     @action(detail=True, methods=["post"])
     def restore(self, request: Request, pk: str) -> Response:
         """Take up a retired one again."""
         del pk
         return self._decided(request, restore_version)
 
-    @extend_schema(request=VersionDecision, responses=LearningVersionRow)
+    @extend_schema(request=Decision, responses=LearningVersionRow)
     @action(detail=True, methods=["post"])
     def withdraw(self, request: Request, pk: str) -> Response:
         """Let no turn read it any more, of conversations that began with it either; `reason` is required."""
@@ -132,8 +123,8 @@ class VersionView(Rows[LearningVersion]):
 
     def _decided(self, request: Request, decide: Any) -> Response:  # Any: acts of one shape
         version = self.get_object()
-        sent = VersionDecision.read(request, self.actor)
-        decide(version, actor=self.actor, read_at=sent.read_at, reason=sent.values.get("reason", ""))
+        sent = Decision.read(request, self.actor)
+        decide(version, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
         return self.answer(version.pk, sent.ignored)
 
 

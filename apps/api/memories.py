@@ -8,14 +8,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.agents import agent_id_named
-from apps.api.bodies import Body, Number, Text
+from apps.api.bodies import AsSeen, Body, Number, Text
+from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, SearchFilter
-from apps.api.memory_lines import dating
+from apps.api.memory_lines import VOUCHING, dating
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
 from apps.api.views import LINES_WAIT
 from apps.governance.policy import Act
-from apps.memory.actions import amend_memory, create_memory
+from apps.memory.actions import amend_memory, approve_memory, create_memory
 from apps.memory.dating import date_memory
 from apps.memory.holding import told
 from apps.memory.models import AgentMemory
@@ -71,6 +72,7 @@ class MemoryView(Versioned[AgentMemory]):
         "create": (Act.MEMORY_AMEND,),
         "partial_update": (Act.MEMORY_AMEND,),
         "date-line": (Act.MEMORY_DATE,),
+        "approve": (Act.MEMORY_APPROVE,),
     }
     queryset = AgentMemory.objects.none()
     in_bulk = ("create", "update", "date-line")
@@ -105,6 +107,7 @@ class MemoryView(Versioned[AgentMemory]):
         return self.answer(memory.pk, sent.ignored, notice=with_advice(notice, memory, before, self.actor), waits=waits)
 
     date_line = dating(date_memory, MemoryRow)
+    approve = deciding("approve", Act.MEMORY_APPROVE, approve_memory, MemoryRow, VOUCHING, AsSeen)
 
     @extend_schema(request=MemoryChange, responses=MemoryRow)
     def update(self, request: Request, pk: str) -> Response:

@@ -22,6 +22,7 @@ from apps.memory.models import MemoryLine
 from apps.prompt.line_dates import LineDates
 
 DUE: Final = (("look", "To look at"), ("over", "Holds no more"))
+VOUCHING: Final = "Vouch for what an agent wrote, as it stands: the next session carries it as prose. People only."
 SAID_OF_DUE: Final = "Standing lines: `look`, to be looked at again by now; `over`, which hold no more."
 
 

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, DateTimeField, IntegerField
 
 from apps.api.agents import agent_id_named
-from apps.api.bodies import Body, Number, Text
+from apps.api.bodies import Body, Decision, Number, Text
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
@@ -67,15 +67,6 @@ class NoteChange(Body):
     version = Number(required=False, help_text=READ)
 
 
-class Settling(Body):
-    """The version that was read, and why."""
-
-    bare = True
-
-    version = Number(required=False, help_text=READ)
-    reason = Text(required=False)
-
-
 class NoteFilters(AgentFilters):
     """By agent, customer, kind and state."""
 
@@ -128,14 +119,14 @@ class NoteView(Rows[Note]):
         """The same, whole."""
         return self.partial_update(request, pk)
 
-    @extend_schema(request=Settling, responses=NotebookRow)
+    @extend_schema(request=Decision, responses=NotebookRow)
     @action(detail=True, methods=["post"])
     def finish(self, request: Request, pk: str) -> Response:
         """It was done; no later session is told of it."""
         del pk
         return self._settled(request, finish_note)
 
-    @extend_schema(request=Settling, responses=NotebookRow)
+    @extend_schema(request=Decision, responses=NotebookRow)
     @action(detail=True, methods=["post"])
     def drop(self, request: Request, pk: str) -> Response:
         """It no longer matters; no later session is told of it."""
@@ -144,8 +135,8 @@ class NoteView(Rows[Note]):
 
     def _settled(self, request: Request, settle: Any) -> Response:  # Any: acts of one shape
         note = self.get_object()
-        sent = Settling.read(request, self.actor)
-        settle(note, actor=self.actor, read_at=sent.read_at, reason=sent.values.get("reason", ""))
+        sent = Decision.read(request, self.actor)
+        settle(note, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
         return self.answer(note.pk, sent.ignored)
 
     def _whose(self, text: str) -> Taint:

@@ -91,7 +91,7 @@ class OverlayView(Versioned[PersonaOverlay]):
         del pk
         overlay = self.get_object()
         sent = OverlayChange.read(request, self.actor, overlay)
-        reason = sent.values.get("reason", "")
+        reason = sent.reason
         write_overlay(overlay, actor=self.actor, text=sent.values["text"], read_at=sent.read_at, reason=reason)
         return self.answer(overlay.pk, sent.ignored)
 

@@ -197,7 +197,7 @@ def change_persona(persona: Persona, sent: Sent, *, actor: Actor) -> Decided | N
     if "proposed_patch" in sent.values and sent.values["proposed_patch"] is None:
         decided = _settle(persona, sections, sent, actor)
     elif sections:
-        amend_persona(persona, actor=actor, values=sections, read_at=sent.read_at, reason=sent.values.get("reason", ""))
+        amend_persona(persona, actor=actor, values=sections, read_at=sent.read_at, reason=sent.reason)
     if sent.values.get("proposed_patch"):
         text = sent.values["proposed_patch"]
         taint = whose_words(text, heard_by(actor))
@@ -205,14 +205,14 @@ def change_persona(persona: Persona, sent: Sent, *, actor: Actor) -> Decided | N
     status = sent.values.get("status", persona.status)
     if status != persona.status:
         act = archive_persona if status == Persona.Status.ARCHIVED else activate_persona
-        act(persona, actor=actor, read_at=None if sections else sent.read_at, reason=sent.values.get("reason", ""))
+        act(persona, actor=actor, read_at=None if sections else sent.read_at, reason=sent.reason)
     return decided
 
 
 def _settle(persona: Persona, sections: dict[str, Any], sent: Sent, actor: Actor) -> Decided | None:
     if not actor.is_person:
         raise NotPermitted("Only an operator clears a proposed patch. Send the text you propose now instead.")
-    reason = sent.values.get("reason", "")
+    reason = sent.reason
     patches = Proposal.objects.visible_to(actor).open().about(persona).filter(kind=Proposal.Kind.PERSONA_PATCH)
     proposal = patches.first()
     if proposal is None:

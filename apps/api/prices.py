@@ -74,7 +74,7 @@ class PriceView(Rows[ModelPrice]):
         """Set a price. What was charged before stays as it was."""
         authorize(self.actor, Act.PRICE_SET, self.actor.tenant_id)
         sent = NewPrice.read(request, self.actor)
-        model, since, reason = sent.values["model"], sent.values["valid_from"], sent.values.get("reason", "")
+        model, since, reason = sent.values["model"], sent.values["valid_from"], sent.reason
         price = set_price(model, since, sent.only(*RATES), actor=self.actor, reason=reason)
         return self.answer(price.pk, sent.ignored, 201)
 

@@ -11,18 +11,15 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.bodies import Body, Sent
+from apps.api.bodies import AsRead, Body, Decision, ReasonedDecision, Sent
 from apps.api.decisions import (
     IN_BULK,
     Asked,
-    Asking,
     Moment,
     NewProposal,
     ProposalMove,
     Rebasing,
     Rejection,
-    Reopening,
-    Why,
     YesBody,
     decide,
     yes_of,
@@ -174,18 +171,18 @@ class ProposalView(Versioned[Proposal]):
             lambda row, sent: reject_proposal(
                 row,
                 actor=self.actor,
-                reason=sent.values.get("reason", ""),
+                reason=sent.reason,
                 reason_code=sent.values["reason_code"],
                 read_at=sent.read_at,
             ),
         )
 
-    @extend_schema(request=Asking, responses=ProposalRow)
+    @extend_schema(request=AsRead, responses=ProposalRow)
     @action(detail=True, methods=["post"])
     def undo(self, request: Request, pk: str) -> Response:
         """Take one's own yes back within a minute; what was live before is live again."""
         return self._act(
-            request, pk, Act.PROPOSAL_UNDO, Asking, lambda row, sent: undo(row, actor=self.actor, read_at=sent.read_at)
+            request, pk, Act.PROPOSAL_UNDO, AsRead, lambda row, sent: undo(row, actor=self.actor, read_at=sent.read_at)
         )
 
     @extend_schema(request=Rebasing, responses=ProposalRow)
@@ -200,7 +197,7 @@ class ProposalView(Versioned[Proposal]):
             lambda row, sent: rebase(row, actor=self.actor, content=sent.values.get("content"), read_at=sent.read_at),
         )
 
-    @extend_schema(request=Reopening, responses=ProposalRow)
+    @extend_schema(request=Decision, responses=ProposalRow)
     @action(detail=True, methods=["post"])
     def reopen(self, request: Request, pk: str) -> Response:
         """Take up again what was rejected or ran out of time."""
@@ -208,11 +205,11 @@ class ProposalView(Versioned[Proposal]):
             request,
             pk,
             Act.PROPOSAL_REOPEN,
-            Reopening,
+            Decision,
             lambda row, sent: reopen_proposal(
                 row,
                 actor=self.actor,
-                reason=sent.values.get("reason", ""),
+                reason=sent.reason,
                 terms=review_terms(self.actor),
                 read_at=sent.read_at,
             ),
@@ -230,7 +227,7 @@ class ProposalView(Versioned[Proposal]):
             lambda row, sent: snooze_proposal(row, actor=self.actor, until=sent.values["until"], read_at=sent.read_at),
         )
 
-    @extend_schema(request=Asking, responses=ProposalRow)
+    @extend_schema(request=AsRead, responses=ProposalRow)
     @action(detail=True, methods=["post"])
     def claim(self, request: Request, pk: str) -> Response:
         """Say that one is looking at it; it keeps nobody else from deciding."""
@@ -238,7 +235,7 @@ class ProposalView(Versioned[Proposal]):
             request,
             pk,
             Act.PROPOSAL_CLAIM,
-            Asking,
+            AsRead,
             lambda row, sent: claim_proposal(row, actor=self.actor, read_at=sent.read_at),
         )
 
@@ -254,7 +251,7 @@ class ProposalView(Versioned[Proposal]):
             lambda row, sent: request_revision(row, actor=self.actor, words=sent.values["words"], read_at=sent.read_at),
         )
 
-    @extend_schema(request=Why, responses=ProposalRow)
+    @extend_schema(request=ReasonedDecision, responses=ProposalRow)
     @action(detail=True, methods=["post"])
     def quarantine(self, request: Request, pk: str) -> Response:
         """Hold it apart, with a reason."""
@@ -262,13 +259,11 @@ class ProposalView(Versioned[Proposal]):
             request,
             pk,
             Act.PROPOSAL_QUARANTINE,
-            Why,
-            lambda row, sent: quarantine_proposal(
-                row, actor=self.actor, reason=sent.values["reason"], read_at=sent.read_at
-            ),
+            ReasonedDecision,
+            lambda row, sent: quarantine_proposal(row, actor=self.actor, reason=sent.reason, read_at=sent.read_at),
         )
 
-    @extend_schema(request=Why, responses=ProposalRow)
+    @extend_schema(request=ReasonedDecision, responses=ProposalRow)
     @action(detail=True, methods=["post"])
     def release(self, request: Request, pk: str) -> Response:
         """Let it wait for a decision again, with a reason."""
@@ -276,10 +271,8 @@ class ProposalView(Versioned[Proposal]):
             request,
             pk,
             Act.PROPOSAL_RELEASE,
-            Why,
-            lambda row, sent: release_proposal(
-                row, actor=self.actor, reason=sent.values["reason"], read_at=sent.read_at
-            ),
+            ReasonedDecision,
+            lambda row, sent: release_proposal(row, actor=self.actor, reason=sent.reason, read_at=sent.read_at),
         )
 
     @extend_schema(responses={204: None})

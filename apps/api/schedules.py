@@ -18,7 +18,7 @@ from rest_framework.serializers import (
 )
 
 from apps.api.agents import agent_id_named
-from apps.api.bodies import Body, Number, Text
+from apps.api.bodies import Body, Decision, Number, Text
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
@@ -116,15 +116,6 @@ class ScheduleChange(Body):
     reason = Text(required=False)
 
 
-class Deciding(Body):
-    """A yes or a no to the version that was read."""
-
-    bare = True
-
-    version = Number(required=False, help_text=READ)
-    reason = Text(required=False)
-
-
 class ScheduleFilters(AgentFilters):
     """By agent, key and state."""
 
@@ -172,7 +163,7 @@ class ScheduleView(Rows[Schedule]):
         values: dict[str, Any] = sent.only(*PLAN)
         if "skill" in sent.values:
             values["skill"] = self._skill(sent.values["skill"], schedule.agent_id)
-        why = sent.values.get("reason", "")
+        why = sent.reason
         amend_schedule(schedule, actor=self.actor, values=values, read_at=sent.read_at, reason=why)
         return self.answer(schedule.pk, sent.ignored)
 
@@ -181,28 +172,28 @@ class ScheduleView(Rows[Schedule]):
         """The same, whole."""
         return self.partial_update(request, pk)
 
-    @extend_schema(request=Deciding, responses=ScheduleRow)
+    @extend_schema(request=Decision, responses=ScheduleRow)
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, pk: str) -> Response:
         """Let a draft run, from its next time on. People only."""
         del pk
         return self._decided(request, approve_schedule)
 
-    @extend_schema(request=Deciding, responses=ScheduleRow)
+    @extend_schema(request=Decision, responses=ScheduleRow)
     @action(detail=True, methods=["post"])
     def pause(self, request: Request, pk: str) -> Response:
         """Stop it for now. People only."""
         del pk
         return self._decided(request, pause_schedule)
 
-    @extend_schema(request=Deciding, responses=ScheduleRow)
+    @extend_schema(request=Decision, responses=ScheduleRow)
     @action(detail=True, methods=["post"])
     def resume(self, request: Request, pk: str) -> Response:
         """Let it run again; what passed meanwhile was not missed. People only."""
         del pk
         return self._decided(request, resume_schedule)
 
-    @extend_schema(request=Deciding, responses=ScheduleRow)
+    @extend_schema(request=Decision, responses=ScheduleRow)
     @action(detail=True, methods=["post"])
     def deprecate(self, request: Request, pk: str) -> Response:
         """End it for good. An agent takes back a draft of its own that nobody approved, and no more."""
@@ -227,8 +218,8 @@ class ScheduleView(Rows[Schedule]):
 
     def _decided(self, request: Request, decide: Any) -> Response:  # Any: acts of one shape
         schedule = self.get_object()
-        sent = Deciding.read(request, self.actor)
-        decide(schedule, actor=self.actor, read_at=sent.read_at, reason=sent.values.get("reason", ""))
+        sent = Decision.read(request, self.actor)
+        decide(schedule, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
         return self.answer(schedule.pk, sent.ignored)
 
     def _skill(self, name: str, agent_id: int) -> Skill:

@@ -90,7 +90,7 @@ class SendRuleView(Rows[SendRule]):
         sent = NewSendRule.read(request, self.actor)
         rule = SendRule(tenant_id=self.actor.tenant_id, agent_id=agent_id_named(sent.values["agent_key"], self.actor))
         values = {**sent.only("channel", "send_mode"), "skill": self._skill(sent.values.get("skill_id"))}
-        write_send_rule(rule, actor=self.actor, values=values, reason=sent.values.get("reason", ""))
+        write_send_rule(rule, actor=self.actor, values=values, reason=sent.reason)
         return self.answer(rule.pk, sent.ignored, 201)
 
     @extend_schema(request=SendRuleChange, responses=SendRuleRow)
@@ -99,7 +99,7 @@ class SendRuleView(Rows[SendRule]):
         del pk
         rule = self.get_object()
         sent = SendRuleChange.read(request, self.actor, rule)
-        values, reason = sent.only("send_mode"), sent.values.get("reason", "")
+        values, reason = sent.only("send_mode"), sent.reason
         write_send_rule(rule, actor=self.actor, values=values, read_at=sent.read_at, reason=reason)
         return self.answer(rule.pk, sent.ignored)
 

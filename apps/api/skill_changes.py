@@ -20,7 +20,7 @@ from apps.skills.proposing import propose_revision
 def change_skill(skill: Skill, sent: Sent, *, actor: Actor) -> Proposal | None:
     """What a body asks for, by the state the skill is in; a proposal if a person has to agree first."""
     texts = sent.only(*TEXTS)
-    reason = sent.values.get("reason", "")
+    reason = sent.reason
     if texts and skill.status == Skill.Status.DEPRECATED:
         raise Conflicting("A deprecated skill stays as it is. Draft a fresh one.")
     if texts and skill.status == Skill.Status.DRAFT:
@@ -43,7 +43,7 @@ def whose(texts: Mapping[str, str], actor: Actor) -> Taint:
 def move_skill(skill: Skill, to: str, sent: Sent, *, actor: Actor, read_at: int | None) -> None:
     """Approve or deprecate, as the body names it."""
     refuse_unreachable(skill, "status", to)
-    reason = sent.values.get("reason", "")
+    reason = sent.reason
     if to == Skill.Status.DEPRECATED:
         deprecate_skill(skill, actor=actor, read_at=read_at, reason=reason)
         return

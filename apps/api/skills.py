@@ -14,8 +14,9 @@ from rest_framework.serializers import ChoiceField, DateTimeField, IntegerField,
 
 from apps.api.agents import agent_id_named
 from apps.api.attachments import FileShown
-from apps.api.bodies import Body, Number, Text, YesNo
-from apps.api.curation import CuratedRow, CurationFilters, Keeping, refuse_agents
+from apps.api.bodies import Body, Number, ReasonedDecision, Text, YesNo
+from apps.api.curation import CuratedRow, CurationFilters, refuse_agents
+from apps.api.deciding import deciding
 from apps.api.filters import CharFilter, ChoiceFilter, DjangoFilterBackend, SearchFilter
 from apps.api.pages import Ordering
 from apps.api.proposal_rows import ProposalRow
@@ -33,11 +34,16 @@ from apps.skills.actions import (
 )
 from apps.skills.keeping import keep_skill
 from apps.skills.models import TEXTS, Skill
+from apps.skills.quarantine import quarantine_skill, release_skill
 from apps.skills.rules import BODY_CHARACTERS, DESCRIPTION_CHARACTERS, NAME_CHARACTERS, TITLE_CHARACTERS
 
 LINE = ("id", "agent_key", "name", "title", "description", "category", "status", "content_sha256")
 COUNTED = ("use_count", "last_used_at")
 APPROVAL = ("drafted_by", "approved_sha256", "approved_by", "approved_at")
+QUARANTINE = ("quarantined_at", "quarantined_by", "quarantine_reason")
+KEEPING = "Let an approved skill stay, and say why; it is not suggested for retirement for 90 days. People only."
+APART = "Keep a skill from everybody it serves, whatever its status, and say why. People only."
+BACK = "Give it back to whom it serves, in the status it had, and say why. People only."
 
 
 class SkillLine(Shown[Skill]):
@@ -80,6 +86,7 @@ class SkillRow(SkillLine):
             "front_matter",
             *COUNTED,
             *APPROVAL,
+            *QUARANTINE,
             *STAMPS,
             "ignored_fields",
         )
@@ -173,6 +180,8 @@ class SkillView(Versioned[Skill]):
             Act.SKILL_DEPRECATE,
         ),
         "keep": (Act.SKILL_KEEP,),
+        "quarantine": (Act.SKILL_QUARANTINE,),
+        "release": (Act.SKILL_RELEASE,),
     }
     queryset = Skill.objects.none()
     in_bulk = ("create", "update", "delete", "transition", "keep")
@@ -265,13 +274,6 @@ class SkillView(Versioned[Skill]):
             raise Conflicting("There are figures of approved skills alone, and of none in quarantine.")
         return Response(CuratedRow(found).data)
 
-    @extend_schema(request=Keeping, responses=SkillRow)
-    @action(detail=True, methods=["post"])
-    def keep(self, request: Request, pk: str) -> Response:
-        """Let an approved skill stay, and say why; it is not suggested for retirement for 90 days. People only."""
-        del pk
-        skill = self.get_object()
-        authorize(self.actor, Act.SKILL_KEEP, skill.tenant_id, agent_id=skill.agent_id)
-        sent = Keeping.read(request, self.actor, skill)
-        keep_skill(skill, actor=self.actor, reason=sent.values["reason"], read_at=sent.read_at)
-        return self.answer(skill.pk)
+    keep = deciding("keep", Act.SKILL_KEEP, keep_skill, SkillRow, KEEPING, ReasonedDecision)
+    quarantine = deciding("quarantine", Act.SKILL_QUARANTINE, quarantine_skill, SkillRow, APART, ReasonedDecision)
+    release = deciding("release", Act.SKILL_RELEASE, release_skill, SkillRow, BACK, ReasonedDecision)

@@ -130,7 +130,7 @@ class RuleView(Versioned[StandingRule]):
 def change_rule(rule: StandingRule, sent: Sent, *, actor: Actor) -> None:
     """Every change a body asks for, in one transaction, decided on the version that was read."""
     refuse_stale(rule, sent.read_at)
-    reason, worded = sent.values.get("reason", ""), sent.only(*WORDED)
+    reason, worded = sent.reason, sent.only(*WORDED)
     if worded:
         amend_rule(rule, actor=actor, values=worded, read_at=sent.read_at, reason=reason)
     status = sent.values.get("status", rule.status)

@@ -110,5 +110,5 @@ class SwitchView(Rows[Switch]):
         del pk
         switch = self.get_object()
         sent = Lifting.read(request, self.actor)
-        lift_switch(switch, actor=self.actor, reason=sent.values.get("reason", ""), read_at=sent.read_at)
+        lift_switch(switch, actor=self.actor, reason=sent.reason, read_at=sent.read_at)
         return self.answer(switch.pk, sent.ignored)

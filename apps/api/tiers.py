@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField
 
 from apps.api.agents import agent_id_named
-from apps.api.bodies import Body, Number, Text
+from apps.api.bodies import Body, Decision, Number, Text
 from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
@@ -68,15 +68,6 @@ class TierAsked(Body):
     tier = ChoiceField(MemoryTier.Tier.choices)
 
 
-class Judging(Body):
-    """A yes or a no to the version that was read."""
-
-    bare = True
-
-    version = Number(required=False)
-    reason = Text(required=False)
-
-
 class TierFilters(AgentFilters):
     """By agent, tier and state."""
 
@@ -115,7 +106,7 @@ class TierView(Versioned[MemoryTier]):
         del pk
         row = self.get_object()
         sent = TierChange.read(request, self.actor, row)
-        why = sent.values.get("reason", "")
+        why = sent.reason
         correct_tier(row, actor=self.actor, text=sent.values["body"], read_at=sent.read_at, reason=why)
         return self.answer(row.pk, sent.ignored)
 
@@ -124,24 +115,24 @@ class TierView(Versioned[MemoryTier]):
         """The same; a tier has nothing but its facts."""
         return self.partial_update(request, pk)
 
-    @extend_schema(request=Judging, responses=TierRow)
+    @extend_schema(request=Decision, responses=TierRow)
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, pk: str) -> Response:
         """Vouch for what was distilled. The next session carries it as prose. People only."""
         del pk
         row = self.get_object()
-        sent = Judging.read(request, self.actor)
-        approve_tier(row, actor=self.actor, read_at=sent.read_at, reason=sent.values.get("reason", ""))
+        sent = Decision.read(request, self.actor)
+        approve_tier(row, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
         return self.answer(row.pk, sent.ignored)
 
-    @extend_schema(request=Judging, responses={204: None})
+    @extend_schema(request=Decision, responses={204: None})
     @action(detail=True, methods=["post"])
     def clear(self, request: Request, pk: str) -> Response:
         """Take it away; the next run begins it anew. People only."""
         del pk
         row = self.get_object()
-        sent = Judging.read(request, self.actor)
-        clear_tier(row, actor=self.actor, read_at=sent.read_at, reason=sent.values.get("reason", ""))
+        sent = Decision.read(request, self.actor)
+        clear_tier(row, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
         return Response(status=204)
 
     @extend_schema(request=TierAsked, responses={202: None})

@@ -9,15 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import IntegerField
 
-from apps.api.bodies import Body, Number, Text
+from apps.api.bodies import AsRead, ReasonedDecision
 from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy import Act
 from apps.runtime.tool_approvals import forbid_call, let_call
 from apps.tools.models import ToolApproval
-
-READ = "The version of the request that was read."
 
 
 class ToolApprovalRow(Shown[ToolApproval]):
@@ -33,23 +31,6 @@ class ToolApprovalRow(Shown[ToolApproval]):
             *("decided_by", "decided_at", *STAMPS, "ignored_fields"),
         )
         read_only_fields = fields
-
-
-class Approving(Body):
-    """A yes to the call that was read."""
-
-    bare = True
-
-    version = Number(required=False, help_text=READ)
-
-
-class Refusing(Body):
-    """A no, and why; the agent tells the customer."""
-
-    about = frozenset({"version"})
-
-    reason = Text()
-    version = Number(required=False, help_text=READ)
 
 
 class ToolApprovalFilters(AgentFilters):
@@ -73,22 +54,22 @@ class ToolApprovalView(Rows[ToolApproval]):
         """Those of the tenant."""
         return ToolApproval.objects.visible_to(self.actor).select_related("agent", "conversation")
 
-    @extend_schema(request=Approving, responses=ToolApprovalRow)
+    @extend_schema(request=AsRead, responses=ToolApprovalRow)
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, pk: str) -> Response:
         """Let it be made, once, as it stands there; the agent is told."""
         del pk
         approval = self.get_object()
-        sent = Approving.read(request, self.actor)
+        sent = AsRead.read(request, self.actor)
         let_call(approval, actor=self.actor, read_at=sent.read_at)
         return self.answer(approval.pk, sent.ignored)
 
-    @extend_schema(request=Refusing, responses=ToolApprovalRow)
+    @extend_schema(request=ReasonedDecision, responses=ToolApprovalRow)
     @action(detail=True, methods=["post"])
     def refuse(self, request: Request, pk: str) -> Response:
         """Let it not be made; the agent is told why."""
         del pk
         approval = self.get_object()
-        sent = Refusing.read(request, self.actor)
-        forbid_call(approval, actor=self.actor, reason=sent.values["reason"], read_at=sent.read_at)
+        sent = ReasonedDecision.read(request, self.actor)
+        forbid_call(approval, actor=self.actor, reason=sent.reason, read_at=sent.read_at)
         return self.answer(approval.pk, sent.ignored)

@@ -129,7 +129,7 @@ class ToolServerView(Rows[ToolServer]):
         del pk
         server = self.get_object()
         sent = ToolServerChange.read(request, self.actor, server)
-        why = sent.values.get("reason", "")
+        why = sent.reason
         amend_tool_server(server, actor=self.actor, read_at=sent.read_at, reason=why, **sent.only(*SERVER))
         return self.answer(server.pk, sent.ignored)
 

@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from apps.api.notes import NewNote, NoteChange, Settling
-from apps.api.schedules import Deciding, NewSchedule
+from apps.api.bodies import Decision
+from apps.api.notes import NewNote, NoteChange
+from apps.api.schedules import NewSchedule
 from apps.governance.policy import Act
 from apps.mcp_server.requests import Tool
 from apps.mcp_server.tools_for_customers import CUSTOMER
@@ -49,7 +50,7 @@ FOR_PLANS: Final = (
         "POST",
         "notes/{id}/finish/",
         ("version", "reason"),
-        Settling,
+        Decision,
         words={"id": NOTE, "version": READ, "reason": "What came of it."},
         acts=(Act.NOTE_FINISH,),
     ),
@@ -59,7 +60,7 @@ FOR_PLANS: Final = (
         "POST",
         "notes/{id}/drop/",
         ("version", "reason"),
-        Settling,
+        Decision,
         words={"id": NOTE, "version": READ, "reason": WHY},
         acts=(Act.NOTE_DROP,),
         is_destructive=True,
@@ -87,7 +88,7 @@ FOR_PLANS: Final = (
         "POST",
         "schedules/{id}/deprecate/",
         ("version", "reason"),
-        Deciding,
+        Decision,
         words={"id": "The schedule's id, as list_schedules gives it.", "version": READ, "reason": WHY},
         acts=(Act.SCHEDULE_DEPRECATE,),
         is_destructive=True,
