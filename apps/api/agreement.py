@@ -11,8 +11,8 @@ from apps.api.views import ActorView, Rows
 from apps.governance.agreements import Surface, join
 from apps.governance.policy import POLICY, Act
 
-# A row is spoken of by its agent's key, not by an id.
-SENT_AS = {"agent": "agent_key", "callee": "callee_key"}
+# A row is spoken of by its agent's key, not by an id, and a person who is let in by their address.
+SENT_AS = {"agent": "agent_key", "callee": "callee_key", "user": "email", "member": "member_id"}
 _METHODS = {
     "create": "POST /{}",
     "retrieve": "GET /{}/{{id}}",

@@ -1,12 +1,28 @@
-"""Members of the tenant, read by people; they are decided on in the console."""
+"""Members of the tenant: people read who they are; admins let them in, decide on them, and reset them."""
+
+from typing import ClassVar
 
 from django.db.models import F, QuerySet
-from rest_framework.serializers import BooleanField, CharField
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, EmailField, SerializerMethodField
 
+from apps.api.bodies import AsRead, Body, Decision, Number, Text
+from apps.api.deciding import deciding
 from apps.api.filters import BooleanFilter, ChoiceFilter, FilterSet, SearchFilter
 from apps.api.rows import STAMPS, Shown
-from apps.api.views import Rows
+from apps.api.told_once import ToldOnce
+from apps.governance.actors import Role
+from apps.governance.door import authorize
+from apps.governance.policy import Act
+from apps.tenants.actions import change_role, reactivate_member
+from apps.tenants.invitations import invitation_to, invite
 from apps.tenants.models import Membership
+from apps.tenants.people import dismiss, reset
+
+ROLES = [(Role.OPERATOR.value, "Operator"), (Role.ADMIN.value, "Admin")]
 
 
 class MemberRow(Shown[Membership]):
@@ -14,24 +30,76 @@ class MemberRow(Shown[Membership]):
 
     username = CharField(read_only=True)
     is_awaited = BooleanField(read_only=True, help_text="True until they used the link they were given.")
+    has_factor = BooleanField(read_only=True, help_text="Whether a code is asked for beside their password.")
 
     class Meta:
         model = Membership
-        fields = ("id", "username", "role", "is_active", "is_awaited", *STAMPS)
+        fields: tuple[str, ...] = (
+            *("id", "username", "role", "is_active", "is_awaited", "has_factor"),
+            *(*STAMPS, "ignored_fields"),
+        )
         read_only_fields = fields
+
+
+class WelcomeRow(MemberRow):
+    """A member in the answer that holds their link."""
+
+    link = SerializerMethodField(
+        help_text="By it they come in, once and within three days; empty for whoever is known to own the address."
+        " In this answer alone: sent again under its key, the answer has none."
+    )
+
+    class Meta(MemberRow.Meta):
+        fields = (*MemberRow.Meta.fields, "link")
+        read_only_fields = fields
+
+    def get_link(self, row: Membership) -> str:
+        """What nothing but this request knows."""
+        del row
+        link: str = self.context["link"]
+        return link
+
+
+class NewMember(Body):
+    """Whom to let in, and as what."""
+
+    acts = (Act.MEMBER_INVITE,)
+    shown = frozenset(MemberRow.Meta.fields)
+
+    email = EmailField(max_length=150, help_text="They sign in by it.")
+    role = ChoiceField(ROLES)
+
+
+class RoleChange(Body):
+    """What they become."""
+
+    acts = (Act.MEMBER_CHANGE_ROLE,)
+    shown = frozenset(MemberRow.Meta.fields)
+    whole = ("role",)
+
+    role = ChoiceField(ROLES, required=False)
+    version = Number(required=False, help_text="The member's version that was read.")
+    reason = Text(required=False)
 
 
 class MemberFilters(FilterSet):
     """By role and state."""
 
-    role = ChoiceFilter(choices=[("operator", "Operator"), ("admin", "Admin")])
+    role = ChoiceFilter(choices=ROLES)
     is_active = BooleanFilter()
     search = SearchFilter("user__username", "user__email")
 
 
-class MemberView(Rows[Membership]):
-    """Members of the tenant, for people."""
+class MemberView(ToldOnce[Membership]):
+    """Members of the tenant; admins decide on them, and nobody on themselves."""
 
+    acts: ClassVar = {
+        "create": (Act.MEMBER_INVITE,),
+        "partial_update": (Act.MEMBER_CHANGE_ROLE,),
+        "reset": (Act.MEMBER_RESET,),
+        "deactivate": (Act.MEMBER_DEACTIVATE,),
+        "reactivate": (Act.MEMBER_REACTIVATE,),
+    }
     queryset = Membership.objects.none()
     serializer_class = MemberRow
     filterset_class = MemberFilters
@@ -40,3 +108,54 @@ class MemberView(Rows[Membership]):
     def get_queryset(self) -> QuerySet[Membership]:
         """With the person's name."""
         return Membership.objects.visible_to(self.actor).annotate(username=F("user__username"))
+
+    @extend_schema(request=NewMember, responses={201: WelcomeRow})
+    def create(self, request: Request) -> Response:
+        """Let a person in by mail address. No mail is sent: give them `link`, which is in this answer and in no other."""
+        authorize(self.actor, Act.MEMBER_INVITE, self.actor.tenant_id)
+        sent = NewMember.read(request, self.actor)
+        invited = invite(sent.values["email"], Role(sent.values["role"]), actor=self.actor)
+        return self.tell_once(WelcomeRow, invited.row.pk, sent.ignored, link=invitation_to(invited.row))
+
+    @extend_schema(request=RoleChange, responses=MemberRow)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Make a member operator or admin, from their next request on."""
+        del pk
+        member = self.get_object()
+        authorize(self.actor, Act.MEMBER_CHANGE_ROLE, member.tenant_id)
+        sent = RoleChange.read(request, self.actor, member)
+        role = Role(sent.values["role"])
+        change_role(member, actor=self.actor, role=role, read_at=sent.read_at, reason=sent.reason)
+        return self.answer(member.pk, sent.ignored)
+
+    @extend_schema(request=RoleChange, responses=MemberRow)
+    def update(self, request: Request, pk: str) -> Response:
+        """The same; a member has nothing but a role."""
+        return self.partial_update(request, pk)
+
+    @extend_schema(request=Decision, responses=WelcomeRow)
+    @action(detail=True, methods=["post"])
+    def reset(self, request: Request, pk: str) -> Response:
+        """End their password, second factor and sessions; whoever has not come in yet only gets another `link`."""
+        del pk
+        member = self.get_object()
+        authorize(self.actor, Act.MEMBER_RESET, member.tenant_id)
+        sent = Decision.read(request, self.actor, member)
+        reset(member, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
+        return self.tell_once(WelcomeRow, member.pk, sent.ignored, 200, link=invitation_to(member))
+
+    deactivate = deciding(
+        "deactivate",
+        Act.MEMBER_DEACTIVATE,
+        dismiss,
+        MemberRow,
+        "From their next request on they are nobody here; what they did stays in the books.",
+    )
+    reactivate = deciding(
+        "reactivate",
+        Act.MEMBER_REACTIVATE,
+        reactivate_member,
+        MemberRow,
+        "Let them in again, with the role and limits they had.",
+        AsRead,
+    )

@@ -11,6 +11,7 @@ BY_NAME: Final[Mapping[str, Any]] = {
     "agent_key": "support",
     "callee_key": "billing",
     "end_user_key": "http:abc123",
+    "email": "kim@example.com",
     "conversation_key": "thread-1",
     "channel": "http",
     "idempotency_key": "5f2c7d7e-6d0b-4a54-9a0e-1f2d3c4b5a69",

@@ -9,12 +9,14 @@ from rest_framework.response import Response
 from rest_framework.serializers import BooleanField
 
 from apps.api.bodies import Body, Number, Text, YesNo
+from apps.api.deciding import deciding
 from apps.api.filters import FilterSet
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
 from apps.governance.policy import POLICY, Act
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
+from apps.tenants.proofs import rotate_proof_key
 
 DECIDED: Final = POLICY[Act.SETTINGS_AMEND].fields
 
@@ -56,6 +58,18 @@ class SettingsChange(Body):
     version = Number(required=False, help_text="The version of the settings that was read.")
 
 
+class ProofKey(Body):
+    """The key for signatures from now on."""
+
+    about = frozenset({"version", "keep_former"})
+
+    key = Text(
+        help_text="32 characters or more, drawn at random; stored encrypted, and in no answer. Empty: there is none any more."
+    )
+    keep_former = YesNo(required=False, help_text="False: what was signed with the present one holds no more.")
+    version = Number(required=False, help_text="The version of the settings that was read.")
+
+
 class SettingsFilters(FilterSet):
     """None: there is one row."""
 
@@ -63,7 +77,10 @@ class SettingsFilters(FilterSet):
 class SettingsView(Versioned[TenantSettings]):
     """The settings of the tenant; admins change them."""
 
-    acts: ClassVar = {"partial_update": (Act.SETTINGS_AMEND,)}
+    acts: ClassVar = {
+        "partial_update": (Act.SETTINGS_AMEND,),
+        "rotate-proof-key": (Act.SETTINGS_ROTATE_PROOF_KEY,),
+    }
     queryset = TenantSettings.objects.none()
     serializer_class = SettingsRow
     filterset_class = SettingsFilters
@@ -86,3 +103,12 @@ class SettingsView(Versioned[TenantSettings]):
     def update(self, request: Request, pk: str) -> Response:
         """The same with every text sent."""
         return self.partial_update(request, pk)
+
+    rotate_proof_key = deciding(
+        "rotate-proof-key",
+        Act.SETTINGS_ROTATE_PROOF_KEY,
+        rotate_proof_key,
+        SettingsRow,
+        "Take another key for signatures of end users; the one before it holds until the next change.",
+        ProofKey,
+    )

@@ -12,9 +12,8 @@ from rest_framework.serializers import SerializerMethodField
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters, SearchFilter
-from apps.api.models import KeptAnswer
 from apps.api.rows import STAMPS, Shown, agent_key
-from apps.api.views import Rows
+from apps.api.told_once import ToldOnce
 from apps.governance.actors import ANYWHERE
 from apps.governance.door import authorize
 from apps.governance.policy import Act
@@ -82,7 +81,7 @@ class TokenFilters(AgentFilters):
     search = SearchFilter("name", "prefix")
 
 
-class TokenView(Rows[AgentToken]):
+class TokenView(ToldOnce[AgentToken]):
     """Tokens of the tenant's agents; admins decide on them."""
 
     acts: ClassVar = {
@@ -94,16 +93,10 @@ class TokenView(Rows[AgentToken]):
     serializer_class = TokenRow
     filterset_class = TokenFilters
     for_people = True
-    # What is answered twice has no secret the second time.
-    keeps_words = False
 
     def get_queryset(self) -> QuerySet[AgentToken]:
         """Those of the tenant."""
         return AgentToken.objects.visible_to(self.actor).select_related("agent")
-
-    def shown_again(self, kept: KeptAnswer) -> Response:
-        """The token that the write made or ended, without its secret."""
-        return self.answer(kept.row_id or 0, status=kept.status)
 
     @extend_schema(request=NewToken, responses={201: IssuedRow})
     def create(self, request: Request) -> Response:
@@ -133,7 +126,4 @@ class TokenView(Rows[AgentToken]):
         return self.answer(token.pk, sent.ignored)
 
     def _issued(self, issued: IssuedToken, ignored: tuple[str, ...]) -> Response:
-        row = self.get_queryset().get(pk=issued.row.pk)
-        context = {**self.get_serializer_context(), "ignored_fields": list(ignored), "secret": issued.secret}
-        shown = IssuedRow(row, context=context).data
-        return Response(shown, status=201, headers={"Cache-Control": "private, no-store"})
+        return self.tell_once(IssuedRow, issued.row.pk, ignored, secret=issued.secret)

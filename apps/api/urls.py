@@ -28,6 +28,7 @@ from apps.api.identity_cards import IdentityCardView
 from apps.api.invokables import InvokableView
 from apps.api.learning_versions import RunView, VersionView
 from apps.api.lessons import CaseView, LessonView
+from apps.api.limits import LimitView
 from apps.api.members import MemberView
 from apps.api.memories import MemoryView
 from apps.api.memory_lines import MemoryLineView
@@ -98,6 +99,7 @@ router.register("sessions", SessionView, "session")
 router.register("proposals", ProposalView, "proposal")
 router.register("switches", SwitchView, "switch")
 router.register("members", MemberView, "member")
+router.register("limits", LimitView, "limit")
 router.register("spend", SpendView, "spend")
 router.register("memory-lines", MemoryLineView, "memory-line")
 router.register("tiers", TierView, "tier")

@@ -1,11 +1,9 @@
 """One-time login links: for the first login of an installation, and for whoever lost a password."""
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.admin import AdminSite
 from django.contrib.auth import login
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
-from django.core import signing
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -17,14 +15,11 @@ from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.debug import sensitive_variables
 
 from apps.console.requests import TENANT_KEY
-from apps.governance.acting import outside
-from apps.tenants.invitations import Invitation, accept, invitation_of
-from apps.tenants.models import Membership, User
+from apps.tenants.invitations import INVITATION_SECONDS, accept, invited_by
+from apps.tenants.models import User
 from apps.tenants.people import opens_more, prove_address
 
 LIFETIME_SECONDS = 15 * 60
-INVITATION_SECONDS = 3 * 24 * 3600
-INVITATIONS = "apps.console.login_links.invitations"
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -55,17 +50,6 @@ def login_link_path(user: User) -> str:
     return reverse("admin:login_link", args=[coded, links.make_token(user)])
 
 
-def invitation_to(membership: Membership) -> str:
-    """The whole address that lets the person of this membership into its tenant once; empty where nothing waits for them."""
-    with outside():
-        waiting = invitation_of(membership.user_id, membership.tenant_id)
-    if waiting is None:
-        return ""
-    said = [membership.user_id, membership.tenant_id, *waiting.state]
-    path = reverse("admin:invitation", args=[signing.dumps(said, salt=INVITATIONS)])
-    return f"{settings.ENV.console_url.rstrip('/')}{path}"
-
-
 @sensitive_variables("token")
 @never_cache
 @csrf_protect
@@ -89,7 +73,7 @@ def login_link(request: HttpRequest, coded_id: str, token: str, site: AdminSite)
 def invitation(request: HttpRequest, token: str, site: AdminSite) -> HttpResponse:
     """The button lets the person of the invitation in; an account that opens other doors too is signed in to first."""
     with transaction.atomic():
-        found = _invited(token)
+        found = invited_by(token)
         if found is None:
             spent = {**site.each_context(request), "days": INVITATION_SECONDS // 86_400}
             return render(request, "console/invitation_spent.html", spent, status=410)
@@ -105,16 +89,6 @@ def invitation(request: HttpRequest, token: str, site: AdminSite) -> HttpRespons
     request.session[TENANT_KEY] = found.row.tenant_id
     messages.success(request, f"You are a member of {found.row.tenant.name} now. The link is used up.")
     return HttpResponseRedirect(reverse("admin:index"), status=303)
-
-
-def _invited(token: str) -> Invitation | None:
-    """What a link was made for, as long as it still waits."""
-    try:
-        user_id, tenant_id, *state = signing.loads(token, salt=INVITATIONS, max_age=INVITATION_SECONDS)
-    except signing.BadSignature:
-        return None
-    waiting = invitation_of(user_id, tenant_id)
-    return waiting if waiting and waiting.state == state else None
 
 
 def _person(coded_id: str) -> User | None:

@@ -9,7 +9,6 @@ from django.http import HttpRequest
 from apps.console.deeds import Button, Creation, Values
 from apps.console.forms import OptionalReason
 from apps.console.governed_admin import GovernedAdmin
-from apps.console.login_links import INVITATION_SECONDS, invitation_to
 from apps.console.panels import Panels
 from apps.console.people import label_of, people_of_tenant
 from apps.console.requests import actor_of, people_of
@@ -18,7 +17,7 @@ from apps.governance.actors import Actor, Role
 from apps.governance.policy import Act
 from apps.tenants.actions import change_role, reactivate_member
 from apps.tenants.grant_models import MemberLimit
-from apps.tenants.invitations import invite
+from apps.tenants.invitations import INVITATION_SECONDS, invitation_to, invite
 from apps.tenants.models import Membership
 from apps.tenants.people import dismiss, reset
 

@@ -5,8 +5,12 @@ tenant. To every tenant say it only what no admin of one can forge: the link of 
 """
 
 from dataclasses import dataclass
+from typing import Final
 
+from django.conf import settings
+from django.core import signing
 from django.core.exceptions import ValidationError
+from django.urls import reverse
 from django.utils import timezone
 
 from apps.governance.acting import acting, outside
@@ -16,6 +20,10 @@ from apps.tenants.actions import accept_membership, invite_member
 from apps.tenants.identity import person_actor, system_actor
 from apps.tenants.models import Membership, User
 from apps.tenants.people import begin_anew, opens_more, person_named
+
+INVITATION_SECONDS: Final = 3 * 24 * 3600
+# As it always was: links that are out go on working.
+_SALT: Final = "apps.console.login_links.invitations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +67,27 @@ def invitation_of(user_id: int, tenant_id: int) -> Invitation | None:
         members = Membership.objects.visible_to(actor).select_related("tenant").filter(user_id=user_id, is_active=True)
         row = members.first()
     return Invitation(row, user) if user and row and row.awaits_its_person else None
+
+
+def invitation_to(membership: Membership) -> str:
+    """The whole address that lets the person of this membership into its tenant once; empty where nothing waits for them."""
+    with outside():
+        waiting = invitation_of(membership.user_id, membership.tenant_id)
+    if waiting is None:
+        return ""
+    said = [membership.user_id, membership.tenant_id, *waiting.state]
+    path = reverse("admin:invitation", args=[signing.dumps(said, salt=_SALT)])
+    return f"{settings.ENV.console_url.rstrip('/')}{path}"
+
+
+def invited_by(token: str) -> Invitation | None:
+    """What a link was made for, as long as it still waits."""
+    try:
+        user_id, tenant_id, *state = signing.loads(token, salt=_SALT, max_age=INVITATION_SECONDS)
+    except signing.BadSignature:
+        return None
+    waiting = invitation_of(user_id, tenant_id)
+    return waiting if waiting and waiting.state == state else None
 
 
 def accept(invitation: Invitation) -> Membership:

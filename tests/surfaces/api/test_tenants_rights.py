@@ -1,5 +1,8 @@
 """What admins decide for a tenant and its agents' tokens, by REST as in the console."""
 
+import hmac
+from secrets import token_hex
+
 import pytest
 from pytest_django import Settings
 
@@ -158,3 +161,38 @@ def test_grants_on_an_agent_are_written_hold_and_are_withdrawn(
 def test_no_grant_lifts_the_floor_and_nonsense_is_named(admin: Asker, sent: dict[str, object], field: str) -> None:
     refused = admin.post("grants/", {"agent_key": "support", "role": "agent", "granted": [], **sent})
     assert (refused.status, refused.code, list(refused.body["errors"])) == (400, "invalid", [field])
+
+
+def test_the_key_for_signatures_goes_in_and_comes_out_in_no_answer(
+    world: World, admin: Asker, operator: Asker, bot: Asker, address: str
+) -> None:
+    first, second = "a-key-of-thirty-two-characters-1", "a-key-of-thirty-two-characters-2"
+    path, customer = f"{address}rotate-proof-key/", "http:abc123"
+    for asker in (operator, bot):
+        assert asker.post(path, {"key": first}).code == asker.post(path, {}).code == "not_permitted"
+    kept, again = (admin.post(path, {"key": first}, Idempotency_Key="k") for _ in range(2))
+    assert (kept.status, kept.body["has_proof_key"], again.body) == (200, True, kept.body)
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert first not in str(kept.body) + str(admin.get(address).body)
+    assert is_proven(bot, customer, first)
+    assert not is_proven(bot, customer, second)
+    late = admin.post(path, {"key": second, "version": kept.body["version"] - 1})
+    assert (late.code, late.body["current_version"]) == ("stale", kept.body["version"])
+    assert admin.post(path, {"key": second, "version": kept.body["version"]}).status == 200
+    assert is_proven(bot, customer, first)
+    assert is_proven(bot, customer, second)
+    assert admin.post(path, {"key": first, "keep_former": False}).status == 200
+    assert not is_proven(bot, customer, second)
+    assert admin.post(path, {"key": ""}).body["has_proof_key"] is False
+    assert not is_proven(bot, customer, first)
+    for sent in ({"key": "short"}, {"key": 7}, {"keep_former": True}, {}):
+        assert list(admin.post(path, sent).body["errors"]) == ["key"]
+    with acting(world.admin):
+        assert ChangeRecord.objects.filter(act=Act.SETTINGS_ROTATE_PROOF_KEY).count() == 4
+
+
+def is_proven(bot: Asker, customer: str, key: str) -> bool:
+    """Whether a message of the customer is taken that is signed with this key."""
+    signed = hmac.new(key.encode(), customer.encode(), "sha256").hexdigest()
+    sent = {"conversation_key": "t", "end_user_key": customer, "user_hash": signed, "text": "Hello?"}
+    return bot.post("messages/", sent, Idempotency_Key=token_hex()).status == 202

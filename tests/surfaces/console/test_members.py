@@ -86,7 +86,7 @@ def test_a_new_link_ends_the_one_before_it(world: World, admin: Client) -> None:
 
 def test_an_invitation_ends_after_three_days(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     path = HOME + link_in(save(admin, INVITE, email=ADA, role="operator"))
-    monkeypatch.setattr("apps.console.login_links.INVITATION_SECONDS", -1)
+    monkeypatch.setattr("apps.tenants.invitations.INVITATION_SECONDS", -1)
     assert Client().post(path).status_code == 410
 
 

@@ -4,13 +4,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.console.login_links import INVITATION_SECONDS, invitation_to
 from apps.console.management.named import add_names
 from apps.conversations.management.named import actor_named
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
 from apps.governance.policy import Act
-from apps.tenants.invitations import invite
+from apps.tenants.invitations import INVITATION_SECONDS, invitation_to, invite
 
 
 class Command(BaseCommand):

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from apps.console.login_links import INVITATION_SECONDS, invitation_to
 from apps.console.management.named import add_names, add_reason, decide_about_member
 from apps.governance.policy import Act
+from apps.tenants.invitations import INVITATION_SECONDS, invitation_to
 from apps.tenants.people import reset
 
 NO_LINK = ", so no link would let them in. Reactivate them in the console."
