@@ -19,10 +19,9 @@ from apps.governance.door import authorize
 from apps.governance.policy import Act
 from apps.tenants.actions import change_role, reactivate_member
 from apps.tenants.invitations import invitation_to, invite
+from apps.tenants.member_models import ROLES
 from apps.tenants.models import Membership
 from apps.tenants.people import dismiss, reset
-
-ROLES = [(Role.OPERATOR.value, "Operator"), (Role.ADMIN.value, "Admin")]
 
 
 class MemberRow(Shown[Membership]):

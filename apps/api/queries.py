@@ -13,6 +13,14 @@ def refuse_unknown(request: Request, known: Collection[str]) -> None:
         raise ValidationError({name: [said] for name in unknown})
 
 
+def is_true(request: Request, name: str) -> bool:
+    """Whether a parameter says true; left out, it says false."""
+    said = request.query_params.get(name, "false")
+    if said not in {"true", "false"}:
+        raise ValidationError({name: ["Say true or false."]})
+    return said == "true"
+
+
 def version_named(request: Request, name: str, advice: str) -> int:
     """A version of a row by its number; anything else is refused with the advice."""
     said = request.query_params.get(name, "")

@@ -1,19 +1,28 @@
-"""Restoring one row to one of its versions, for people: what would change first, then a yes to exactly that."""
+"""Restoring a row to one of its versions, an agent or the tenant to a checkpoint: what would change, then a yes to that."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
-from drf_spectacular.utils import extend_schema
+from django.http import Http404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.bodies import Body, Text
+from apps.api.bodies import Body, Sent, Text, YesNo
+from apps.api.queries import is_true, refuse_unknown
 from apps.api.schema import refusal
 from apps.api.views import ActorView
 from apps.governance.errors import NotPermitted
-from apps.restoration.plan import Plan, RowTarget, plan
+from apps.restoration.models import Checkpoint
+from apps.restoration.plan import MomentTarget, RowTarget, Target, plan, to_checkpoint
 from apps.restoration.restoring import restore
 
+# More than a plan has.
+MOST: Final = 10_000
+PROFILES: Final = OpenApiParameter(
+    "with_profiles", OpenApiTypes.BOOL, description="True: customers' profiles too, where it is the whole tenant's."
+)
 ERASED = refusal(410, "The words of this version were erased.")
 
 
@@ -21,6 +30,7 @@ class StepRow(serializers.Serializer[Any]):
     """One act of the plan."""
 
     act = serializers.CharField()
+    key = serializers.CharField(help_text="The row it is done to, by the name that `only` goes by.")
     # Of the same name in DRF: the label of a form's field.
     label = serializers.CharField(help_text="The row it is done to, in words.")  # type: ignore[assignment]
     says = serializers.CharField()
@@ -44,37 +54,99 @@ class PlanRow(serializers.Serializer[Any]):
     lacking = serializers.ListField(child=serializers.CharField())
 
 
+class DoneRow(PlanRow):
+    """What was done, and the way back."""
+
+    checkpoint_id = serializers.IntegerField(
+        allow_null=True, help_text="The checkpoint of what stood before; null where one row came back."
+    )
+
+
 class RestoreBody(Body):
-    """The plan that was read."""
+    """The plan that was read, and how much of it is meant."""
 
     plan_sha256 = Text(help_text="The `sha256` of the plan that GET shows at this address.")
+    only = serializers.ListField(
+        child=Text(),
+        required=False,
+        max_length=MOST,
+        help_text="Rows by the `key` of their steps; left out, all of them.",
+    )
+    why = Text(required=False, max_length=300, help_text="Stands in the reason of every change.")
 
 
-class RestoreView(ActorView):
-    """A version of one row, to come back to."""
+class CheckpointRestoreBody(RestoreBody):
+    """The same, with customers' profiles or without."""
+
+    with_profiles = YesNo(required=False, help_text="As the plan was asked for: customers' profiles too.")
+
+
+class Restoring(ActorView):
+    """Something to come back to."""
 
     # A restore is made of the noun's own acts, each asked for at the door as ever.
     acts: ClassVar = {"post": ()}
+
+    def refuse_agents(self) -> None:
+        """What was is people's to read."""
+        if not self.actor.is_person:
+            raise NotPermitted(
+                "Only people restore what was; an agent's token does not reach it. Propose a change instead."
+            )
+
+    def shown(self, target: Target) -> Response:
+        """The plan; making it changes nothing."""
+        return Response(PlanRow(plan(target, actor=self.actor)).data)
+
+    def done(self, target: Target, sent: Sent) -> Response:
+        """What came of a yes to the plan."""
+        said = sent.only("only", "why")
+        done, checkpoint = restore(target, actor=self.actor, shown_sha256=sent.values["plan_sha256"], **said)
+        return Response({**PlanRow(done).data, "checkpoint_id": checkpoint.pk if checkpoint else None})
+
+
+class RestoreView(Restoring):
+    """A version of one row, to come back to."""
+
     model: ClassVar[Any] = None  # Any: a governed model, said where the address is
 
     @extend_schema(responses={200: PlanRow, **ERASED})
     def get(self, request: Request, pk: str, number: str) -> Response:
         """What restoring the row to this version would do. It changes nothing. People only."""
         del request
-        return Response(PlanRow(plan(self._target(pk, number), actor=self.actor)).data)
+        return self.shown(self._target(pk, number))
 
-    @extend_schema(request=RestoreBody, responses={200: PlanRow, **ERASED})
+    @extend_schema(request=RestoreBody, responses={200: DoneRow, **ERASED})
     def post(self, request: Request, pk: str, number: str) -> Response:
         """Do what the plan says, as new versions; 409 `plan_moved` if it is another plan by now. People only."""
         target = self._target(pk, number)
-        sent = RestoreBody.read(request, self.actor)
-        done: Plan
-        done, _ = restore(target, actor=self.actor, shown_sha256=sent.values["plan_sha256"])
-        return Response(PlanRow(done).data)
+        return self.done(target, RestoreBody.read(request, self.actor))
 
     def _target(self, pk: str, number: str) -> RowTarget:
-        if not self.actor.is_person:
-            raise NotPermitted(
-                "Only people restore what was; an agent's token does not reach it. Propose a change instead."
-            )
+        self.refuse_agents()
         return RowTarget(self.model, int(pk), int(number))
+
+
+class CheckpointRestoreView(Restoring):
+    """A checkpoint of an agent or of the tenant, to come back to."""
+
+    @extend_schema(parameters=[PROFILES], responses=PlanRow)
+    def get(self, request: Request, pk: str) -> Response:
+        """What restoring to the checkpoint would do, act by act. It changes nothing. People only."""
+        refuse_unknown(request, frozenset({PROFILES.name}))
+        return self.shown(self._target(pk, with_profiles=is_true(request, PROFILES.name)))
+
+    @extend_schema(request=CheckpointRestoreBody, responses=DoneRow)
+    def post(self, request: Request, pk: str) -> Response:
+        """Do what the plan says, with a checkpoint of what stands now; 409 `plan_moved` if it is another by now. People only."""
+        self.refuse_agents()
+        sent = CheckpointRestoreBody.read(request, self.actor)
+        return self.done(self._target(pk, with_profiles=sent.values.get("with_profiles", False)), sent)
+
+    def _target(self, pk: str, *, with_profiles: bool) -> MomentTarget:
+        self.refuse_agents()
+        rows = Checkpoint.objects.visible_to(self.actor).select_related("agent")
+        checkpoint = rows.filter(pk=pk).first()
+        if checkpoint is None:
+            raise Http404
+        return to_checkpoint(checkpoint, with_profiles=with_profiles)

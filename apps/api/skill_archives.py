@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from apps.api.agents import agent_id_named
 from apps.api.attachments import MultipartBody
-from apps.api.queries import refuse_unknown
+from apps.api.queries import is_true, refuse_unknown
 from apps.api.schema import refusal
 from apps.api.views import ActorView
 from apps.governance.acting import acting
@@ -97,7 +97,7 @@ class ExportsView(ActorView):
     def get(self, request: Request) -> HttpResponse:
         """Every approved skill you see, or one agent's: a zip of folders in the Agent Skills format."""
         refuse_unknown(request, frozenset({"agent_key", CONFIRM.name}))
-        confirm = _confirmed(request)
+        confirm = is_true(request, CONFIRM.name)
         key = request.query_params.get("agent_key")
         with acting(self.actor):
             agent_id = agent_id_named(key, self.actor) if key else None
@@ -113,7 +113,7 @@ class ExportView(ActorView):
     def get(self, request: Request, pk: str) -> HttpResponse:
         """An approved skill as a folder in the Agent Skills format, zipped. Anything else is refused."""
         refuse_unknown(request, frozenset({CONFIRM.name}))
-        confirm = _confirmed(request)
+        confirm = is_true(request, CONFIRM.name)
         return _sent(approved_one(int(pk), actor=self.actor), self.actor, confirm=confirm)
 
 
@@ -148,13 +148,6 @@ def _archive(request: Request) -> dict[str, Any]:
     sent = Archive(data=request.data)
     sent.is_valid(raise_exception=True)
     return dict(sent.validated_data)
-
-
-def _confirmed(request: Request) -> bool:
-    said = request.query_params.get(CONFIRM.name, "false")
-    if said not in {"true", "false"}:
-        raise ValidationError({CONFIRM.name: ["Say true or false."]})
-    return said == "true"
 
 
 def _sent(skills: list[Skill], actor: Actor, *, confirm: bool) -> HttpResponse:

@@ -14,6 +14,7 @@ from apps.api.blocks import BlockView
 from apps.api.books import ChangeView, RefusalView
 from apps.api.bulk import BulkView
 from apps.api.carried import CarriedView
+from apps.api.checkpoints import CheckpointView
 from apps.api.comments import CommentView
 from apps.api.contradictions import ContradictionView
 from apps.api.conversations import ConversationView
@@ -41,7 +42,7 @@ from apps.api.profiles import ProfileView
 from apps.api.prompts import PromptView
 from apps.api.proposals import ProposalView
 from apps.api.reflections import ReflectionView
-from apps.api.restoring import RestoreView
+from apps.api.restoring import CheckpointRestoreView, RestoreView
 from apps.api.review_stream import review_stream
 from apps.api.schedules import ScheduleView
 from apps.api.searches import SearchView
@@ -59,6 +60,7 @@ from apps.api.tokens import TokenView
 from apps.api.tool_approvals import ToolApprovalView
 from apps.api.tool_servers import RefreshView, ToolServerView
 from apps.api.tools import AgentToolView, ServerToolView
+from apps.api.verifications import VerificationView
 from apps.api.versions import Versioned
 from apps.api.views import Nowhere, Rows
 from apps.api.webhooks import DeliveryView, WebhookView
@@ -100,6 +102,7 @@ router.register("proposals", ProposalView, "proposal")
 router.register("switches", SwitchView, "switch")
 router.register("members", MemberView, "member")
 router.register("limits", LimitView, "limit")
+router.register("checkpoints", CheckpointView, "checkpoint")
 router.register("spend", SpendView, "spend")
 router.register("memory-lines", MemoryLineView, "memory-line")
 router.register("tiers", TierView, "tier")
@@ -116,6 +119,7 @@ router.register("examples", ExampleView, "example")
 router.register("lesson-cases", CaseView, "lesson-case")
 router.register("changes", ChangeView, "change")
 router.register("refusals", RefusalView, "refusal")
+router.register("verifications", VerificationView, "verification")
 
 
 def _model(view: type[Rows[Any]]) -> Any:
@@ -150,6 +154,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *RESTORING,
     *CARRIED,
     *BULK,
+    re_path(r"^checkpoints/(?P<pk>[0-9]{1,18})/restore/?$", CheckpointRestoreView.as_view(), name="checkpoint-restore"),
     re_path(r"^agents/(?P<pk>[0-9]{1,18})/prompt/?$", PromptView.as_view(), name="agent-prompt"),
     re_path(r"^sessions/(?P<pk>[0-9]{1,18})/apart/?$", ApartView.as_view(), name="session-apart"),
     re_path(r"^search/?$", SearchView.as_view(), name="search"),

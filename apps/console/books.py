@@ -1,10 +1,6 @@
 """The tenant's books: verified at the press of a button, and handed out for some days."""
 
-from collections.abc import Iterator
-from datetime import datetime, time, timedelta
-from itertools import islice
-from typing import Any, Final
-from zoneinfo import ZoneInfo
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -19,22 +15,8 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from apps.console.requests import actor_of, settings_of
 from apps.governance.acting import acting
-from apps.governance.actors import Actor, Role
-from apps.governance.audit import Verified
-from apps.governance.books import line_of, linked_entries, verify_books
-from apps.governance.errors import NotPermitted
-from apps.governance.models import AuditLink
-from apps.tenants.identity import system_actor
-
-# Some seconds of reading; what is longer is a command's work.
-MOST: Final = 50_000
-FINDINGS_SHOWN: Final = 100
-TOO_LONG_TO_VERIFY: Final = (
-    f"The books have more than {MOST:,} entries, which a page does not read. Whoever runs the installation verifies them with:"
-    " manage.py verify_audit"
-)
-TOO_MUCH: Final = f"More than {MOST:,} entries are of these days. Choose fewer days."
-ADMINS_ALONE: Final = "Only an admin takes the books out of the house. Ask one in Members."
+from apps.governance.errors import Conflicting
+from apps.tenants.books import FINDINGS_SHOWN, export, refuse_export, verify
 
 
 class Days(forms.Form):
@@ -67,24 +49,18 @@ def verify_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     actor = getattr(request, "actor", None)
     if actor is None:
         return HttpResponseRedirect(reverse("admin:switch_tenant"))
-    verified = _verified(actor)
-    if verified is None:
-        messages.error(request, TOO_LONG_TO_VERIFY)
-    elif not verified.findings:
+    try:
+        verified = verify(actor)
+    except Conflicting as refusal:
+        messages.error(request, str(refusal))
+        return _listed()
+    if not verified.findings:
         messages.success(request, f"Verified. All {verified.entry_count:,} entries stand as they were written.")
-    if verified is None or not verified.findings:
-        return HttpResponseRedirect(reverse("admin:governance_auditcheck_changelist"), status=303)
+        return _listed()
     with acting(actor), timezone.override(settings_of(request).timezone):
         findings = verified.findings[:FINDINGS_SHOWN]
         shown = {"title": "Verification", "findings": findings, "count": len(verified.findings)}
         return TemplateResponse(request, "console/findings.html", {**site.each_context(request), **shown}).render()
-
-
-def _verified(actor: Actor) -> Verified | None:
-    """What stands in the books; None where there is too much to read."""
-    with acting(system_actor(actor.tenant_id)):
-        last = AuditLink.objects.filter(tenant_id=actor.tenant_id).order_by("-position").first()
-        return None if last and last.position > MOST else verify_books(actor.tenant_id, {})
 
 
 @require_safe
@@ -93,20 +69,18 @@ def export_page(request: HttpRequest) -> HttpResponse:
     if getattr(request, "actor", None) is None:
         return HttpResponseRedirect(reverse("admin:switch_tenant"))
     actor, form = actor_of(request), Days(request.GET)
-    if actor.role is not Role.ADMIN:
-        raise NotPermitted(ADMINS_ALONE)
-    with acting(actor):
-        settings = settings_of(request)
-        lines = list(_lines(actor, form, ZoneInfo(settings.timezone))) if form.is_valid() else None
-    if lines is None or len(lines) > MOST:
-        messages.error(request, TOO_MUCH if lines else "Name both days, such as 2026-11-01.")
-        return HttpResponseRedirect(reverse("admin:governance_auditcheck_changelist"), status=303)
-    name = f"books-{settings.tenant.key}-{form.cleaned_data['since']}-{form.cleaned_data['until']}.jsonl"
-    headers = {"Content-Disposition": content_disposition_header(as_attachment=True, filename=name)}
-    return HttpResponse("".join(f"{line}\n" for line in lines), content_type="application/jsonl", headers=headers)
+    refuse_export(actor)
+    if not form.is_valid():
+        messages.error(request, "Name both days, such as 2026-11-01.")
+        return _listed()
+    try:
+        exported = export(actor, form.cleaned_data["since"], form.cleaned_data["until"])
+    except Conflicting as refusal:
+        messages.error(request, str(refusal))
+        return _listed()
+    headers = {"Content-Disposition": content_disposition_header(as_attachment=True, filename=exported.name)}
+    return HttpResponse(exported.text, content_type="application/jsonl", headers=headers)
 
 
-def _lines(actor: Actor, form: Days, zone: ZoneInfo) -> Iterator[str]:
-    since, until = form.cleaned_data["since"], form.cleaned_data["until"] + timedelta(days=1)
-    bounds = (datetime.combine(day, time(), zone) for day in (since, until))
-    yield from (line_of(linked, None) for linked, _ in islice(linked_entries(actor.tenant_id, *bounds), MOST + 1))
+def _listed() -> HttpResponse:
+    return HttpResponseRedirect(reverse("admin:governance_auditcheck_changelist"), status=303)

@@ -24,7 +24,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError, Invalid
 from apps.governance.models import Governed
 from apps.restoration.models import Checkpoint
-from apps.restoration.plan import MomentTarget, Plan, RowTarget, Target, lacking, plan
+from apps.restoration.plan import MomentTarget, Plan, RowTarget, Target, lacking, plan, to_checkpoint
 from apps.restoration.restoring import PlanMoved, restore
 from apps.restoration.steps import Step
 from apps.tenants.models import Agent
@@ -157,7 +157,7 @@ def _of_checkpoint(checkpoint_id: int, actor: Actor, *, with_profiles: bool) -> 
     found = Checkpoint.objects.visible_to(actor).select_related("agent").filter(pk=checkpoint_id).first()
     if found is None:
         raise Http404("There is no such checkpoint.")
-    return MomentTarget(found.moment, found.agent, with_profiles and found.agent is None)
+    return to_checkpoint(found, with_profiles=with_profiles)
 
 
 def _noun(kind: str) -> type[Governed]:

@@ -12,9 +12,8 @@ from apps.console.forms import Decision, GovernedForm
 from apps.console.people import label_of, people_of_tenant
 from apps.governance.actors import Role
 from apps.governance.policy import POLICY, Act, codenames, default_grants
+from apps.tenants.member_models import ROLES
 from apps.tenants.models import Agent
-
-ROLES = [(Role.OPERATOR.value, "Operator"), (Role.ADMIN.value, "Admin")]
 
 
 class InvitationForm(GovernedForm):

@@ -23,6 +23,7 @@ from apps.personas.models import IdentityCard, Persona, PersonaOverlay, Standing
 from apps.restoration import texts
 from apps.restoration.kept_out import without_kept_out
 from apps.restoration.learned import coming_back, of_version
+from apps.restoration.models import Checkpoint
 from apps.restoration.runbooks import Shelf, of_skill
 from apps.restoration.steps import Note, Pair, Step, Then, then_of
 from apps.schedules.models import Schedule
@@ -80,6 +81,11 @@ class RowTarget:
 
 
 Target = MomentTarget | RowTarget
+
+
+def to_checkpoint(checkpoint: Checkpoint, *, with_profiles: bool) -> MomentTarget:
+    """What a checkpoint leads back to; profiles are no agent's."""
+    return MomentTarget(checkpoint.moment, checkpoint.agent, with_profiles and checkpoint.agent is None)
 
 
 @dataclass(frozen=True, slots=True)

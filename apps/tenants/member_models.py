@@ -11,6 +11,9 @@ from apps.governance.actors import Actor, Role
 from apps.governance.guard import GovernedQuerySet
 from apps.governance.models import Governed
 
+# What a person may be in a tenant.
+ROLES: Final = [(Role.OPERATOR.value, "Operator"), (Role.ADMIN.value, "Admin")]
+
 
 class User(AbstractUser):
     """A person who signs in, or an agent's service user, which never does."""
@@ -77,7 +80,7 @@ class Membership(Governed):
     """A person's role in a tenant. It opens nothing until the person accepted it."""
 
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
-    role = models.CharField(max_length=20, choices=[(Role.OPERATOR.value, "Operator"), (Role.ADMIN.value, "Admin")])
+    role = models.CharField(max_length=20, choices=ROLES)
     is_active = models.BooleanField("active", default=True)
     reset_at = models.DateTimeField("last reset", null=True, blank=True)
     accepted_at = models.DateTimeField("accepted", null=True, blank=True)

@@ -69,7 +69,6 @@ class Rest:
         Act.CONVERSATION_FORGET: "a sweep finds what was said off the record",
         Act.CONVERSATION_DELEGATE: "an agent asks another one in a turn",
         Act.MEMBER_ADD: "members are added by a command",
-        Act.CHECKPOINT_MAKE: "checkpoints are made in the console or by a command",
         Act.MEMBER_ACCEPT: "an invitation is accepted by its link",
     }
     not_for: Mapping[tuple[Act, Role], str] = {
@@ -102,6 +101,7 @@ class Rest:
             f"settings/{row.pk}/rotate-proof-key",
             {"key": "k" * 40},
         ),
+        Act.CHECKPOINT_MAKE: lambda *_: ("POST", "checkpoints", {"name": "Before the sale"}),
         Act.MEMBER_INVITE: lambda _, user: ("POST", "members", {"email": user.username, "role": "operator"}),
         Act.MEMBER_DEACTIVATE: lambda _, row: ("POST", f"members/{row.pk}/deactivate", {}),
         Act.MEMBER_REACTIVATE: lambda _, row: ("POST", f"members/{row.pk}/reactivate", {}),

@@ -48,7 +48,7 @@ KEYS = {
 # Parameters that name no row.
 ABOUT = {
     "version",
-    "confirm_findings",
+    *("confirm_findings", "with_profiles", "limited_act", "since", "until"),
     "line",
     "cursor",
     "page_size",

@@ -52,7 +52,7 @@ class Asker:
         if body is not None:
             options |= {"data": content, "content_type": "application/json"}
         response = self.client.generic(method, path if path.startswith("/") else f"{ROOT}/{path}", **options)
-        is_json = response.content and "json" in response.headers.get("Content-Type", "")
+        is_json = response.content and response.headers.get("Content-Type", "").partition(";")[0].endswith("json")
         return Answer(response.status_code, response.json() if is_json else response.content, response.headers)
 
     def get(self, path: str, **headers: str) -> Answer:

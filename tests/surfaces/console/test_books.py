@@ -10,12 +10,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.console.books import MOST
 from apps.governance.acting import acting
 from apps.governance.actors import Role
 from apps.governance.audit import link_sha256, row_sha256
 from apps.governance.models import AuditCheck, AuditLink, Refusal
 from apps.governance.policy import POLICY
+from apps.tenants.books import MOST
 from apps.tenants.policy_page import verdict
 from tests.committing import committing
 from tests.factories import World, make_limit, make_persona, make_skill, make_world

@@ -1,0 +1,100 @@
+"""The books by REST: verified by people at a word, taken out by admins, and no agent's business."""
+
+import json
+
+import psycopg
+from django.conf import settings
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.audit import link_sha256, row_sha256
+from apps.governance.models import AuditLink
+from apps.tenants.books import MOST
+from tests.factories import make_persona, make_skill, make_world
+from tests.surfaces.api.asking import Asker, person_of
+
+
+def test_the_books_are_verified_and_say_what_was_altered(committing: str) -> None:
+    # R017
+    world, other = make_world(), make_world()
+    make_persona(world)
+    operator = person_of(world.operator_user)
+    sound, again = (operator.post("verifications/", None, Idempotency_Key="k") for _ in range(2))
+    assert (sound.status, sound.body["finding_count"], sound.body["findings"]) == (201, 0, [])
+    assert (again.body, again.headers["Idempotent-Replayed"]) == (sound.body, "true")
+    [kept] = operator.get("verifications/").body["results"]
+    assert (kept["position"], kept["sha256"], kept["finding_count"]) == (
+        sound.body["position"],
+        sound.body["sha256"],
+        0,
+    )
+    with psycopg.connect(settings.DATABASE_OWNER_URL, dbname=committing) as superuser:
+        superuser.execute("SET session_replication_role = replica")
+        superuser.execute("UPDATE governance_changerecord SET actor_label = 'operator:9' WHERE act = 'persona.create'")
+        [(record_id,)] = superuser.execute("SELECT id FROM governance_changerecord WHERE act = 'persona.create'")
+    found = operator.post("verifications/", None).body
+    assert (found["finding_count"], found["findings"][0]["found"]) == (1, "altered")
+    assert found["findings"][0]["row"] == f"change record {record_id}"
+    assert [row["finding_count"] for row in operator.get("verifications/").body["results"]] == [1, 0]
+    assert person_of(other.operator_user).get("verifications/").body["results"] == []
+
+
+def test_what_is_too_long_to_wait_for_is_left_to_the_command(committing: str) -> None:
+    world = make_world()
+    with psycopg.connect(settings.DATABASE_OWNER_URL, dbname=committing) as superuser:
+        superuser.execute("SET session_replication_role = replica")
+        superuser.execute("UPDATE governance_auditlink SET position = position + %s", [MOST])
+    operator = person_of(world.operator_user)
+    refused = operator.post("verifications/", None)
+    assert (refused.status, refused.code) == (409, "conflict")
+    assert "manage.py verify_audit" in refused.body["detail"]
+    assert operator.get("verifications/").body["results"] == []
+
+
+def test_an_admin_takes_out_the_books_of_some_days(committing: str) -> None:
+    world, other = make_world(), make_world()
+    make_skill(world)
+    make_skill(other)
+    today = timezone.now().date().isoformat()
+    admin, path = person_of(world.admin_user), f"verifications/export/?since=2026-01-01&until={today}"
+    answer = admin.get(path)
+    assert (answer.status, answer.headers["Cache-Control"]) == (200, "private, no-store")
+    assert answer.headers["Content-Disposition"] == (
+        f'attachment; filename="books-{world.tenant.key}-2026-01-01-{today}.jsonl"'
+    )
+    exported = lines_in(answer.body)
+    with acting(world.operator):
+        assert len(exported) == AuditLink.objects.filter(tenant_id=world.tenant.pk).count() > 3
+    for line in exported:
+        assert row_sha256(line["entry"]) == line["link"]["entry_sha256"]
+        assert link_sha256(line["link"]) == line["link"]["sha256"]
+        assert (line["link"]["tenant_id"], "text" in line) == (world.tenant.pk, False)
+    assert admin.get("verifications/export/?since=2001-01-01&until=2001-01-02").body == b""
+
+
+def lines_in(body: bytes | list[object]) -> list[dict[str, dict[str, object]]]:
+    """Each line of a file of them."""
+    assert isinstance(body, bytes)
+    return [json.loads(line) for line in body.decode().splitlines()]
+
+
+def test_operators_take_no_books_out_and_agents_read_nothing_of_them(operator: Asker, bot: Asker) -> None:
+    days = "since=2026-01-01&until=2026-01-02"
+    assert operator.get(f"verifications/export/?{days}").code == "not_permitted"
+    for asked in (
+        bot.get("verifications/"),
+        bot.get(f"verifications/export/?{days}"),
+        bot.post("verifications/", None),
+    ):
+        assert asked.code == "not_permitted"
+
+
+def test_days_that_are_none_are_refused_by_their_names(admin: Asker) -> None:
+    for query, fields in (
+        ("", {"since", "until"}),
+        ("?since=2026-01-01", {"until"}),
+        ("?since=yesterday&until=2026-01-01", {"since"}),
+        ("?since=2026-01-01&until=2026-01-02&colour=red", {"colour"}),
+    ):
+        refused = admin.get(f"verifications/export/{query}")
+        assert (refused.status, set(refused.body["errors"])) == (400, fields)
