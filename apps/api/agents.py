@@ -11,11 +11,11 @@ from rest_framework.serializers import CharField, IntegerField
 
 from apps.api.bodies import Body, Number, Sent, Text, YesNo
 from apps.api.filters import CharFilter, FilterSet, SearchFilter
+from apps.api.naming import as_sent
 from apps.api.rows import STAMPS, Shown
 from apps.api.versions import Versioned
 from apps.governance.actors import Actor
 from apps.governance.door import authorize
-from apps.governance.errors import Invalid
 from apps.governance.policy import Act
 from apps.tenants.actions import amend_agent, create_agent
 from apps.tenants.models import Agent, Endpoint
@@ -151,12 +151,8 @@ class AgentView(Versioned[Agent]):
         """Make an agent. It can do nothing from elsewhere before a token is issued."""
         authorize(self.actor, Act.AGENT_CREATE, self.actor.tenant_id)
         sent = NewAgent.read(request, self.actor)
-        try:
+        with as_sent(key="agent_key"):
             agent = create_agent(sent.values["agent_key"], actor=self.actor, **sent.only("title", "learns"))
-        except Invalid as refusal:
-            # Here the key has the name that it has in every other body.
-            named = {"agent_key" if name == "key" else name: said for name, said in refusal.fields.items()}
-            raise Invalid(str(refusal), named) from refusal
         return self.answer(agent.pk, sent.ignored, 201)
 
     @extend_schema(request=AgentChange, responses=AgentRow)

@@ -1,7 +1,7 @@
 """Messages: what customers wrote goes in, transcripts and replies come out (R008, R126, R127)."""
 
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar, Final
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -34,6 +34,11 @@ from apps.runtime.models import Turn
 from apps.tenants.rules import MOST_STEPS
 
 WAIT = OpenApiParameter("wait", int, description=f"Seconds to wait for the reply, 0 to {WAIT_SECONDS}. Default 0.")
+TAKEN: Final[dict[Any, OpenApiResponse]] = {  # Any: a status, or one with a type of content
+    200: OpenApiResponse(EventShown, "The reply."),
+    202: OpenApiResponse(EventShown, "Taken; the reply will be found at `poll`."),
+    **refusal(502, "Taken, but the turn failed while it was waited for."),
+}
 KEY = OpenApiParameter(KEY_HEADER, str, OpenApiParameter.HEADER, description="Sent again, it is the same message.")
 
 
@@ -122,29 +127,18 @@ class MessageView(Rows[Message]):
         """Those of conversations the actor sees."""
         return Message.objects.filter(tenant_id=self.actor.tenant_id)
 
-    @extend_schema(
-        request=NewMessage,
-        parameters=[WAIT, KEY],
-        responses={
-            200: OpenApiResponse(EventShown, "The reply."),
-            202: OpenApiResponse(EventShown, "Taken; the reply will be found at `poll`."),
-            **refusal(502, "Taken, but the turn failed while it was waited for."),
-        },
-    )
+    @extend_schema(request=NewMessage, parameters=[WAIT, KEY], responses=TAKEN)
     def create(self, request: Request) -> Response:
         """Take a message; with `wait`, answer with the reply if it comes in time."""
         seconds = wait_seconds(request)
         with acting(self.actor):
-            sent = _sent(request, self.actor)
+            sent = sent_by_key(NewMessage, request, self.actor)
             is_heard = sent.values.pop("stream", False)
             event = self._receive(sent)
             if is_heard:
                 transaction.on_commit(partial(announce, event.conversation_id))
             kick_turn(event.tenant_id, event.conversation_id, event.burst_seconds)
-        outcome = wait_for_turn(event.pk, seconds, actor=self.actor)
-        if outcome.status == Turn.Status.FAILED:
-            raise TurnFailed(f"The message was taken, but the turn failed. {outcome.failure}", outcome.failure_code)
-        return _answer(outcome)
+        return answered(event.pk, seconds, actor=self.actor)
 
     def _receive(self, sent: Sent) -> InboundEvent:
         agent_id = agent_id_named(sent.values.pop("agent_key", None), self.actor)
@@ -163,15 +157,23 @@ class EventView(ActorView):
         return _answer(wait_for_turn(int(pk), seconds, actor=self.actor), status=200)
 
 
-def _sent(request: Request, actor: Actor) -> Sent:
-    """The header's key wins over the body's; one of them has to be there."""
+def sent_by_key(body: type[Body], request: Request, actor: Actor) -> Sent:
+    """What was said; the header's key wins over the body's, and one of them has to be there."""
     key = request.headers.get(KEY_HEADER)
-    sent = NewMessage.read(request, actor, None, **({"idempotency_key": key} if key else {}))
+    sent = body.read(request, actor, None, **({"idempotency_key": key} if key else {}))
     if not sent.values.get("idempotency_key"):
         raise ValidationError(
             {"idempotency_key": [f"Send the header {KEY_HEADER} with a fresh key per message, such as a UUID."]}
         )
     return sent
+
+
+def answered(event_id: int, seconds: int, *, actor: Actor) -> Response:
+    """The reply to what was just said, or where it will be found."""
+    outcome = wait_for_turn(event_id, seconds, actor=actor)
+    if outcome.status == Turn.Status.FAILED:
+        raise TurnFailed(f"The message was taken, but the turn failed. {outcome.failure}", outcome.failure_code)
+    return _answer(outcome)
 
 
 def _answer(outcome: Outcome, status: int | None = None) -> Response:

@@ -30,6 +30,7 @@ from apps.api.invokables import InvokableView
 from apps.api.learning_versions import RunView, VersionView
 from apps.api.lessons import CaseView, LessonView
 from apps.api.limits import LimitView
+from apps.api.member_overlays import MemberOverlayView
 from apps.api.members import MemberView
 from apps.api.memories import MemoryView
 from apps.api.memory_lines import MemoryLineView
@@ -55,11 +56,13 @@ from apps.api.spend import SpendView
 from apps.api.standing_rules import RuleView
 from apps.api.streams import stream
 from apps.api.switches import SwitchView
+from apps.api.talks import TalkMessageView, TalkView
 from apps.api.tiers import TierRunView, TierView
 from apps.api.tokens import TokenView
 from apps.api.tool_approvals import ToolApprovalView
 from apps.api.tool_servers import RefreshView, ToolServerView
 from apps.api.tools import AgentToolView, ServerToolView
+from apps.api.trials import TrialMessageView, TrialView
 from apps.api.verifications import VerificationView
 from apps.api.versions import Versioned
 from apps.api.views import Nowhere, Rows
@@ -81,6 +84,9 @@ router.register("profiles", ProfileView, "profile")
 router.register("notes", NoteView, "note")
 router.register("conversations", ConversationView, "conversation")
 router.register("messages", MessageView, "message")
+router.register("talks", TalkView, "talk")
+router.register("trials", TrialView, "trial")
+router.register("member-overlays", MemberOverlayView, "member-overlay")
 router.register("drafts", DraftView, "draft")
 router.register("escalations", EscalationView, "escalation")
 router.register("schedules", ScheduleView, "schedule")
@@ -163,6 +169,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^tool-servers/(?P<pk>[0-9]{1,18})/refresh/?$", RefreshView.as_view(), name="tool-server-refresh"),
     re_path(r"^conversations/(?P<pk>[0-9]{1,18})/stream/?$", stream, name="conversation-stream"),
     re_path(r"^review/stream/?$", review_stream, name="review-stream"),
+    re_path(r"^talks/(?P<pk>[0-9]{1,18})/messages/?$", TalkMessageView.as_view(), name="talk-messages"),
+    re_path(r"^trials/(?P<pk>[0-9]{1,18})/messages/?$", TrialMessageView.as_view(), name="trial-messages"),
     re_path(r"^events/(?P<pk>[0-9]{1,18})/?$", EventView.as_view(), name="event-detail"),
     re_path(r"^skills/export/?$", ExportsView.as_view(), name="skill-exports"),
     re_path(r"^skills/import/?$", ImportView.as_view(), name="skill-import"),

@@ -29,7 +29,7 @@ from apps.conversations.talking import open_trial, say_in_talk
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.prompt.values import Flavour
-from apps.review.sheet import sheet_of
+from apps.review.trying import untried_because
 from apps.runtime.forgetting import forget_due
 from apps.runtime.kick import kick_turn
 from apps.runtime.models import Session
@@ -37,7 +37,6 @@ from apps.tenants.models import Agent
 
 SHOWN = 30
 OFFERED = 100
-WORDLESS = "Proposal {number} does not say yet in which words the change would be made. Edit it, or choose another."
 
 
 class WaitingField(forms.ModelChoiceField):  # type: ignore[type-arg]  # Django takes no argument there
@@ -76,8 +75,8 @@ class Trying(Saying):
     def clean_proposal(self) -> Proposal | None:
         """One that says what would stand there."""
         proposal: Proposal | None = self.cleaned_data["proposal"]
-        if proposal and sheet_of(proposal, actor=self.actor).would is None:
-            raise forms.ValidationError(WORDLESS.format(number=proposal.pk))
+        if proposal and (flaw := untried_because(proposal, self.actor)):
+            raise forms.ValidationError(flaw)
         return proposal
 
 

@@ -54,8 +54,6 @@ class Rest:
         Act.PROPOSAL_EXPIRE: "a sweep finds what ran out of time",
         Act.SKILL_UNDO: "an approval is undone through its proposal",
         Act.CONVERSATION_OPEN: "a message opens its conversation; nobody opens one empty",
-        Act.CONVERSATION_TALK: "members talk with their assistants in the console",
-        Act.MEMBER_OVERLAY_WRITE: "members say in the console how their assistant is to work for them",
         Act.CONVERSATION_IMPORT: "transcripts come in by a command",
         Act.MEMORY_PROPOSE: "an agent's write proposes what is held; MEMORY_AMEND proves it",
         Act.BLOCK_PROPOSE: "an agent's write proposes what is held; BLOCK_AMEND proves it",
@@ -80,6 +78,10 @@ class Rest:
         (Act.BLOCK_AMEND, Role.ADMIN): "a person who changes a block writes it",
         (Act.COMMENT_WITHDRAW, Role.ADMIN): "whoever wrote it withdraws it; in the scene that is the operator",
         (Act.PROPOSAL_UNDO, Role.ADMIN): "whoever applied it undoes it; in the scene that is the operator",
+        (
+            Act.MEMBER_OVERLAY_WRITE,
+            Role.AGENT,
+        ): "an agent writes a member's words in their talk; no token of its reaches them",
         (Act.SKILL_REVISE, Role.AGENT): "the same request of an agent proposes; SKILL_PROPOSE proves it",
     }
 
@@ -101,7 +103,7 @@ class Rest:
             f"settings/{row.pk}/rotate-proof-key",
             {"key": "k" * 40},
         ),
-        Act.CHECKPOINT_MAKE: lambda *_: ("POST", "checkpoints", {"name": "Before the sale"}),
+        Act.CHECKPOINT_MAKE: lambda _, __: ("POST", "checkpoints", {"name": "Before the sale"}),
         Act.MEMBER_INVITE: lambda _, user: ("POST", "members", {"email": user.username, "role": "operator"}),
         Act.MEMBER_DEACTIVATE: lambda _, row: ("POST", f"members/{row.pk}/deactivate", {}),
         Act.MEMBER_REACTIVATE: lambda _, row: ("POST", f"members/{row.pk}/reactivate", {}),
@@ -179,6 +181,12 @@ class Rest:
         Act.BLOCK_WRITE: lambda _, row: ("PATCH", f"memory-blocks/{row.pk}", {"label": "Facts"}),
         Act.BLOCK_AMEND: lambda _, row: ("PATCH", f"memory-blocks/{row.pk}", {"body": "New."}),
         Act.PROFILE_AMEND: lambda _, row: ("PATCH", f"profiles/{row.pk}", {"notes": "New."}),
+        Act.CONVERSATION_TALK: lambda _, row: ("POST", "talks", {"agent_key": row.key}),
+        Act.MEMBER_OVERLAY_WRITE: lambda _, row: (
+            "POST",
+            "member-overlays",
+            {"agent_key": row.key, "text": "Be brief."},
+        ),
         Act.CONVERSATION_RESOLVE: lambda _, row: ("PATCH", f"conversations/{row.pk}", {"status": "resolved"}),
         Act.CONVERSATION_ABANDON: lambda _, row: ("PATCH", f"conversations/{row.pk}", {"status": "abandoned"}),
         Act.MESSAGE_RECEIVE: lambda scene, row: (

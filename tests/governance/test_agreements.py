@@ -31,6 +31,13 @@ INSIDE_OTHERS = {
     *(Act.DRAFT_MAKE, Act.DRAFT_SUPERSEDE, Act.CONVERSATION_PROVE, Act.CONVERSATION_FORGET),
 }
 
+# What the console does and REST does not, each for its reason.
+CONSOLE_ALONE = {
+    Act.TENANT_ENTER: "platform staff enter by the console, and have no way in by REST",
+    Act.TENANT_LEAVE: "the same",
+    Act.MEMBER_ACCEPT: "an invitation is accepted by its link, by whoever is nobody here yet",
+}
+
 
 def with_voice(act: Act) -> Mapping[Act, Rule]:
     """The policy, were the act to govern one field more."""
@@ -49,6 +56,12 @@ def test_every_act_is_offered_somewhere() -> None:
     assert "DELETE /skills/{id}" in offers()[Act.SKILL_DISCARD]["REST"]
     assert offers()[Act.SKILL_PROPOSE]["MCP"] == ["propose_skill_deprecation", "update_skill"]
     assert offers()[Act.TENANT_CREATE]["commands"] == ["create_tenant", "seed_personas"]
+
+
+def test_whatever_the_console_can_do_is_done_by_rest_too() -> None:
+    missing = {act for act, ways in offers().items() if "console" in ways and "REST" not in ways}
+    assert missing == set(CONSOLE_ALONE)
+    assert all(CONSOLE_ALONE.values())
 
 
 def test_a_body_that_cannot_carry_a_governed_field_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

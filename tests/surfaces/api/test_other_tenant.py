@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from apps.governance.acting import acting
-from apps.governance.models import ChangeRecord, Refusal
+from apps.governance.models import AuditCheck, ChangeRecord, Refusal
 from apps.learning.models import Extraction
 from apps.memory.models import MemoryLine
+from apps.restoration.actions import make_checkpoint
 from apps.runtime.models import Spend
 from apps.tenants.actions import create_agent, issue_token, write_grants
+from apps.tenants.books import verify
 from apps.tenants.grant_models import AgentGrants
 from apps.tenants.models import TenantSettings
 from tests.commenting import make_comment
@@ -23,6 +25,8 @@ from tests.factories import (
     make_conversation,
     make_event,
     make_identity_card,
+    make_limit,
+    make_member,
     make_memory,
     make_overlay,
     make_persona,
@@ -34,6 +38,7 @@ from tests.governance.filled import refuse_once
 from tests.noting import make_note
 from tests.surfaces.api.asking import Asker, agent_of, answer_event, person_of
 from tests.surfaces.console.furnishing import make_reflection, make_run
+from tests.talking import make_assistant, make_member_overlay, make_talk, make_trial
 from tests.teaching import cases_of, make_cluster, make_example, make_lesson, make_version
 
 # Walks what other tests already cover.
@@ -106,6 +111,12 @@ def make_refusal(world: World) -> int:
         return Refusal.objects.get().pk
 
 
+def make_verification(world: World) -> int:
+    verify(world.operator)
+    with acting(world.operator):
+        return AuditCheck.objects.get().pk
+
+
 def make_settings(world: World) -> int:
     with acting(world.admin):
         return TenantSettings.objects.visible_to(world.admin).get().pk
@@ -162,6 +173,13 @@ NOUNS = {
     "settings": Noun(make_settings, {"timezone": "Europe/Berlin"}),
     "grants": Noun(make_grants, {"granted": []}, query="role=operator"),
     "tokens": Noun(make_token, query="agent_key=support"),
+    "members": Noun(lambda world: make_member(world).pk, {"role": "admin"}, query="role=operator"),
+    "limits": Noun(lambda world: make_limit(world).pk, {"agents": []}, query="limited_act=skill.approve"),
+    "checkpoints": Noun(lambda world: make_checkpoint("Now", actor=world.operator).pk, query="search=Now"),
+    "verifications": Noun(make_verification),
+    "talks": Noun(lambda world: make_talk(make_assistant(world)).pk, query="status=open"),
+    "trials": Noun(lambda world: make_trial(world).pk, query="status=open"),
+    "member-overlays": Noun(lambda world: make_member_overlay(make_assistant(world)).pk, {"text": "Mine."}),
     "changes": Noun(make_change, query="act=skill.draft"),
     "refusals": Noun(make_refusal, query="code=not_permitted"),
 }
@@ -198,6 +216,7 @@ JOURNALS_OF_PEOPLE = {
     "settings",
     "tokens",
     "grants",
+    *("members", "limits", "checkpoints", "verifications", "talks", "trials", "member-overlays"),
 }
 
 
