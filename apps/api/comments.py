@@ -5,12 +5,12 @@ from typing import ClassVar
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.bodies import Body, Decision, Number, Text
+from apps.api.bodies import Body, Number, Text
+from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown
 from apps.api.views import Rows
@@ -76,15 +76,13 @@ class CommentView(Rows[Comment]):
         comment = add_comment(self._proposal(sent.values["proposal_id"]), actor=self.actor, text=sent.values["text"])
         return self.answer(comment.pk, sent.ignored, 201)
 
-    @extend_schema(request=Decision, responses=CommentRow)
-    @action(detail=True, methods=["post"])
-    def withdraw(self, request: Request, pk: str) -> Response:
-        """Take one's own comment back: its words stay in the history of changes alone."""
-        del pk
-        comment = self.get_object()
-        sent = Decision.read(request, self.actor)
-        withdraw_comment(comment, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
-        return self.answer(comment.pk, sent.ignored)
+    withdraw = deciding(
+        "withdraw",
+        Act.COMMENT_WITHDRAW,
+        withdraw_comment,
+        CommentRow,
+        "Take one's own comment back: its words stay in the history of changes alone.",
+    )
 
     def _proposal(self, proposal_id: int) -> Proposal:
         proposal = Proposal.objects.visible_to(self.actor).filter(pk=proposal_id).first()

@@ -9,7 +9,8 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.bodies import Body, Decision, Number, Text
+from apps.api.bodies import Body, Number, Text
+from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
@@ -83,15 +84,9 @@ class ContradictionView(Rows[Contradiction]):
         dismiss_contradiction(row, actor=self.actor, dismissal=sent.values["dismissal"], read_at=sent.read_at)
         return self.answer(row.pk, sent.ignored)
 
-    @extend_schema(request=Decision, responses=ContradictionRow)
-    @action(detail=True, methods=["post"])
-    def reopen(self, request: Request, pk: str) -> Response:
-        """Take a dismissal back."""
-        del pk
-        row = self.get_object()
-        sent = Decision.read(request, self.actor)
-        reopen_contradiction(row, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
-        return self.answer(row.pk, sent.ignored)
+    reopen = deciding(
+        "reopen", Act.CONTRADICTION_REOPEN, reopen_contradiction, ContradictionRow, "Take a dismissal back."
+    )
 
     @extend_schema(request=None, responses=ContradictionRow)
     @action(detail=True, methods=["post"])

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, IntegerField, SerializerMethodField
 
 from apps.api.bodies import AsRead, Body, Number, Sent, Text
+from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, BooleanFilter, CharFilter, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.messages import MessageRow
 from apps.api.models import KeptAnswer
@@ -219,25 +220,22 @@ class ConversationView(Versioned[Conversation]):
         move_conversation(conversation, sent.values["to"], sent, actor=self.actor)
         return self.answer(conversation.pk)
 
-    @extend_schema(request=AsRead, responses=ConversationShown)
-    @action(detail=True, methods=["post"], url_path="take-over")
-    def take_over(self, request: Request, pk: str) -> Response:
-        """Answer in the agent's place; it is locked out until the conversation is handed back. People only."""
-        del pk
-        conversation = self.get_object()
-        sent = AsRead.read(request, self.actor)
-        take_over_conversation(conversation, actor=self.actor, read_at=sent.read_at)
-        return self.answer(conversation.pk, sent.ignored)
-
-    @extend_schema(request=AsRead, responses=ConversationShown)
-    @action(detail=True, methods=["post"], url_path="hand-back")
-    def hand_back(self, request: Request, pk: str) -> Response:
-        """Let the agent answer again. People only."""
-        del pk
-        conversation = self.get_object()
-        sent = AsRead.read(request, self.actor)
-        hand_back(conversation, actor=self.actor, read_at=sent.read_at)
-        return self.answer(conversation.pk, sent.ignored)
+    take_over = deciding(
+        "take-over",
+        Act.CONVERSATION_TAKE_OVER,
+        take_over_conversation,
+        ConversationShown,
+        "Answer in the agent's place; it is locked out until the conversation is handed back. People only.",
+        AsRead,
+    )
+    hand_back = deciding(
+        "hand-back",
+        Act.CONVERSATION_HAND_BACK,
+        hand_back,
+        ConversationShown,
+        "Let the agent answer again. People only.",
+        AsRead,
+    )
 
     @extend_schema(request=Rating, responses=ConversationShown)
     @action(detail=True, methods=["post"])

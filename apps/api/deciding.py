@@ -21,13 +21,16 @@ def deciding(
     verb: str, act: Act, decide: Decide, shown: type[Shown[Any]], says: str, body: type[Body] = Decision
 ) -> Callable[..., Response]:
     """The action of a view that carries out one act, with what its body says of it."""
+    takes_reason = "reason" in body().fields
 
     def handler(self: Rows[Any], request: Request, pk: str) -> Response:
         del pk
         row = self.get_object()
-        authorize(self.actor, act, row.tenant_id, agent_id=getattr(row, "agent_id", None))
+        authorize(self.actor, act, row.tenant_id, agent_id=row.agent_concerned)
         sent = body.read(request, self.actor, row)
         said = {name: value for name, value in sent.values.items() if name != "version"}
+        if takes_reason:
+            said["reason"] = sent.reason
         decide(row, actor=self.actor, read_at=sent.read_at, **said)
         return self.answer(row.pk, sent.ignored)
 

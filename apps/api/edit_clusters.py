@@ -9,7 +9,8 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.bodies import Body, Decision, Number, Text, YesNo
+from apps.api.bodies import Body, Number, Text, YesNo
+from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
@@ -112,22 +113,11 @@ class EditClusterView(Rows[EditCluster]):
         call(cluster, actor=self.actor, read_at=sent.read_at, rule=sent.values.get("rule", ""))
         return self.answer(cluster.pk, sent.ignored)
 
-    @extend_schema(request=Decision, responses=EditClusterRow)
-    @action(detail=True, methods=["post"])
-    def dismiss(self, request: Request, pk: str) -> Response:
-        """Let it rest until three times as many drafts show it."""
-        del pk
-        cluster = self.get_object()
-        sent = Decision.read(request, self.actor)
-        dismiss_cluster(cluster, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
-        return self.answer(cluster.pk, sent.ignored)
-
-    @extend_schema(request=Decision, responses=EditClusterRow)
-    @action(detail=True, methods=["post"])
-    def reopen(self, request: Request, pk: str) -> Response:
-        """Look at it again."""
-        del pk
-        cluster = self.get_object()
-        sent = Decision.read(request, self.actor)
-        reopen_cluster(cluster, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
-        return self.answer(cluster.pk, sent.ignored)
+    dismiss = deciding(
+        "dismiss",
+        Act.EDIT_CLUSTER_DISMISS,
+        dismiss_cluster,
+        EditClusterRow,
+        "Let it rest until three times as many drafts show it.",
+    )
+    reopen = deciding("reopen", Act.EDIT_CLUSTER_REOPEN, reopen_cluster, EditClusterRow, "Look at it again.")

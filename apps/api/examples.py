@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.bodies import Body, Decision, Number, Text
+from apps.api.bodies import Body, Number, Text
+from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
@@ -81,15 +81,9 @@ class ExampleView(Rows[Example]):
         example = keep_as_example(self._lesson(sent.values["lesson_id"]), actor=self.actor, words=words)
         return self.answer(example.pk, sent.ignored, 201)
 
-    @extend_schema(request=Decision, responses=ExampleRow)
-    @action(detail=True, methods=["post"])
-    def retire(self, request: Request, pk: str) -> Response:
-        """Show it to no turn that begins from now on."""
-        del pk
-        example = self.get_object()
-        sent = Decision.read(request, self.actor)
-        retire_example(example, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
-        return self.answer(example.pk, sent.ignored)
+    retire = deciding(
+        "retire", Act.EXAMPLE_RETIRE, retire_example, ExampleRow, "Show it to no turn that begins from now on."
+    )
 
     def _lesson(self, lesson_id: int) -> Lesson:
         lesson = Lesson.objects.filter(tenant_id=self.actor.tenant_id, pk=lesson_id).first()

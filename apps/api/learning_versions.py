@@ -1,15 +1,11 @@
 """Learning versions: what agents learned from corrections, and what came of each digest. People decide (R144, R149)."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.decorators import action
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from apps.api.bodies import Decision
+from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
@@ -86,46 +82,31 @@ class VersionView(Rows[LearningVersion]):
         """All of them, for a reviewer."""
         return LearningVersion.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=Decision, responses=LearningVersionRow)
-    @action(detail=True, methods=["post"])
-    def activate(self, request: Request, pk: str) -> Response:
-        """Let conversations that begin from now on read it; the one they read until now retires."""
-        del pk
-        return self._decided(request, activate_version)
-
-    @extend_schema(request=Decision, responses=LearningVersionRow)
-    @action(detail=True, methods=["post"])
-    def reject(self, request: Request, pk: str) -> Response:
-        """Let nobody read it."""
-        del pk
-        return self._decided(request, reject_version)
-
-    @extend_schema(request=Decision, responses=LearningVersionRow)
-    @action(detail=True, methods=["post"])
-    def retire(self, request: Request, pk: str) -> Response:
-        """Let conversations that begin from now on do without it."""
-        del pk
-        return self._decided(request, retire_version)
-
-    @extend_schema(request=Decision, responses=LearningVersionRow)
-    @action(detail=True, methods=["post"])
-    def restore(self, request: Request, pk: str) -> Response:
-        """Take up a retired one again."""
-        del pk
-        return self._decided(request, restore_version)
-
-    @extend_schema(request=Decision, responses=LearningVersionRow)
-    @action(detail=True, methods=["post"])
-    def withdraw(self, request: Request, pk: str) -> Response:
-        """Let no turn read it any more, of conversations that began with it either; `reason` is required."""
-        del pk
-        return self._decided(request, withdraw_version)
-
-    def _decided(self, request: Request, decide: Any) -> Response:  # Any: acts of one shape
-        version = self.get_object()
-        sent = Decision.read(request, self.actor)
-        decide(version, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
-        return self.answer(version.pk, sent.ignored)
+    activate = deciding(
+        "activate",
+        Act.LEARNING_VERSION_ACTIVATE,
+        activate_version,
+        LearningVersionRow,
+        "Let conversations that begin from now on read it; the one they read until now retires.",
+    )
+    reject = deciding("reject", Act.LEARNING_VERSION_REJECT, reject_version, LearningVersionRow, "Let nobody read it.")
+    retire = deciding(
+        "retire",
+        Act.LEARNING_VERSION_RETIRE,
+        retire_version,
+        LearningVersionRow,
+        "Let conversations that begin from now on do without it.",
+    )
+    restore = deciding(
+        "restore", Act.LEARNING_VERSION_RESTORE, restore_version, LearningVersionRow, "Take up a retired one again."
+    )
+    withdraw = deciding(
+        "withdraw",
+        Act.LEARNING_VERSION_WITHDRAW,
+        withdraw_version,
+        LearningVersionRow,
+        "Let no turn read it any more, of conversations that began with it either; `reason` is required.",
+    )
 
 
 class RunView(Rows[DigestRun]):

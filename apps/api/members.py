@@ -7,13 +7,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField, ChoiceField, EmailField, SerializerMethodField
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, EmailField
 
 from apps.api.bodies import AsRead, Body, Decision, Number, Text
 from apps.api.deciding import deciding
 from apps.api.filters import BooleanFilter, ChoiceFilter, FilterSet, SearchFilter
 from apps.api.rows import STAMPS, Shown
-from apps.api.told_once import ToldOnce
+from apps.api.told_once import Once, ToldOnce
 from apps.governance.actors import Role
 from apps.governance.door import authorize
 from apps.governance.policy import Act
@@ -43,7 +43,7 @@ class MemberRow(Shown[Membership]):
 class WelcomeRow(MemberRow):
     """A member in the answer that holds their link."""
 
-    link = SerializerMethodField(
+    link = Once(
         help_text="By it they come in, once and within three days; empty for whoever is known to own the address."
         " In this answer alone: sent again under its key, the answer has none."
     )
@@ -51,12 +51,6 @@ class WelcomeRow(MemberRow):
     class Meta(MemberRow.Meta):
         fields = (*MemberRow.Meta.fields, "link")
         read_only_fields = fields
-
-    def get_link(self, row: Membership) -> str:
-        """What nothing but this request knows."""
-        del row
-        link: str = self.context["link"]
-        return link
 
 
 class NewMember(Body):

@@ -1,16 +1,16 @@
 """The notebook: reminders, tasks and scratch of agents. Agents write, finish and drop their own (R177)."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
-from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, DateTimeField, IntegerField
 
 from apps.api.agents import agent_id_named
-from apps.api.bodies import Body, Decision, Number, Text
+from apps.api.bodies import Body, Number, Text
+from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
@@ -119,25 +119,12 @@ class NoteView(Rows[Note]):
         """The same, whole."""
         return self.partial_update(request, pk)
 
-    @extend_schema(request=Decision, responses=NotebookRow)
-    @action(detail=True, methods=["post"])
-    def finish(self, request: Request, pk: str) -> Response:
-        """It was done; no later session is told of it."""
-        del pk
-        return self._settled(request, finish_note)
-
-    @extend_schema(request=Decision, responses=NotebookRow)
-    @action(detail=True, methods=["post"])
-    def drop(self, request: Request, pk: str) -> Response:
-        """It no longer matters; no later session is told of it."""
-        del pk
-        return self._settled(request, drop_note)
-
-    def _settled(self, request: Request, settle: Any) -> Response:  # Any: acts of one shape
-        note = self.get_object()
-        sent = Decision.read(request, self.actor)
-        settle(note, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
-        return self.answer(note.pk, sent.ignored)
+    finish = deciding(
+        "finish", Act.NOTE_FINISH, finish_note, NotebookRow, "It was done; no later session is told of it."
+    )
+    drop = deciding(
+        "drop", Act.NOTE_DROP, drop_note, NotebookRow, "It no longer matters; no later session is told of it."
+    )
 
     def _whose(self, text: str) -> Taint:
         return whose_words(text, heard_by(self.actor))

@@ -18,7 +18,8 @@ from rest_framework.serializers import (
 )
 
 from apps.api.agents import agent_id_named
-from apps.api.bodies import Body, Decision, Number, Text
+from apps.api.bodies import Body, Number, Text
+from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, CharFilter, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
@@ -172,33 +173,28 @@ class ScheduleView(Rows[Schedule]):
         """The same, whole."""
         return self.partial_update(request, pk)
 
-    @extend_schema(request=Decision, responses=ScheduleRow)
-    @action(detail=True, methods=["post"])
-    def approve(self, request: Request, pk: str) -> Response:
-        """Let a draft run, from its next time on. People only."""
-        del pk
-        return self._decided(request, approve_schedule)
-
-    @extend_schema(request=Decision, responses=ScheduleRow)
-    @action(detail=True, methods=["post"])
-    def pause(self, request: Request, pk: str) -> Response:
-        """Stop it for now. People only."""
-        del pk
-        return self._decided(request, pause_schedule)
-
-    @extend_schema(request=Decision, responses=ScheduleRow)
-    @action(detail=True, methods=["post"])
-    def resume(self, request: Request, pk: str) -> Response:
-        """Let it run again; what passed meanwhile was not missed. People only."""
-        del pk
-        return self._decided(request, resume_schedule)
-
-    @extend_schema(request=Decision, responses=ScheduleRow)
-    @action(detail=True, methods=["post"])
-    def deprecate(self, request: Request, pk: str) -> Response:
-        """End it for good. An agent takes back a draft of its own that nobody approved, and no more."""
-        del pk
-        return self._decided(request, deprecate_schedule)
+    approve = deciding(
+        "approve",
+        Act.SCHEDULE_APPROVE,
+        approve_schedule,
+        ScheduleRow,
+        "Let a draft run, from its next time on. People only.",
+    )
+    pause = deciding("pause", Act.SCHEDULE_PAUSE, pause_schedule, ScheduleRow, "Stop it for now. People only.")
+    resume = deciding(
+        "resume",
+        Act.SCHEDULE_RESUME,
+        resume_schedule,
+        ScheduleRow,
+        "Let it run again; what passed meanwhile was not missed. People only.",
+    )
+    deprecate = deciding(
+        "deprecate",
+        Act.SCHEDULE_DEPRECATE,
+        deprecate_schedule,
+        ScheduleRow,
+        "End it for good. An agent takes back a draft of its own that nobody approved, and no more.",
+    )
 
     @extend_schema(request=None, responses=ScheduleRow)
     @action(detail=True, methods=["post"])
@@ -215,12 +211,6 @@ class ScheduleView(Rows[Schedule]):
         """Its latest runs with what came of them, the last one first."""
         del request, pk
         return Response(RunRow(runs_of(self.get_object()), many=True).data)  # type: ignore[arg-type]  # the stubs know one row alone
-
-    def _decided(self, request: Request, decide: Any) -> Response:  # Any: acts of one shape
-        schedule = self.get_object()
-        sent = Decision.read(request, self.actor)
-        decide(schedule, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
-        return self.answer(schedule.pk, sent.ignored)
 
     def _skill(self, name: str, agent_id: int) -> Skill:
         skill = skill_named(name, agent_id, actor=self.actor)

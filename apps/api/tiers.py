@@ -11,6 +11,7 @@ from rest_framework.serializers import ChoiceField
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Decision, Number, Text
+from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
@@ -115,15 +116,13 @@ class TierView(Versioned[MemoryTier]):
         """The same; a tier has nothing but its facts."""
         return self.partial_update(request, pk)
 
-    @extend_schema(request=Decision, responses=TierRow)
-    @action(detail=True, methods=["post"])
-    def approve(self, request: Request, pk: str) -> Response:
-        """Vouch for what was distilled. The next session carries it as prose. People only."""
-        del pk
-        row = self.get_object()
-        sent = Decision.read(request, self.actor)
-        approve_tier(row, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
-        return self.answer(row.pk, sent.ignored)
+    approve = deciding(
+        "approve",
+        Act.TIER_APPROVE,
+        approve_tier,
+        TierRow,
+        "Vouch for what was distilled. The next session carries it as prose. People only.",
+    )
 
     @extend_schema(request=Decision, responses={204: None})
     @action(detail=True, methods=["post"])

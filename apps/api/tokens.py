@@ -7,13 +7,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import SerializerMethodField
 
 from apps.api.agents import agent_id_named
 from apps.api.bodies import Body, Number, Text
 from apps.api.filters import AgentFilters, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
-from apps.api.told_once import ToldOnce
+from apps.api.told_once import Once, ToldOnce
 from apps.governance.actors import ANYWHERE
 from apps.governance.door import authorize
 from apps.governance.policy import Act
@@ -41,19 +40,11 @@ class TokenRow(Shown[AgentToken]):
 class IssuedRow(TokenRow):
     """A token in the answer that makes it."""
 
-    secret = SerializerMethodField(
-        help_text="The whole token, this once. Sent again under its key, the answer has none."
-    )
+    secret = Once(help_text="The whole token, this once. Sent again under its key, the answer has none.")
 
     class Meta(TokenRow.Meta):
         fields = (*TokenRow.Meta.fields, "secret")
         read_only_fields = fields
-
-    def get_secret(self, row: AgentToken) -> str:
-        """What nothing but this request knows."""
-        del row
-        secret: str = self.context["secret"]
-        return secret
 
 
 class NewToken(Body):

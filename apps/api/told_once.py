@@ -1,13 +1,27 @@
 """What opens something stands in the answer that makes it, and in no other."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rest_framework.response import Response
+from rest_framework.serializers import CharField
 
 from apps.api.models import KeptAnswer
 from apps.api.rows import Shown
 from apps.api.views import Row, Rows
+
+
+class Once(CharField):
+    """What nothing but this request knows, under the field's own name."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(source="*", read_only=True, **options)
+
+    def to_representation(self, value: object) -> str:
+        """As the view says it."""
+        del value
+        told: str = self.context[str(self.field_name)]
+        return told
 
 
 class ToldOnce(Rows[Row]):

@@ -3,13 +3,10 @@
 from typing import ClassVar
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
-from rest_framework.decorators import action
-from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.serializers import IntegerField
 
 from apps.api.bodies import AsRead, ReasonedDecision
+from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
@@ -54,22 +51,19 @@ class ToolApprovalView(Rows[ToolApproval]):
         """Those of the tenant."""
         return ToolApproval.objects.visible_to(self.actor).select_related("agent", "conversation")
 
-    @extend_schema(request=AsRead, responses=ToolApprovalRow)
-    @action(detail=True, methods=["post"])
-    def approve(self, request: Request, pk: str) -> Response:
-        """Let it be made, once, as it stands there; the agent is told."""
-        del pk
-        approval = self.get_object()
-        sent = AsRead.read(request, self.actor)
-        let_call(approval, actor=self.actor, read_at=sent.read_at)
-        return self.answer(approval.pk, sent.ignored)
-
-    @extend_schema(request=ReasonedDecision, responses=ToolApprovalRow)
-    @action(detail=True, methods=["post"])
-    def refuse(self, request: Request, pk: str) -> Response:
-        """Let it not be made; the agent is told why."""
-        del pk
-        approval = self.get_object()
-        sent = ReasonedDecision.read(request, self.actor)
-        forbid_call(approval, actor=self.actor, reason=sent.reason, read_at=sent.read_at)
-        return self.answer(approval.pk, sent.ignored)
+    approve = deciding(
+        "approve",
+        Act.TOOL_APPROVAL_APPROVE,
+        let_call,
+        ToolApprovalRow,
+        "Let it be made, once, as it stands there; the agent is told.",
+        AsRead,
+    )
+    refuse = deciding(
+        "refuse",
+        Act.TOOL_APPROVAL_REFUSE,
+        forbid_call,
+        ToolApprovalRow,
+        "Let it not be made; the agent is told why.",
+        ReasonedDecision,
+    )
