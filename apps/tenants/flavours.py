@@ -17,9 +17,7 @@ def refuse_assistant(agent_id: int, *, actor: Actor, field: str = "agent") -> No
     """Refuse a customer, a schedule or another agent that would come to an assistant."""
     agent = _agent(agent_id, actor)
     if agent is not None and agent.flavour == Flavour.ASSISTANT:
-        flaw = (
-            f"The agent {agent.key} is an assistant: members talk with it in the console, and nobody else reaches it."
-        )
+        flaw = f"The agent {agent.key} is an assistant: members talk with it, and nobody else reaches it."
         raise Invalid(flaw, {field: [flaw]})
 
 

@@ -22,8 +22,12 @@ VIEWS: dict[str, Any] = {  # Any: the router's stubs know no views of ours
 ADMINS: dict[Any, Any] = dict(site._registry)
 # Where REST has another word for what the console calls by its field, or by a parameter of its own.
 SAID = {"agent": "agent_key", "age": "is_overdue", "claim": "is_claimed"}
+# A member's own talks, of which the console's list of conversations shows none.
+OWN = {"talks", "trials"}
 PAIRS = [
-    (prefix, view) for prefix, view in VIEWS.items() if view.queryset is not None and view.queryset.model in ADMINS
+    (prefix, view)
+    for prefix, view in VIEWS.items()
+    if prefix not in OWN and view.queryset is not None and view.queryset.model in ADMINS
 ]
 
 
