@@ -2,6 +2,7 @@
 
 import random
 import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 
 import redis
 
+from apps.launcher.children import last_lines
 from benchmarks.chaos_ground import LEASE_SECONDS, Ground, Worker
 
 # Shares of the model's calls that fail, three in ten together.
@@ -135,4 +137,6 @@ class Disasters:
         for place, worker in list(self._ground.workers.items()):
             if worker.child.poll() is not None:
                 self.counted["workers that ended by themselves"] += 1
+                code, words = worker.child.returncode, last_lines(worker.log)
+                print(f"A worker ended by itself with {code}. Its last lines:\n{words}", file=sys.stderr)
                 self._ground.start_worker(place)

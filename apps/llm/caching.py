@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # Enough to tell prefixes apart; every call keeps several.
 KEY_BYTES = 8
+# Of so many prefixes there is one object each.
+PREFIXES_KEPT = 4096
 LIFETIME_SECONDS: Mapping[CacheLifetime, int] = {"5m": 300, "1h": 3600}
 
 
@@ -54,6 +57,10 @@ class Prefix:
     tokens: int
     position: int
     mark: CacheLifetime | None = None
+
+    def marked(self, mark: CacheLifetime | None) -> Prefix:
+        """The same with a mark behind it, or with none."""
+        return self if self.mark == mark else _prefix(self.digest, self.tokens, self.position, mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,13 @@ def prefixes(blocks: Iterable[Block], scope: str, rules: CacheRules) -> Iterator
         tokens += block.tokens
         position += not (block.kind == previous and block.kind in rules.run_kinds)
         previous = block.kind
-        yield Prefix(digest, tokens, position, block.mark)
+        yield _prefix(digest, tokens, position, block.mark)
+
+
+@lru_cache(PREFIXES_KEPT)
+def _prefix(digest: bytes, tokens: int, position: int, mark: CacheLifetime | None) -> Prefix:
+    """Thousands of waiting calls hold once what they have in common."""
+    return Prefix(digest, tokens, position, mark)
 
 
 def start_of(scope: str) -> bytes:

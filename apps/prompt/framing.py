@@ -7,6 +7,7 @@ inside can write the closing tag.
 
 import hashlib
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -39,7 +40,10 @@ class NotFenced(ValueError):
 
 
 def canonical(value: Json) -> Json:
-    """The form of a value that a jsonb column gives back unchanged: memory and database send the same bytes."""
+    """The form of a value that a jsonb column gives back unchanged: memory and database send the same bytes.
+
+    Raises ValueError for not-a-number and infinity, for which JSON has no word.
+    """
     match value:
         case str() | bool() | int() | None:
             return value
@@ -53,6 +57,8 @@ def canonical(value: Json) -> Json:
 
 
 def _canonical_number(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f"JSON has no word for {value}.")
     # PostgreSQL's numeric writes exponents out and knows no negative zero.
     if value == 0:
         return 0.0
@@ -61,7 +67,7 @@ def _canonical_number(value: float) -> float:
 
 def canonical_json(value: Json) -> str:
     """One line, keys sorted, non-ASCII kept; not-a-number and infinity are refused, for JSON has no word for them."""
-    return json.dumps(canonical(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return json.dumps(canonical(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def fence(payload: Json) -> str:

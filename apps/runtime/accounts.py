@@ -1,7 +1,7 @@
 """The prompt cache from one turn's side: where the marks go, and what the published rules let each call expect (R181-R185)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
@@ -106,9 +106,7 @@ class Account:
             rates=price.rates_for(along[-1].tokens) if price else SHARES,
             expectation=_expectation(earlier),
         )
-        along = tuple(
-            replace(prefix, mark=mark) if mark else prefix for prefix, mark in zip(along, plan.marks, strict=True)
-        )
+        along = tuple(prefix.marked(mark) for prefix, mark in zip(along, plan.marks, strict=True))
         settled = settle_prefixes(along, cached=earlier.cached, rules=rules, now=now.timestamp())
         self.planned = Planned(blocks, along, plan, settled, tuple(messages), requested_at=now)
         return self.planned

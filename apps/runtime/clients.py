@@ -1,8 +1,8 @@
 """The model clients of one event loop: the installation's, and one for each endpoint that is in use, so many and no more."""
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from apps.llm.backend import AsyncBackend
@@ -14,8 +14,19 @@ MOST = 100
 
 @dataclass(slots=True)
 class _Lent:
+    """A client, and how many calls use it: one object for all of them."""
+
     backend: AsyncBackend
+    let_go: Callable[[], Awaitable[None]]
     users: int = 0
+
+    async def __aenter__(self) -> AsyncBackend:
+        self.users += 1
+        return self.backend
+
+    async def __aexit__(self, *_: object) -> None:
+        self.users -= 1
+        await self.let_go()
 
 
 class Clients:
@@ -27,19 +38,13 @@ class Clients:
         self._make, self._make_at, self._most = make, make_at, most
         self._lent: OrderedDict[Reached | None, _Lent] = OrderedDict()
 
-    @asynccontextmanager
-    async def at(self, place: Reached | None) -> AsyncIterator[AsyncBackend]:
+    def at(self, place: Reached | None) -> AbstractAsyncContextManager[AsyncBackend]:
         """The client of an endpoint, for one call. A key that was rotated is another client's."""
         lent = self._lent.get(place)
         if lent is None:
-            lent = self._lent[place] = _Lent(self._make_at(place) if place else self._make())
+            lent = self._lent[place] = _Lent(self._make_at(place) if place else self._make(), self._let_go)
         self._lent.move_to_end(place)
-        lent.users += 1
-        try:
-            yield lent.backend
-        finally:
-            lent.users -= 1
-            await self._let_go()
+        return lent
 
     async def _let_go(self) -> None:
         idle = [place for place, lent in self._lent.items() if place and not lent.users]

@@ -22,7 +22,7 @@ from apps.runtime.couriers import Couriers
 from apps.runtime.crew import HOUSE, Crew
 from apps.runtime.fairness import Fair
 from apps.runtime.listening import Ears, attentive, nobody
-from apps.runtime.model_counts import asked_model, note_tokens
+from apps.runtime.model_counts import AskedModel, note_tokens
 from apps.runtime.moves import AskModel, Over
 from apps.runtime.outside import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
 from apps.runtime.reach import nowhere_else
@@ -231,8 +231,9 @@ class Engine:
         try:
             if isinstance(move, AskModel):
                 listener = attentive(self.ears, turning.claimed)
-                async with self._clients.at(move.place) as backend, asked_model():
-                    reply = await backend.complete(move.request, listener)
+                async with self._clients.at(move.place) as backend:
+                    with AskedModel():
+                        reply = await backend.complete(move.request, listener)
                 note_tokens(reply.usage)
                 return partial(turning.took_reply, reply)
             called = move.tool.call(move.use.arguments, key=move.key, timeout_seconds=TOOL_SECONDS)

@@ -1,13 +1,17 @@
 """Storing a prefix for as long as its session lasts, and after it for the record."""
 
 import json
-from typing import ClassVar
+from functools import lru_cache
+from typing import ClassVar, Final
 
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.prompt.segments import Assembled, Part, encode_segments
 from apps.runtime.models import Session, SessionPart, SnapshotPart
+
+# Of so many lists of tools the names are known.
+NAMES_KEPT: Final = 64
 
 
 class NotFrozen(Exception):
@@ -24,7 +28,7 @@ def freeze(conversation: Conversation, assembled: Assembled, tools: Part, *, act
             conversation=conversation,
             agent_id=conversation.agent_id,
             prefix_sha256=assembled.sha256,
-            tool_names=[definition["name"] for definition in json.loads(tools.text)],
+            tool_names=list(_names(tools.text)),
             tools_id=_stored(tools, conversation.tenant_id),
             tools_sha256=tools.text_sha256,
         )
@@ -32,6 +36,12 @@ def freeze(conversation: Conversation, assembled: Assembled, tools: Part, *, act
             stored = _stored(part, session.tenant_id)
             SessionPart.objects.create(tenant_id=session.tenant_id, session=session, position=position, part_id=stored)
     return session
+
+
+@lru_cache(NAMES_KEPT)
+def _names(definitions: str) -> tuple[str, ...]:
+    """Read once, and held once by all the turns that wait under the same tools."""
+    return tuple(definition["name"] for definition in json.loads(definitions))
 
 
 def _stored(part: Part, tenant_id: int) -> int:

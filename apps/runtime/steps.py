@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from apps.conversations.rules import ToolCall
 from apps.llm.backend import Json, JsonObject, StopReason, ToolUse
-from apps.prompt.framing import canonical, canonical_json
+from apps.prompt.framing import canonical
 from apps.prompt.tool_names import GET_SKILL, SKILL_VIEW
 
 # What tools gave back stands in the transcript once, with their calls in the row before; what the model is told is made of it.
@@ -104,7 +104,7 @@ def sent_again(wire: JsonObject, calls: Sequence[Mapping[str, Any]] | None) -> J
 
 def canonical_object(value: JsonObject) -> JsonObject:
     """The object as the database will give it back, so that what is sent now and what is replayed later are the same."""
-    given_back: JsonObject = json.loads(canonical_json(_storable(value)))
+    given_back: JsonObject = canonical(_storable(value))  # type: ignore[assignment]  # an object stays one
     return given_back
 
 
@@ -116,6 +116,8 @@ def ordered(stored: JsonObject) -> JsonObject:
 
 def storable_text(text: str) -> str:
     """Text without what PostgreSQL cannot hold, NUL and half a surrogate pair; a model may write either."""
+    if text.isascii() and "\x00" not in text:
+        return text
     return text.replace("\x00", "").encode(errors="replace").decode()
 
 

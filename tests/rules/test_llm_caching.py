@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from apps.llm.backend import CacheLifetime
-from apps.llm.caching import Bill, Block, CacheRules, Entry, Settled, prefixes, settle, settle_prefixes
+from apps.llm.caching import Bill, Block, CacheRules, Entry, Prefix, Settled, prefixes, settle, settle_prefixes
 
 RULES = CacheRules(date(2026, 10, 24), minimum_prefix_tokens=100)
 
@@ -230,3 +230,13 @@ def test_prefixes_hashed_beforehand_are_billed_alike() -> None:
     settled = settle_prefixes(along, cached={}, rules=RULES, now=5)
     assert settled == settle(blocks, scope="scope", cached={}, rules=RULES, now=5)
     assert settled.bill == Bill(0, 300, 0, 0)
+
+
+def test_calls_that_wait_hold_what_they_share_once() -> None:
+    shared = numbered(3, marked=(2,))
+    first, second = (tuple(prefixes([*shared, Block(own, "text", 9)], "scope", RULES)) for own in (b"one", b"two"))
+    assert all(one is other for one, other in zip(first[:3], second[:3], strict=True))
+    assert first[3].digest != second[3].digest
+    assert first[0].marked("1h") is second[0].marked("1h") == Prefix(first[0].digest, first[0].tokens, 0, "1h")
+    assert first[1].marked("5m") is first[1]
+    assert first[1].marked(None) is second[1].marked(None) is not first[1]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apps.llm.backend import JsonObject
 from apps.prompt.framing import (
     Json,
     NotFenced,
@@ -27,6 +28,7 @@ from apps.prompt.framing import (
 )
 from apps.prompt.passages import lines
 from apps.prompt.values import EventKind
+from apps.runtime.steps import canonical_object
 from tests.rules.prompt_values import NOON, event, source
 
 JSON = st.recursive(
@@ -97,9 +99,18 @@ def test_a_value_reads_the_same_from_memory_and_from_a_jsonb_column() -> None:  
     assert list(canonical({"b": 1, "a": 2})) == ["a", "b"]  # type: ignore[arg-type]  # a mapping went in
 
 
-def test_not_a_number_is_refused() -> None:
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        canonical_json(float("nan"))
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_a_number_that_json_has_no_word_for_is_refused(number: float) -> None:
+    with pytest.raises(ValueError, match="JSON has no word for"):
+        canonical_json({"a": [number]})
+    with pytest.raises(ValueError, match="JSON has no word for"):
+        canonical_object({"a": [number]})
+
+
+def test_what_is_said_has_the_form_in_which_a_column_gives_it_back() -> None:
+    said: JsonObject = {"b": ["x\x00y", {"c": "half \ud800", "a": -0.0}], "a": ["t", 1e22, True]}
+    assert canonical_object(said) == json.loads(canonical_json(canonical_object(said)))
+    assert canonical_object(said) == {"a": ["t", 10**22, True], "b": ["xy", {"a": 0.0, "c": "half ?"}]}
 
 
 @pytest.mark.parametrize(

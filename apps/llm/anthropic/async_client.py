@@ -9,7 +9,7 @@ import httpx2
 from apps.llm.anthropic.bodies import body_of
 from apps.llm.anthropic.guarded import guarded_client
 from apps.llm.anthropic.keys import key_for
-from apps.llm.anthropic.refusals import typed_errors
+from apps.llm.anthropic.refusals import TYPED_ERRORS
 from apps.llm.anthropic.streaming import streamed
 from apps.llm.anthropic.translation import is_from_stand_in, reply_of
 from apps.llm.arguments import arguments_of
@@ -96,7 +96,7 @@ class AsyncAnthropicBackend:
         await self._client.close()
 
     async def _whole(self, request: Request) -> Reply:
-        with typed_errors():
+        with TYPED_ERRORS:
             body = body_of(request)
             headers = UNTOLD | {RAW: "raw", "Content-Length": str(body.length)}
             options: RequestOptions = {"timeout": _timeout(request), "headers": headers}

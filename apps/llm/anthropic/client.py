@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import anthropic
 
 from apps.llm.anthropic.keys import key_for
-from apps.llm.anthropic.refusals import typed_errors
+from apps.llm.anthropic.refusals import TYPED_ERRORS
 from apps.llm.anthropic.translation import is_from_stand_in, reply_of
 from apps.llm.arguments import arguments_of
 
@@ -29,7 +29,7 @@ class AnthropicBackend:
 
     def complete(self, request: Request) -> Reply:
         arguments = arguments_of(request)
-        with typed_errors():
+        with TYPED_ERRORS:
             raw = self._client.messages.with_raw_response.create(**arguments, timeout=request.timeout_seconds)
             message = raw.parse()
         return reply_of(message, stand_in=is_from_stand_in(raw.headers))

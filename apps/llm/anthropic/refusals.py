@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import contextmanager
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anthropic
 import httpx2
@@ -31,7 +30,7 @@ from apps.llm.reaching import INSIDE
 from apps.llm.sockets import was_refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 # An endpoint that asks for more is asked again after an hour all the same.
 LONGEST_WAIT_SECONDS = 3600.0
@@ -65,21 +64,37 @@ BY_TYPE: Mapping[str | None, type[BackendError]] = {
 }
 
 
-@contextmanager
-def typed_errors() -> Iterator[None]:
-    """Whatever breaks inside, at the endpoint or on the way, leaves as a `BackendError`."""
-    try:
-        yield
-    except anthropic.APIError as error:
-        raise translated(error) from error
-    except httpx2.HTTPError as error:
-        raise _broken(error) from error
-    except UnicodeEncodeError as error:
-        sentence = "The request holds half of a character, which no text can."
-        raise BadRequest(sentence) from error
-    except (ValueError, RecursionError) as error:
-        sentence = "The model's answer is not JSON."
-        raise MalformedReply(sentence) from error
+class TypedErrors:
+    """Whatever breaks inside, at the endpoint or on the way, leaves as a `BackendError`.
+
+    One serves everybody: of a generator, each call that waits would hold one of its own.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        """Nothing is to be done before."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and (told := _typed(error)) is not None:
+            raise told from error
+
+
+TYPED_ERRORS: Final = TypedErrors()
+
+
+def _typed(error: BaseException) -> BackendError | None:
+    match error:
+        case anthropic.APIError():
+            return translated(error)
+        case httpx2.HTTPError():
+            return _broken(error)
+        case UnicodeEncodeError():
+            return BadRequest("The request holds half of a character, which no text can.")
+        case ValueError() | RecursionError():
+            return MalformedReply("The model's answer is not JSON.")
+        case _:
+            return None
 
 
 def translated(error: anthropic.APIError) -> BackendError:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
-from apps.llm.anthropic.refusals import typed_errors
+from apps.llm.anthropic.refusals import TYPED_ERRORS
 from apps.llm.anthropic.translation import MISFITS, NOT_A_MESSAGE, is_from_stand_in, reply_of
 from apps.llm.backend import ConnectionLost, MalformedReply
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 async def streamed(client: AsyncAnthropic, arguments: dict[str, Any], listener: Listener | None) -> Reply:
     """The whole answer of a stream. What the listener raises is its caller's, and hangs up."""
     async with AsyncExitStack() as connection:
-        with typed_errors():
+        with TYPED_ERRORS:
             stream = await connection.enter_async_context(client.messages.stream(**arguments))
         while (event := await _next_event(stream)) is not None:
             if event.type == "text" and listener is not None:
@@ -33,7 +33,7 @@ async def streamed(client: AsyncAnthropic, arguments: dict[str, Any], listener: 
 
 async def _next_event(stream: AsyncMessageStream[None]) -> ParsedMessageStreamEvent[None] | None:
     try:
-        with typed_errors():
+        with TYPED_ERRORS:
             return await anext(stream)
     except StopAsyncIteration:
         return None
