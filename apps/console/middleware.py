@@ -18,6 +18,7 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
+from apps.console.content_policy import content_policy, new_nonce
 from apps.console.refusals import note_refused, status_of
 from apps.console.requests import TENANT_KEY, VISIT_KEY, ConsoleRequest, settings_of
 from apps.console.signing_in import address_of
@@ -46,12 +47,6 @@ OUTSIDE = OF_A_TENANT | {
 }
 # What opens to somebody who signed in and showed no code yet; here they are nobody.
 BEFORE_A_CODE = frozenset({"login", "logout", "login_link", "code", "jsi18n"})
-# Unfold's Alpine evaluates expressions and sets styles; nothing is ever loaded from elsewhere.
-POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
-    " object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
-
 View = Callable[[HttpRequest], HttpResponse]
 
 
@@ -64,8 +59,9 @@ class OperatorMiddleware:
     def __call__(self, request: ConsoleRequest) -> HttpResponse:
         if not request.path_info.startswith(reverse("admin:index")):
             return self.get_response(request)
+        request.nonce = new_nonce()
         response = self._admitted(request)
-        response.headers.setdefault("Content-Security-Policy", POLICY)
+        response.headers.setdefault("Content-Security-Policy", content_policy(request.nonce))
         return response
 
     def process_exception(self, request: ConsoleRequest, exception: Exception) -> HttpResponse | None:

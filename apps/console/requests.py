@@ -18,6 +18,7 @@ class ConsoleRequest(HttpRequest):
     """A request the middleware has looked at: `actor` says who acts, None that nobody may."""
 
     actor: Actor | None
+    nonce: str
     tenant_ids: tuple[int, ...]
     people: People
     tenant_settings: TenantSettings

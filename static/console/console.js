@@ -7,24 +7,34 @@ document.addEventListener("input", (event) => {
   }
 });
 
+// A page as the browser reads it by itself: no script of ours makes markup of words, and the pages' policy refuses any that tried.
+const askPage = (method, url, body, shown, ended = () => {}) => {
+  const asked = new XMLHttpRequest();
+  asked.open(method, url);
+  asked.responseType = "document";
+  asked.addEventListener("load", () => {
+    if (asked.status < 400 && asked.response) shown(asked.response);
+  });
+  asked.addEventListener("loadend", ended);
+  asked.send(body);
+  return asked;
+};
+const freshen = (old, fresh) => {
+  if (old && fresh && fresh.innerHTML !== old.innerHTML) old.replaceChildren(...fresh.childNodes);
+};
+
 // Where a page previews what is typed, it does so as one types; the button does the same without this.
 const PREVIEW_MILLISECONDS = 700;
 let previewing = 0;
 let previewAsked = null;
-const previewNow = async (form) => {
+const previewNow = (form) => {
   if (previewAsked) previewAsked.abort();
-  previewAsked = new AbortController();
   const typed = new FormData(form);
   typed.append("_preview", "1");
-  try {
-    const answer = await fetch(form.action, { method: "POST", body: typed, signal: previewAsked.signal });
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const fresh = answer.ok && page.querySelector(".pc-preview");
-    const shown = document.querySelector(".pc-preview");
-    if (fresh && shown) shown.innerHTML = fresh.innerHTML;
-  } catch {
-    // What is typed next asks again.
-  }
+  // Where it fails, what is typed next asks again.
+  previewAsked = askPage("POST", form.action, typed, (page) => {
+    freshen(document.querySelector(".pc-preview"), page.querySelector(".pc-preview"));
+  });
 };
 document.addEventListener("input", (event) => {
   const form = event.target.form;
@@ -44,15 +54,6 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") closeFilters(null);
 });
 
-// Unfold's script writes a chosen file's name into a second field, which a plain file input does not have.
-document.addEventListener(
-  "change",
-  (event) => {
-    if (event.target.matches("input.pc-file")) event.stopImmediatePropagation();
-  },
-  true,
-);
-
 // An answer is heard while it is said, where workers tell it; what counts is on the page that is asked again.
 let heard = null;
 const hear = () => {
@@ -64,7 +65,7 @@ const hear = () => {
     shown.textContent = JSON.parse(event.data).text;
     shown.hidden = shown.textContent === "";
   });
-  heard.addEventListener("turn", lookNow);
+  heard.addEventListener("turn", () => lookNow());
 };
 const hearNoMore = () => {
   if (heard) heard.close();
@@ -74,31 +75,22 @@ const hearNoMore = () => {
 
 // While an answer is awaited its page is asked again; without a script one follows the link that says so.
 const POLL_MILLISECONDS = 1500;
-const lookNow = async () => {
+const lookNow = (ended) => {
   const lines = document.querySelector("[data-polls]");
   if (!lines) return;
-  try {
-    const answer = await fetch(window.location.pathname, { headers: { Accept: "text/html" } });
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const fresh = answer.ok && page.getElementById(lines.id);
-    if (fresh && fresh.innerHTML !== lines.innerHTML) lines.innerHTML = fresh.innerHTML;
+  const shown = (page) => {
+    const fresh = page.getElementById(lines.id);
+    freshen(lines, fresh);
     if (fresh && !fresh.hasAttribute("data-polls")) {
       lines.removeAttribute("data-polls");
       hearNoMore();
     }
-    for (const beside of answer.ok ? document.querySelectorAll("[data-freshens]") : []) {
-      const newer = page.getElementById(beside.id);
-      if (newer && newer.innerHTML !== beside.innerHTML) beside.innerHTML = newer.innerHTML;
-    }
-  } catch {
-    // The next look may find the way again.
-  }
+    for (const beside of document.querySelectorAll("[data-freshens]")) freshen(beside, page.getElementById(beside.id));
+  };
+  // Where it fails, the next look may find the way again.
+  askPage("GET", window.location.pathname, null, shown, ended);
 };
-const lookAgain = async () => {
-  if (!document.querySelector("[data-polls]")) return;
-  await lookNow();
-  window.setTimeout(lookAgain, POLL_MILLISECONDS);
-};
+const lookAgain = () => lookNow(() => window.setTimeout(lookAgain, POLL_MILLISECONDS));
 document.addEventListener("DOMContentLoaded", hear);
 window.setTimeout(lookAgain, POLL_MILLISECONDS);
 

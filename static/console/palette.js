@@ -1,12 +1,5 @@
 // Ctrl+K: the places of the menu by a few letters of their names, and the search for whatever is no place.
 const SHOWN = 8;
-const FRAME = `
-  <form role="search"><div class="pc-field">
-    <label for="pc-palette-words">Go to a page, or search for words</label>
-    <input type="search" id="pc-palette-words" autocomplete="off" maxlength="200">
-  </div></form>
-  <p class="pc-quiet" role="status"></p>
-  <ul></ul>`;
 let palette = null;
 let asked = null;
 
@@ -24,17 +17,15 @@ const fitting = (words) => {
   return places().filter(fits).sort((one, other) => begins(one) - begins(other)).slice(0, SHOWN);
 };
 
-const entry = ({ title, group, url }) => {
-  const item = document.createElement("li");
-  const link = document.createElement("a");
-  link.href = url;
-  link.textContent = title;
-  const said = document.createElement("span");
-  said.className = "pc-quiet";
-  said.textContent = group;
-  item.append(link, " ", said);
-  return item;
+const made = (tag, attributes, ...children) => {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
 };
+
+const entry = ({ title, group, url }) =>
+  made("li", {}, made("a", { href: url }, title), " ", made("span", { class: "pc-quiet" }, group));
 
 const show = () => {
   const words = asked.value.trim();
@@ -55,11 +46,11 @@ const move = (by) => {
 
 // Made when it is first asked for: without a script there is nothing of it.
 const make = () => {
-  palette = document.createElement("dialog");
-  palette.className = "pc-keys pc-palette";
-  palette.setAttribute("aria-label", "Go to");
-  palette.innerHTML = FRAME;
-  asked = palette.querySelector("input");
+  const label = made("label", { for: "pc-palette-words" }, "Go to a page, or search for words");
+  asked = made("input", { type: "search", id: "pc-palette-words", autocomplete: "off", maxlength: "200" });
+  const form = made("form", { role: "search" }, made("div", { class: "pc-field" }, label, asked));
+  const counted = made("p", { class: "pc-quiet", role: "status" });
+  palette = made("dialog", { class: "pc-keys pc-palette", "aria-label": "Go to" }, form, counted, made("ul", {}));
   asked.addEventListener("input", show);
   palette.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;

@@ -4,18 +4,14 @@ import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from django.db.models import Model
-from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
-from apps.console.site import PAGES
 from apps.governance.acting import acting
-from apps.governance.models import Proposal
 from apps.skills.actions import amend_skill
 from apps.skills.models import Skill
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.factories import PASSWORD, World, make_skill
-from tests.surfaces.console.browsing import list_of, page_of
+from tests.surfaces.console.browsing import page_of, paths
 
 pytestmark = pytest.mark.browser
 
@@ -36,39 +32,6 @@ def flaws(page: Page, name: str) -> list[str]:
     """What axe finds, one line each."""
     found = Axe().run(page).response["violations"]
     return [f"{name}: {flaw['id']}: {flaw['help']}: {flaw['nodes'][0]['html'][:200]}" for flaw in found]
-
-
-def paths(world: World) -> dict[str, str]:
-    """Home, every list on all its tabs, and the newest row of every noun."""
-    found = {
-        "home": reverse("admin:index"),
-        "figures": reverse("admin:figures"),
-        "told": reverse("admin:told"),
-        "health": reverse("admin:health"),
-        "policy": reverse("admin:policy"),
-        "search": f"{reverse('admin:search')}?q=refund",
-        "search-empty": reverse("admin:search"),
-        "search-nothing": f"{reverse('admin:search')}?q=xylophone",
-        "signed-in": reverse("admin:signed_in"),
-        "factor": reverse("admin:factor"),
-        "password": reverse("admin:password_change"),
-    }
-    with acting(world.admin):
-        for model in PAGES:
-            name = model.__name__.lower()
-            found[f"{name}-list"] = f"{list_of(model)}?tab=all"
-            row: Model | None = model._default_manager.order_by("-pk").first()
-            if row is not None:
-                found[name] = page_of(row)
-        for proposal in Proposal.objects.visible_to(world.admin):
-            found[f"proposal-{proposal.kind}"] = page_of(proposal)
-    written = ("persona", "personaoverlay", "identitycard", "standingrule")
-    memory = ("memory_agentmemory", "memory_memoryblock")
-    agents = ("tenants_agent", "tenants_invokableagent")
-    nouns = (*(f"personas_{name}" for name in written), "skills_skill", *agents, *memory)
-    for noun in nouns:
-        found[f"{noun}-add"] = reverse(f"admin:{noun}_add")
-    return found
 
 
 def test_operator_signs_in_and_approves_a_draft(page: Page, console: Console) -> None:

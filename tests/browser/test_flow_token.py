@@ -11,9 +11,9 @@ from apps.console.site import PAGES, site
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import flaws, paths
+from tests.browser.test_console import flaws
 from tests.factories import World
-from tests.surfaces.console.browsing import decision_of, list_of, page_of
+from tests.surfaces.console.browsing import decision_of, list_of, page_of, paths
 from tests.surfaces.console.test_second_factor import LOGIN, places
 
 pytestmark = pytest.mark.browser

@@ -6,8 +6,8 @@ from playwright.sync_api import Page
 from apps.governance.acting import acting
 from apps.runtime.models import ModelCall
 from tests.browser.conftest import SCREENSHOTS, Console
-from tests.browser.test_console import UNFOLD, flaws, paths, sign_in
-from tests.surfaces.console.browsing import page_of
+from tests.browser.test_console import UNFOLD, flaws, sign_in
+from tests.surfaces.console.browsing import page_of, paths
 
 pytestmark = pytest.mark.browser
 

@@ -9,8 +9,12 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
+from apps.console.site import PAGES
+from apps.governance.acting import acting
+from apps.governance.models import Proposal
 from apps.tenants.models import User
 from apps.tenants.session_store import note_seen
+from tests.factories import World
 
 
 def signed_in(user: User) -> Client:
@@ -31,6 +35,39 @@ def page_of(row: Model) -> str:
 def list_of(model: type[Model]) -> str:
     """The path of a noun's list."""
     return reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_changelist")
+
+
+def paths(world: World) -> dict[str, str]:
+    """Home, every list on all its tabs, and the newest row of every noun."""
+    found = {
+        "home": reverse("admin:index"),
+        "figures": reverse("admin:figures"),
+        "told": reverse("admin:told"),
+        "health": reverse("admin:health"),
+        "policy": reverse("admin:policy"),
+        "search": f"{reverse('admin:search')}?q=refund",
+        "search-empty": reverse("admin:search"),
+        "search-nothing": f"{reverse('admin:search')}?q=xylophone",
+        "signed-in": reverse("admin:signed_in"),
+        "factor": reverse("admin:factor"),
+        "password": reverse("admin:password_change"),
+    }
+    with acting(world.admin):
+        for model in PAGES:
+            name = model.__name__.lower()
+            found[f"{name}-list"] = f"{list_of(model)}?tab=all"
+            row: Model | None = model._default_manager.order_by("-pk").first()
+            if row is not None:
+                found[name] = page_of(row)
+        for proposal in Proposal.objects.visible_to(world.admin):
+            found[f"proposal-{proposal.kind}"] = page_of(proposal)
+    written = ("persona", "personaoverlay", "identitycard", "standingrule")
+    memory = ("memory_agentmemory", "memory_memoryblock")
+    agents = ("tenants_agent", "tenants_invokableagent")
+    nouns = (*(f"personas_{name}" for name in written), "skills_skill", *agents, *memory)
+    for noun in nouns:
+        found[f"{noun}-add"] = reverse(f"admin:{noun}_add")
+    return found
 
 
 def decision_of(row: Model, name: str) -> str:
