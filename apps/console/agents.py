@@ -16,6 +16,7 @@ from apps.console.requests import actor_of, people_of
 from apps.console.titles import moment
 from apps.contradictions.looks import ask_for_look
 from apps.governance.actors import Actor
+from apps.governance.door import may
 from apps.governance.policy import Act
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
@@ -45,6 +46,8 @@ def agent_panels(agent: Any, request: HttpRequest) -> dict[str, Any]:
             .filter(agents__contains=agent.pk)
             .select_related("member")
         ],
+        "may_set_grants": may(actor, Act.GRANT_WRITE),
+        "may_confine": may(actor, Act.LIMIT_WRITE),
         "now": timezone.now(),
     }
 

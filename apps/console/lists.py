@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib.admin import AllValuesFieldListFilter
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ORDER_VAR
+from django.contrib.admin.views.main import ERROR_FLAG, ORDER_VAR
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.dateparse import parse_datetime
@@ -89,10 +89,18 @@ class TabbedList(ChangeList):
         self.untabbed = every
         tabs: Tabs | None = self.model_admin.tabs
         self.tab = request.GET.get(TAB, tabs.first if tabs else "") or ALL
+        self.is_misread = ERROR_FLAG in request.GET
+        if TAB in request.GET and not self.is_tab(self.tab):
+            raise IncorrectLookupParameters
         if tabs is None or self.tab not in dict(tabs.choices):
             return every
         narrowed: QuerySet[Any] = every.filter(**{tabs.field: self.tab})
         return narrowed
+
+    def is_tab(self, name: str) -> bool:
+        """Whether the list has it; without tabs it has the one that is all of it."""
+        tabs: Tabs | None = self.model_admin.tabs
+        return name == ALL or tabs is None or name in dict(tabs.choices)
 
     def get_results(self, request: HttpRequest) -> None:
         """The rows of the page, after they were counted as far as one pages."""

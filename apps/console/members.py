@@ -14,6 +14,7 @@ from apps.console.people import label_of, people_of_tenant
 from apps.console.requests import actor_of, people_of
 from apps.console.rights_forms import InvitationForm, RoleDecision
 from apps.governance.actors import Actor, Role
+from apps.governance.door import may
 from apps.governance.policy import Act
 from apps.tenants.actions import change_role, reactivate_member
 from apps.tenants.grant_models import MemberLimit
@@ -39,9 +40,11 @@ class Welcome:
 
 def member_panels(member: Any, request: HttpRequest) -> dict[str, Any]:
     """What the member is confined to."""
-    limits = MemberLimit.objects.visible_to(actor_of(request)).filter(member=member)
+    actor = actor_of(request)
+    limits = MemberLimit.objects.visible_to(actor).filter(member=member)
     name = people_of(request)[label_of(member.user_id)]
-    return {"limits": limits, "name": name, "standing": standing_of(member)}
+    may_confine = may(actor, Act.LIMIT_WRITE)
+    return {"limits": limits, "name": name, "standing": standing_of(member), "may_confine": may_confine}
 
 
 def standing_of(member: Any) -> str:

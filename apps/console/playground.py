@@ -22,6 +22,7 @@ from apps.console.live import LONGEST_NUMBER
 from apps.console.requests import actor_of, people_of
 from apps.console.sessions import shown_parts
 from apps.console.talking import Saying, sent, shown_in
+from apps.console.titles import FOR_WHOM, title_of
 from apps.console.transcripts import as_text, transcript
 from apps.conversations.actions import abandon_conversation
 from apps.conversations.models import Conversation, Message
@@ -43,7 +44,8 @@ class WaitingField(forms.ModelChoiceField):  # type: ignore[type-arg]  # Django 
     """What waits for a yes, as one tells proposals apart."""
 
     def label_from_instance(self, proposal: Proposal) -> str:
-        return f"Live with proposal {proposal.pk}: {proposal} ({proposal.agent or 'every agent'})"
+        whose = "" if proposal.target_type in FOR_WHOM else f" ({proposal.agent or 'every agent'})"
+        return f"Live with proposal {proposal.pk}: {title_of(proposal)}{whose}"
 
 
 class Trying(Saying):

@@ -19,7 +19,9 @@ from apps.console.requests import actor_of, people_of
 from apps.console.saved_filters import Shelf, shelf_of
 from apps.governance.actions import UNDO_WITHIN
 from apps.governance.actors import Actor
+from apps.governance.door import may
 from apps.governance.models import Approval, Governed, Proposal, ProposalQuerySet
+from apps.governance.policy import Act
 from apps.learning.models import Extraction
 from apps.review.queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
 
@@ -51,6 +53,10 @@ class Inbox(TabbedList):
         within = every if self.tab == ALL else every.filter(self.queues[self.tab])
         rows: QuerySet[Any] = within.annotate(comment_count=Coalesce(Subquery(_comments()), 0), seconded=SECONDED)
         return rows
+
+    def is_tab(self, name: str) -> bool:
+        """Its tabs are the queues."""
+        return name == ALL or name in LABELS
 
     def divided(self) -> dict[str, QuerySet[Any]]:
         """The proposals of each queue."""
@@ -196,7 +202,9 @@ def next_waiting(after: Proposal, actor: Actor) -> Proposal | None:
 
 
 def just_applied(actor: Actor) -> list[Proposal]:
-    """What this person applied less than a minute ago, the latest first."""
+    """What this person applied less than a minute ago and may take back, the latest first."""
+    if not may(actor, Act.PROPOSAL_UNDO):
+        return []
     since = timezone.now() - UNDO_WITHIN
     rows = Proposal.objects.visible_to(actor).filter(
         state=Proposal.State.APPLIED, decided_by_id=actor.user_id, decided_at__gt=since

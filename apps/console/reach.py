@@ -10,13 +10,15 @@ from apps.governance.models import Proposal
 from apps.prompt.comparing import Difference
 from apps.prompt.wording import SLOT_TITLES
 from apps.review.sheet import Sheet
-from apps.runtime.foreseeing import foreseen
+from apps.runtime.foreseeing import foreseen, reached
 
 
 def reach_panel(sheet: Sheet, actor: Actor, now: datetime) -> dict[str, Any]:
-    """Nothing where nothing can be told."""
+    """Nothing where nothing can be told. Free text says whom it reaches before anybody knows in which words."""
     if sheet.would is None:
-        return {}
+        if sheet.target is None or not sheet.needs_words or sheet.proposal.state != Proposal.State.OPEN:
+            return {}
+        return {"reach": reached(sheet.target, actor=actor, now=now), "awaits_words": True}
     reach = foreseen(sheet.would, actor=actor, now=now)
     cost = reach.cost
     return {

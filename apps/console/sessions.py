@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from apps.console.cache_marks import SlotMark, marked, marks_by_slot, title_of_slot
 from apps.console.diffs import Piece
 from apps.console.governed_admin import GovernedAdmin
+from apps.console.history import url_of_subject
 from apps.console.panels import Panels
 from apps.console.people import people_of_tenant
 from apps.console.requests import actor_of
@@ -41,6 +42,7 @@ class Owner:
     approver: str
     taint: str
     size: int
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,8 @@ def _owners(part: Part) -> Iterator[Owner]:
             yield Owner("Preceptor's own words", 0, "", "", "", size)
         else:
             record = f"{source.record_type.partition('.')[2]} {source.record_id} {source.field}".strip()
-            yield Owner(record, source.version, source.author, source.approver, source.taint, size)
+            url = url_of_subject(source.record_type, source.record_id)
+            yield Owner(record, source.version, source.author, source.approver, source.taint, size, url)
 
 
 class SessionAdmin(GovernedAdmin):

@@ -12,6 +12,7 @@ from apps.console.requests import actor_of
 from apps.governance.door import may
 from apps.governance.policy import Act
 from apps.prompt.values import Slot
+from apps.skills.models import Skill
 from apps.tenants.models import Agent
 
 AGENT: Final = "agent__id__exact"
@@ -49,6 +50,10 @@ class SkillList(TabbedList):
         """What an export is narrowed by."""
         chosen = self._chosen()
         return f"?agent={chosen}" if chosen else ""
+
+    def has_any_to_export(self) -> bool:
+        """A search does not narrow what is exported, so of what it left out nothing is known here."""
+        return bool(self.query) or self.tallies[Skill.Status.APPROVED].found > 0
 
     def may_import(self) -> bool:
         """Whether drafts may come in by whoever looks."""

@@ -1,6 +1,6 @@
 """What a change would reach, before anybody says yes: sessions and customers, bytes of the prompt, and what caches pay for it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
@@ -95,20 +95,30 @@ class Foreseen:
 
 def foreseen(would: Would, *, actor: Actor, now: datetime) -> Foreseen:
     """What it would reach, read as the person who asks; three statements for the counts and one session's reads, twice rendered."""
+    counted = reached(would.row, actor=actor, now=now)
+    customer = would.row.end_user_key if isinstance(would.row, CustomerProfile) else ""
     with acting(actor):
         agents = list(_carriers(would.row, actor))
-        ids = [agent.pk for agent in agents]
-        customer = would.row.end_user_key if isinstance(would.row, CustomerProfile) else ""
-        skill_id = would.row.pk if isinstance(would.row, Skill) else None
-        sessions, customers, schedules, callers, fetched = _counted(ids, customer, skill_id, now)
-        calls = _calls(actor, ids, now)
+        calls = _calls(actor, [agent.pk for agent in agents], now)
     agent = max(agents, key=lambda each: (calls.get(each.pk, 0), -each.pk), default=None)
     prompt = _compared(agent, customer, would, actor, now) if agent else None
     price = _price(agent, actor, now) if agent else None
     short = max(price.minimum_prefix_tokens - tokens_of(prompt.shared), 0) if price and prompt else 0
-    cost = _cost(price, prompt, sum(calls.values()), sessions, is_cached=not short) if price and prompt else None
+    cost = (
+        _cost(price, prompt, sum(calls.values()), counted.sessions, is_cached=not short) if price and prompt else None
+    )
+    return replace(counted, agent=agent, prompt=prompt, short_of=short, cost=cost)
+
+
+def reached(row: Governed, *, actor: Actor, now: datetime) -> Foreseen:
+    """Whom any change of the row reaches, whatever its words; nothing of the prompt."""
+    customer = row.end_user_key if isinstance(row, CustomerProfile) else ""
+    skill_id = row.pk if isinstance(row, Skill) else None
+    with acting(actor):
+        ids = list(_carriers(row, actor).values_list("pk", flat=True))
+        sessions, customers, schedules, callers, fetched = _counted(ids, customer, skill_id, now)
     counts = (sessions, customers, schedules, callers, fetched if skill_id else None)
-    return Foreseen(len(agents), *counts, agent, prompt, short, cost)
+    return Foreseen(len(ids), *counts, None, None, 0, None)
 
 
 def _carriers(row: Governed, actor: Actor) -> QuerySet[Agent]:

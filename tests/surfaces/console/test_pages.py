@@ -8,6 +8,7 @@ from django.urls import reverse
 from apps.console.site import PAGES
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Proposal
+from apps.skills.models import Skill
 from apps.tenants.models import AgentToken, Membership
 from tests.factories import (
     World,
@@ -30,6 +31,13 @@ def test_empty_list_says_what_to_do_next(operator: Client, model: type[Model]) -
         or PAGES[model].empty in text_of(response)
         or model.__name__ == "Agent"
     )
+
+
+@pytest.mark.parametrize("asked", ["nonsense=1", "tab=nowhere"])
+def test_list_says_that_it_was_asked_for_what_it_has_not(operator: Client, asked: str) -> None:
+    told = "The address asked for a tab, an order or a filter that this list does not have"
+    assert told in text_of(operator.get(f"{list_of(Skill)}?{asked}", follow=True))
+    assert told not in text_of(operator.get(f"{list_of(Skill)}?tab=approved"))
 
 
 def test_home_of_an_empty_tenant_says_what_to_do_next(operator: Client) -> None:

@@ -6,9 +6,10 @@ from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_patch
 from apps.tenants.actions import amend_agent
-from tests.factories import World, make_block, make_persona, make_skill
+from tests.factories import World, make_block, make_conversation, make_persona, make_skill
 from tests.reviewing import say_yes
 from tests.surfaces.console.browsing import page_of, words_of
+from tests.surfaces.console.furnishing import make_turn
 from tests.surfaces.console.test_queues import asked_of_memory, asked_of_skill
 
 
@@ -56,6 +57,12 @@ def test_a_model_without_a_price_and_a_bare_agent_are_told_as_such(world: World,
     assert "Agent support does not learn" in words_of(operator.get(page_of(only(world))))
 
 
-def test_free_text_reaches_nothing_before_a_reviewer_wrote_the_words(world: World, operator: Client) -> None:
+def test_free_text_says_whom_it_reaches_before_a_reviewer_wrote_the_words(world: World, operator: Client) -> None:
+    make_turn(world, make_conversation(world))
     patch = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
-    assert "What a yes reaches" not in words_of(operator.get(page_of(patch)))
+    shown = words_of(operator.get(page_of(patch)))
+    assert "What a yes reaches by the last 30 days Agents 1 Sessions 1 Customers 1" in shown
+    assert (
+        "Which bytes of the prompt change, and what that costs, is told of a proposal whose words are written." in shown
+    )
+    assert "Not a byte of it changes" not in shown

@@ -1,0 +1,43 @@
+"""Nothing that a page offers leads nowhere, whoever reads it: every link opens, and every form is taken or says what is missing."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from apps.governance.actors import Role
+from apps.governance.policy import POLICY, Act
+from tests.factories import World, make_limit
+from tests.surfaces.console.browsing import signed_in
+from tests.surfaces.console.crawling import Crawl
+from tests.surfaces.console.furnishing import furnished
+from tests.wholeness import whole_or
+
+# From home outwards: `make test` opens what is nearest, the long proof all there is.
+PAGES_OPENED = whole_or(130, whole=100_000)
+
+
+def _dead(client: Client) -> list[str]:
+    crawl = Crawl(client).walk(reverse("admin:index"), most=PAGES_OPENED)
+    assert crawl.opened > 100
+    return crawl.dead
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("who", ["operator", "admin"])
+def test_all_that_a_full_tenant_offers_opens(world: World, who: str) -> None:
+    furnished(world)
+    assert _dead(signed_in(getattr(world, f"{who}_user"))) == []
+
+
+@pytest.mark.whole
+def test_all_that_an_empty_tenant_offers_opens(admin: Client) -> None:
+    assert _dead(admin) == []
+
+
+@pytest.mark.whole
+def test_all_that_is_offered_to_somebody_whose_every_act_is_closed_opens(world: World, operator: Client) -> None:
+    furnished(world)
+    for act in Act:
+        if Role.OPERATOR in POLICY[act].allowed:
+            make_limit(world, act)
+    assert _dead(operator) == []
