@@ -28,7 +28,9 @@ from apps.conversations.actions import abandon_conversation
 from apps.conversations.models import Conversation, Message
 from apps.conversations.talking import open_trial, say_in_talk
 from apps.governance.actors import Actor
+from apps.governance.door import may
 from apps.governance.models import Proposal
+from apps.governance.policy import Act
 from apps.prompt.values import Flavour
 from apps.review.trying import untried_because
 from apps.runtime.forgetting import forget_due
@@ -95,6 +97,7 @@ def playground_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
         "title": "Playground",
         "form": form,
         "agents": form.fields["agent"].queryset,  # type: ignore[attr-defined]  # see Trying
+        "may_talk": may(actor, Act.CONVERSATION_TALK),
         "refusal": refusal,
         "trials": [] if status >= 400 else _trials(actor),
     }

@@ -15,13 +15,14 @@ from apps.console.transcripts import Spoken, as_text, call_of
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.models import Proposal, Taint
+from apps.governance.policy import Act
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.review.asking import ask
 from apps.runtime.driving import answer
 from apps.runtime.models import Session
 from tests.actions.conversing import reply
-from tests.factories import World, make_event, make_persona, make_skill
+from tests.factories import World, make_event, make_limit, make_persona, make_skill
 from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import form_values, list_of, page_of, save, words_of
 from tests.talking import make_assistant, make_trial, tell_assistant
@@ -120,6 +121,17 @@ def test_the_newest_proposals_are_offered_and_an_older_one_by_its_link(
     assert (linked.count("Live with proposal"), f"{option} selected" in linked) == (OFFERED + 1, True)
     assert operator.get(f"{page}?proposal={'9' * 30}").status_code == 200
     assert begin(operator, world, proposal=proposal.pk).status_code == 303
+
+
+@pytest.mark.parametrize("page", ["playground", "assistant"])
+def test_who_may_begin_no_talk_is_told_so_in_place_of_a_form(operator: Client, world: World, page: str) -> None:
+    make_assistant(world)
+    assert "Begin" in words_of(operator.get(reverse(f"admin:{page}")))
+    make_limit(world, Act.CONVERSATION_TALK)
+    shown = operator.get(reverse(f"admin:{page}"))
+    assert "You may begin no talk with any agent." in words_of(shown)
+    assert reverse("admin:tenants_memberlimit_changelist") in shown.content.decode()
+    assert "Your message" not in words_of(shown)
 
 
 def test_what_is_live_is_tried_as_it_is(operator: Client, world: World, proposal: Proposal, standin: StandIn) -> None:
