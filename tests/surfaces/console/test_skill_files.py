@@ -117,8 +117,10 @@ def test_all_or_those_of_the_agent_chosen_are_exported_from_the_list(world: Worl
     make_skill(world, "approved")
     neighbour = make_neighbour(world)
     everything = reverse("admin:export_skills")
-    chosen = text_of(operator.get(f"{list_of(Skill)}?tab=all&agent__id__exact={neighbour.pk}"))
-    assert f"{everything}?agent={neighbour.pk}" in chosen
+    offered = f"{everything}?agent="
+    chosen = text_of(operator.get(f"{list_of(Skill)}?tab=all&agent__id__exact={world.agent.pk}"))
+    assert f"{offered}{world.agent.pk}" in chosen
+    assert offered not in text_of(operator.get(f"{list_of(Skill)}?tab=all&agent__id__exact={neighbour.pk}"))
     assert operator.get(everything).content == operator.get(everything, {"agent": world.agent.pk}).content
     assert operator.get(everything, {"agent": neighbour.pk}).status_code == 409
 
