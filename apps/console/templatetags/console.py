@@ -14,8 +14,11 @@ from apps.console.history import url_of_subject
 from apps.console.live import NEWS, name_of
 from apps.console.navigation import LISTS
 from apps.console.people import People, label_of_agent
+from apps.console.requests import actor_of
 from apps.console.titles import title_of
 from apps.console.usage import dollars
+from apps.governance.acts import Act
+from apps.governance.door import may
 
 register = template.Library()
 AGENT_NUMBER = re.compile(r"\bagent (\d{1,18})\b")
@@ -146,3 +149,9 @@ def news_of_list(shown: Any) -> str:
 def news_of_row(row: Any) -> str:
     """Where the open page of a row asks; empty where nothing tells."""
     return f"{reverse(f'admin:{name_of(type(row))}')}?row={row.pk}" if type(row) in NEWS else ""
+
+
+@register.filter
+def offers(request: Any, act: str) -> bool:
+    """Whether whoever reads the page may do this at all: a link to where it is done is shown to them alone."""
+    return may(actor_of(request), Act(act))
