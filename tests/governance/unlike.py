@@ -16,7 +16,8 @@ from tests.factories import World
 from tests.governance.tables import tenant_tables
 
 NOWHERE = 987_654_321
-_CSRF = re.compile(r'name="csrfmiddlewaretoken" value="[^"]*"|window\.__csrf[^;]*')
+# Words of one answer alone: against forged forms, and for the scripts that it names.
+_OF_ONE_ANSWER = re.compile(r'name="csrfmiddlewaretoken" value="[^"]*"|window\.__csrf[^;]*|nonce="[^"]*"')
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,9 @@ def _seen(ask: Callable[[Any], Any], word: object, words: re.Pattern[str]) -> Se
             answer = ask(word)
         transaction.set_rollback(True)
     location = words.sub("*", answer.headers.get("Location", ""))
-    return Seen(answer.status_code, location, words.sub("*", _CSRF.sub("", answer.content.decode())), len(captured))
+    return Seen(
+        answer.status_code, location, words.sub("*", _OF_ONE_ANSWER.sub("", answer.content.decode())), len(captured)
+    )
 
 
 def prints_of(world: World) -> dict[str, object]:
