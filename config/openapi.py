@@ -31,6 +31,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "ScheduleStatus": "apps.schedules.models.Schedule.Status",
         "NoteStatus": "apps.notebook.models.Note.Status",
         "CommentStatus": "apps.comments.models.Comment.Status",
+        **{f"Report{name}": f"apps.reports.models.Report.{name}" for name in ("Status", "Reason", "Outcome")},
         "NoteKind": "apps.notebook.models.Note.Kind",
         "SwitchStatus": "apps.switches.models.Switch.Status",
         **{f"Proposal{name}": f"apps.governance.models.Proposal.{name}" for name in ("Kind", "Reason", "State")},

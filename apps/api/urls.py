@@ -43,6 +43,7 @@ from apps.api.profiles import ProfileView
 from apps.api.prompts import PromptView
 from apps.api.proposals import ProposalView
 from apps.api.reflections import ReflectionView
+from apps.api.reports import ReportView
 from apps.api.restoring import CheckpointRestoreView, RestoreView
 from apps.api.review_stream import review_stream
 from apps.api.schedules import ScheduleView
@@ -121,6 +122,7 @@ router.register("digest-runs", RunView, "digest-run")
 router.register("lessons", LessonView, "lesson")
 router.register("edit-clusters", EditClusterView, "edit-cluster")
 router.register("comments", CommentView, "comment")
+router.register("reports", ReportView, "report")
 router.register("examples", ExampleView, "example")
 router.register("lesson-cases", CaseView, "lesson-case")
 router.register("changes", ChangeView, "change")

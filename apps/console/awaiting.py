@@ -21,6 +21,7 @@ from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.lessons.models import EditCluster, LearningVersion
 from apps.memory.models import MemoryTier
+from apps.reports.waiting import waiting_reports
 from apps.review.queues import OVERDUE_AFTER, overdue
 from apps.runtime.models import Turn
 from apps.runtime.stuck import TRIED_FOR, stuck_turns
@@ -56,6 +57,7 @@ QUEUES: Final[Mapping[str, Queue]] = {
     "mine": Queue("Reviews you are looking at", INBOX, ((CLAIM, MINE),)),
     "drafts": Queue("Reply drafts", "desk_draft_changelist", ((TAB, "open"),)),
     "escalations": Queue("Escalations", "desk_escalation_changelist", ((TAB, "open"),)),
+    "reports": Queue("Reported replies", "reports_report_changelist", ((TAB, "open"),)),
     "calls": Queue("Calls to approve", "tools_toolapproval_changelist", ((TAB, "waiting"),)),
     "retried": Queue(f"Turns tried again for {_MINUTES} minutes or more", _THREADS, ((STUCK, "retried"),)),
     "lapsed": Queue("Turns whose worker is gone", _THREADS, ((STUCK, "lapsed"),)),
@@ -111,6 +113,7 @@ def _rows(actor: Actor, now: datetime) -> dict[str, tuple[QuerySet[Any], str]]:
         "mine": (reviews.filter(claimed_by(actor, now)), "claimed_at"),
         "drafts": (waiting_drafts(actor), since),
         "escalations": (waiting_escalations(actor), since),
+        "reports": (waiting_reports(actor), since),
         "calls": (ToolApproval.objects.visible_to(actor).waiting(), since),
         **{name: (turns.filter(which), "started_at") for name, which in stuck_turns(now).items()},
         "overdue": (reviews.filter(overdue(now)), since),

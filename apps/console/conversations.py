@@ -7,6 +7,8 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from apps.console.deeds import Button, Tabs, Values
 from apps.console.forms import ReasonedDecision, Resolution
@@ -15,9 +17,10 @@ from apps.console.in_hand import IN_HAND
 from apps.console.lineage import lineage_of, reached
 from apps.console.lists import LatelyFilter
 from apps.console.panels import Panels
+from apps.console.reporting import REPORT, ReportedFilter, Threads, offer
 from apps.console.requests import actor_of
 from apps.console.stuck import StuckFilter
-from apps.console.transcripts import transcript
+from apps.console.transcripts import reported_at, transcript
 from apps.console.usage import Usage, total
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
@@ -43,10 +46,13 @@ class TakenTurn:
 
 def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, Any]:
     """All that belongs to the conversation."""
-    lineage = lineage_of(conversation, actor_of(request))
+    actor, lines = actor_of(request), transcript(conversation)
+    lineage = lineage_of(conversation, actor)
+    offer(conversation, lines, request)
     turns = list(_turns(conversation.turns.select_related("session").prefetch_related("calls")[:TURNS_SHOWN]))
     return {
-        "lines": transcript(conversation),
+        "lines": lines,
+        "reported_at": reported_at(conversation, actor),
         "explains": not conversation.off_the_record,
         "waiting": conversation.events.filter(turn_id__isnull=True),
         "draft": conversation.drafts.filter(status=Draft.Status.OPEN).first(),
@@ -99,7 +105,18 @@ class ConversationAdmin(GovernedAdmin):
 
     # Members' talks have a page of their own.
     only = Q(member_user_id=None)
-    list_display = ("thread", "agent", "status", "in_hand", "outcome", "rating", "end_user_key", "verdict", "updated")
+    list_display = (
+        "thread",
+        "agent",
+        "status",
+        "in_hand",
+        "outcome",
+        "rating",
+        "end_user_key",
+        "reports",
+        "verdict",
+        "updated",
+    )
     list_filter = (
         "agent",
         ("channel", LatelyFilter),
@@ -107,6 +124,7 @@ class ConversationAdmin(GovernedAdmin):
         "origin",
         "off_the_record",
         "runs_elsewhere",
+        ReportedFilter,
         StuckFilter,
     )
     list_select_related = ("agent", "extraction")
@@ -117,6 +135,7 @@ class ConversationAdmin(GovernedAdmin):
     fields = ()
     change_form_template = "console/conversation.html"
     panels = Panels(conversation_panels)
+    changelist = Threads
     buttons = (
         *IN_HAND,
         Button(
@@ -154,6 +173,7 @@ class ConversationAdmin(GovernedAdmin):
             tone="danger",
             on_others=True,
         ),
+        REPORT,
     )
 
     @admin.display(description="Thread", ordering="conversation_key")
@@ -163,6 +183,12 @@ class ConversationAdmin(GovernedAdmin):
     @admin.display(description="In hand", ordering="held_at")
     def in_hand(self, conversation: Any) -> str:
         return str(conversation.people[conversation.held_by]) if conversation.is_held else "the agent's"
+
+    @admin.display(description="Reported", ordering="reported")
+    def reports(self, conversation: Any) -> SafeString | str:
+        if not conversation.reported:
+            return ""
+        return format_html('<span class="pc-badge pc-waits">{} reported</span>', conversation.reported)
 
     @admin.display(description="Learned")
     def verdict(self, conversation: Conversation) -> str:

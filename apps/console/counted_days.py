@@ -17,6 +17,7 @@ from apps.desk.models import Draft, Escalation
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord
 from apps.governance.policy import Act
+from apps.reports.models import Report
 from apps.runtime.models import ModelCall, Spend
 
 # Edited drafts of a day that are compared word by word; more would tell little more.
@@ -114,10 +115,13 @@ def _decisions(actor: Actor, stretch: Stretch) -> tuple[QuerySet[Any, Any], ...]
     drafts = Draft.objects.visible_to(actor).filter(status__in=DECIDED)
     learned = ChangeRecord.objects.filter(tenant_id=actor.tenant_id, act__in=[*ADDED, *RETIRED])
     added, retired = (Count("pk", filter=Q(act__in=acts)) for acts in (ADDED, RETIRED))
+    reports = Report.objects.visible_to(actor).exclude(status=Report.Status.WITHDRAWN)
+    wrong = Count("pk", filter=~Q(outcome=Report.Outcome.NOTHING_WRONG))
+    reported = _by_day("reported", reports, "created_at", stretch, wrong, Count("pk"))
     by_status = (
         _by_day(each, drafts.filter(status=each), "decided_at", stretch, Count("pk"), _NONE) for each in DECIDED
     )
-    return (*by_status, _by_day("learned", learned, "at", stretch, added, retired))
+    return (*by_status, reported, _by_day("learned", learned, "at", stretch, added, retired))
 
 
 def _calls(actor: Actor, stretch: Stretch) -> tuple[QuerySet[Any, Any], ...]:

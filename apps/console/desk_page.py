@@ -10,22 +10,25 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from apps.console.transcripts import transcript
+from apps.console.transcripts import reported_at, transcript
 from apps.console.worked_lists import WorkedAdmin
 from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft, Escalation
 from apps.desk.waiting import waiting_drafts, waiting_escalations
 from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
+from apps.reports.models import Report
+from apps.reports.waiting import waiting_reports
 
 LINES_SHOWN = 8
 EXCERPT_CHARACTERS = 120
 
 
-def lately(conversation: Conversation) -> dict[str, Any]:
+def lately(conversation: Conversation, actor: Actor) -> dict[str, Any]:
     """The end of the transcript and what came since; the page of the conversation has all of it."""
     since = conversation.events.filter(turn_id__isnull=True)
-    return {"lines": transcript(conversation)[-LINES_SHOWN:], "waiting": since}
+    lines = transcript(conversation)[-LINES_SHOWN:]
+    return {"lines": lines, "waiting": since, "reported_at": reported_at(conversation, actor)}
 
 
 def excerpt(text: str) -> str:
@@ -70,6 +73,11 @@ def next_escalation(escalation: Escalation) -> str:
     return _page("desk_escalation", _after(escalation, waiting_escalations))
 
 
+def next_report(report: Report) -> str:
+    """The same of reports."""
+    return _page("reports_report", _after(report, waiting_reports))
+
+
 def draft_settled(said: str) -> Callable[[Draft], SafeString]:
     """What was done with a draft, the way back to it, and whether it was the last."""
     return lambda draft: _said(said, _page("desk_draft", draft), _after(draft, waiting_drafts))
@@ -80,7 +88,12 @@ def escalation_settled(said: str) -> Callable[[Escalation], SafeString]:
     return lambda escalation: _said(said, _page("desk_escalation", escalation), _after(escalation, waiting_escalations))
 
 
-def _after(row: Draft | Escalation, waiting: Callable[[Actor], QuerySet[Any]]) -> Model | None:
+def report_settled(said: str) -> Callable[[Report], SafeString]:
+    """The same of reports."""
+    return lambda report: _said(said, _page("reports_report", report), _after(report, waiting_reports))
+
+
+def _after(row: Draft | Escalation | Report, waiting: Callable[[Actor], QuerySet[Any]]) -> Model | None:
     """What else waits, the longest first."""
     actor = acting_actor()
     return waiting(actor).exclude(pk=row.pk).first() if actor else None

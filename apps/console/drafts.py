@@ -12,6 +12,7 @@ from apps.console.deeds import Button, Tabs, Values
 from apps.console.desk_page import DeskAdmin, draft_settled, excerpt, lately, next_draft
 from apps.console.forms import Decision, OptionalReason, Prose
 from apps.console.panels import Panels
+from apps.console.requests import actor_of
 from apps.console.templatetags.console import badge, grounded
 from apps.desk.models import Draft
 from apps.desk.rules import DRAFT_CHARACTERS, WHY_CHARACTERS
@@ -53,8 +54,7 @@ class Discarding(OptionalReason):
 
 def draft_panels(draft: Any, request: HttpRequest) -> dict[str, Any]:
     """The end of the conversation it belongs to."""
-    del request
-    return lately(draft.conversation)
+    return lately(draft.conversation, actor_of(request))
 
 
 def _send(draft: Draft, actor: Actor, said: Values) -> Draft:

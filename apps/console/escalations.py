@@ -12,6 +12,7 @@ from apps.console.deeds import Button, Tabs, Values
 from apps.console.desk_page import DeskAdmin, escalation_settled, excerpt, lately, next_escalation
 from apps.console.forms import Decision, Prose
 from apps.console.panels import Panels
+from apps.console.requests import actor_of
 from apps.console.templatetags.console import badge
 from apps.desk.actions import dismiss_escalation
 from apps.desk.models import Escalation
@@ -48,8 +49,7 @@ class Dismissing(Decision):
 
 def escalation_panels(escalation: Any, request: HttpRequest) -> dict[str, Any]:
     """The end of the conversation it came up in."""
-    del request
-    return lately(escalation.conversation)
+    return lately(escalation.conversation, actor_of(request))
 
 
 def _answer(escalation: Escalation, actor: Actor, said: Values) -> Escalation:

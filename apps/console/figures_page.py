@@ -35,7 +35,7 @@ RANGES: Final = Ranges(
     {"7d": "7 days", "30d": "30 days", "90d": "90 days"},
 )
 # What stands at home, small.
-AT_HOME: Final = ("resolution", "escalation", "acceptance", "cache")
+AT_HOME: Final = ("resolution", "escalation", "acceptance", "reported", "cache")
 _THREADS: Final = {"parent__isnull": "True", "origin__exact": "live"}
 _SHARE: Final = ("Share", "Of how many")
 
@@ -87,7 +87,8 @@ def figures(now: datetime, days: int, settings: TenantSettings, actor: Actor) ->
 
 def figures_of(found: Counted, stretch: Stretch, budget: int | None) -> list[Figure]:
     """Those that the counts alone tell."""
-    return [*_of_conversations(found, stretch), *_of_drafts(found, stretch), *_of_calls(found, stretch, budget)]
+    of_people = (*_of_drafts(found, stretch), _of_reports(found, stretch))
+    return [*_of_conversations(found, stretch), *of_people, *_of_calls(found, stretch, budget)]
 
 
 def _of_conversations(found: Counted, stretch: Stretch) -> Iterator[Figure]:
@@ -114,6 +115,17 @@ def _of_drafts(found: Counted, stretch: Stretch) -> Iterator[Figure]:
     yield Figure("acceptance", "Drafts sent unchanged", explained, shares(days, sent, decided), listed, stretch)
     plot = stacks(days, (sent, edited, discarded))
     yield Figure("drafts", "Drafts decided on", "What became of them.", plot, listed, stretch, words, words)
+
+
+def _of_reports(found: Counted, stretch: Stretch) -> Figure:
+    days, wrong, every = stretch.days, found.part("reported"), found.whole("reported")
+    right = {day: every[day] - wrong.get(day, 0) for day in every}
+    words = ("Wrong, or not settled yet", "Found right")
+    listed = Listed("reports_report_changelist", "created_at", {"tab": "all"})
+    explained = "What people said of replies of agents on a day, and of how many somebody found that nothing was wrong."
+    return Figure(
+        "reported", "Reported replies", explained, stacks(days, (wrong, right)), listed, stretch, words, words
+    )
 
 
 def _figure_of_edits(stretch: Stretch, plot: Plot) -> Figure:

@@ -13,7 +13,7 @@ from django.urls import reverse
 # By the name of a button, whatever noun it decides on.
 OF_BUTTONS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        **dict.fromkeys(("approve", "apply", "activate", "send", "answer"), "a"),
+        **dict.fromkeys(("approve", "apply", "activate", "send", "answer", "settle"), "a"),
         **dict.fromkeys(("edit", "write"), "e"),
         **dict.fromkeys(("reject", "refuse"), "r"),
         **dict.fromkeys(("snooze", "wake"), "s"),
@@ -23,6 +23,7 @@ OF_BUTTONS: Final[Mapping[str, str]] = MappingProxyType(
         **dict.fromkeys(("quarantine", "release"), "x"),
         "take": "t",
         "comment": "m",
+        "report": "f",
         "undo": "u",
     }
 )
@@ -34,7 +35,7 @@ _ON_A_LIST: Final = (
     ("/", "search the list; where there is none, everything"),
 )
 _ON_A_PAGE: Final = (
-    ("a", "approve, send, answer"),
+    ("a", "approve, send, answer, settle"),
     ("e", "edit the words, then approve or send"),
     ("t", "take some sections and leave the others"),
     ("r", "reject, refuse"),
@@ -44,6 +45,7 @@ _ON_A_PAGE: Final = (
     ("w", "ask for another version"),
     ("x", "quarantine, release"),
     ("m", "comment"),
+    ("f", "report a reply of the agent as wrong"),
     ("1 to 9", "the reason of that number, where reasons are offered"),
     ("Ctrl+Enter", "do it, and go on to the next"),
     ("Escape", "close the form again"),
@@ -56,6 +58,7 @@ _PLACES: Final = (
     ("i", "Proposals", "governance_proposal_changelist"),
     ("d", "Reply drafts", "desk_draft_changelist"),
     ("e", "Escalations", "desk_escalation_changelist"),
+    ("r", "Reported replies", "reports_report_changelist"),
     ("t", "Calls to approve", "tools_toolapproval_changelist"),
     ("c", "Conversations", "conversations_conversation_changelist"),
     ("s", "Skills", "skills_skill_changelist"),

@@ -29,6 +29,7 @@ _PAGES: Final = {
     LessonSource.ANSWERED_ESCALATION: "desk.escalation",
     LessonSource.REJECTED_PROPOSAL: "governance.proposal",
     LessonSource.REJECTED_VERSION: "lessons.learningversion",
+    LessonSource.REPORTED_REPLY: "reports.report",
 }
 
 
@@ -122,7 +123,7 @@ class LessonAdmin(GovernedAdmin):
     search_help_text = "Search lessons"
     empty = (
         "No lesson yet. They come from drafts that were edited or discarded, questions that were answered, turns that gave no"
-        " answer, and proposals that were rejected."
+        " answer, proposals that were rejected, and replies that were reported as wrong."
     )
     fields = ()
     change_form_template = "console/lesson.html"

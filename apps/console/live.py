@@ -19,11 +19,14 @@ from apps.desk.models import Draft, Escalation
 from apps.desk.waiting import waiting_drafts, waiting_escalations
 from apps.governance.actors import Actor
 from apps.governance.models import Governed, Proposal
+from apps.reports.models import Report
+from apps.reports.waiting import waiting_reports
 
 NEWS: Final[Mapping[type[Governed], Callable[[Actor], QuerySet[Any]]]] = {
     Draft: waiting_drafts,
     Escalation: waiting_escalations,
     Proposal: waiting,
+    Report: waiting_reports,
 }
 LONGEST_NUMBER: Final = 18
 

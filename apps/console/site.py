@@ -56,6 +56,7 @@ from apps.console.profiles import ProfileAdmin
 from apps.console.proposals import ProposalAdmin
 from apps.console.reflections import ReflectionAdmin
 from apps.console.refused_attempts import AuditCheckAdmin, RefusalAdmin
+from apps.console.reports import ReportAdmin
 from apps.console.requests import actor_of, people_of, settings_of
 from apps.console.restoring import restore_page
 from apps.console.rights import GrantsAdmin, LimitAdmin
@@ -92,6 +93,7 @@ from apps.lessons.models import EditCluster, Example, LearningVersion, Lesson
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine, MemoryTier
 from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.reports.models import Report
 from apps.restoration.models import Checkpoint
 from apps.runtime.models import Session, Spend
 from apps.schedules.models import Schedule
@@ -129,6 +131,7 @@ PAGES = {
     Escalation: EscalationAdmin,
     Extraction: ExtractionAdmin,
     Reflection: ReflectionAdmin,
+    Report: ReportAdmin,
     InvokableAgent: InvokableAdmin,
     DigestRun: DigestRunAdmin,
     EditCluster: EditClusterAdmin,

@@ -16,6 +16,7 @@ from apps.lessons.models import EditCluster, Example, LearningVersion
 from apps.memory.models import AgentMemory, MemoryBlock, MemoryTier
 from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.reports.models import Report
 from apps.schedules.models import Schedule
 from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.models import InvokableAgent, Membership, TenantSettings
@@ -48,6 +49,7 @@ BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
     MemoryTier: lambda row: f"{row.get_tier_display()}, agent {row.agent}",
     Draft: lambda row: f"Draft of agent {row.agent}",
     Escalation: lambda row: f"{row.get_reason_display()}: agent {row.agent}",
+    Report: lambda row: f"{row.get_reason_code_display()}: reported of agent {row.agent}",
     Schedule: lambda row: f"Schedule {row} of agent {row.agent}",
     Contradiction: lambda row: f"{row.get_kind_display()}: agent {row.agent}",
     Note: lambda row: f"{row.get_kind_display()} of agent {row.agent}",

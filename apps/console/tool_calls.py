@@ -13,6 +13,7 @@ from apps.console.desk_page import lately
 from apps.console.forms import Decision, Prose
 from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
+from apps.console.requests import actor_of
 from apps.console.templatetags.console import badge
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
@@ -36,9 +37,8 @@ class Refusing(Decision):
 
 def call_panels(approval: Any, request: HttpRequest) -> dict[str, Any]:
     """The arguments as they would be sent, and the end of the conversation."""
-    del request
     sent = json.dumps(approval.arguments, indent=2, ensure_ascii=False, sort_keys=True)
-    return {"sent": sent, **lately(approval.conversation)}
+    return {"sent": sent, **lately(approval.conversation, actor_of(request))}
 
 
 def _approve(approval: ToolApproval, actor: Actor, said: Values) -> ToolApproval:

@@ -6,8 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Prefetch
+from django.urls import reverse
+
 from apps.conversations.models import Conversation, Message
+from apps.governance.actors import Actor
+from apps.governance.door import may
+from apps.governance.policy import Act
 from apps.prompt.figures import Figure
+from apps.reports.models import Report
 from apps.runtime.rendering import figures_of
 
 
@@ -33,11 +40,27 @@ class Spoken:
     at: datetime
     turn_id: int | None
     is_reply: bool
+    message_id: int
+    reports: tuple[Report, ...]
+
+    @property
+    def is_agents_reply(self) -> bool:
+        """Whether it is what the agent said to its customer."""
+        return self.is_reply and self.sender == Message.Sender.AGENT
 
 
 def transcript(conversation: Conversation) -> list[Spoken]:
     """Every step. Tool results stand with their calls, so the rows that carry them to the model are left out."""
-    return [_spoken(message) for message in conversation.messages.exclude(sender=Message.Sender.TOOL)]
+    said = conversation.messages.exclude(sender=Message.Sender.TOOL)
+    reports = conversation.reports.exclude(status=Report.Status.WITHDRAWN).order_by("pk")
+    return [_spoken(message) for message in said.prefetch_related(Prefetch("reports", reports))]
+
+
+def reported_at(conversation: Conversation, actor: Actor) -> str:
+    """Where the replies of a conversation are reported; nowhere off the record, in talks, and for whoever may not."""
+    if conversation.off_the_record or conversation.is_talk or not may(actor, Act.REPORT_MAKE, row=conversation):
+        return ""
+    return reverse("admin:conversations_conversation_change", args=[conversation.pk])
 
 
 def as_text(lines: Iterable[Spoken], head: Iterable[str]) -> str:
@@ -55,7 +78,10 @@ def _told(line: Spoken) -> str:
 def _spoken(message: Message) -> Spoken:
     calls, figures = tuple(_calls(message.tool_calls)), tuple(figures_of(message.tool_calls))
     of_turn = (message.turn_id, message.is_reply)
-    return Spoken(message.position, message.sender, message.text, calls, figures, message.created_at, *of_turn)
+    reported = (message.pk, tuple(message.reports.all()))
+    return Spoken(
+        message.position, message.sender, message.text, calls, figures, message.created_at, *of_turn, *reported
+    )
 
 
 def call_of(name: str, arguments: object, result: object, *, is_error: bool) -> Call:

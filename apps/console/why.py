@@ -11,6 +11,7 @@ from django.template.response import TemplateResponse
 
 from apps.console.diffs import label_of
 from apps.console.history import url_of_subject, url_of_versions
+from apps.console.reporting import form_about
 from apps.console.requests import actor_of, people_of
 from apps.console.transcripts import Call, call_of
 from apps.console.usage import total
@@ -74,6 +75,8 @@ def why_page(request: HttpRequest, turn_id: int, site: AdminSite) -> HttpRespons
         "usage": total(found.calls),
         "models": sorted({call.model for call in found.calls}),
         "people": people_of(request),
+        "reports": found.turn.reply.reports.standing().order_by("pk") if found.turn.reply else (),
+        "reporting": form_about(found.turn.reply, request) if found.turn.reply else None,
     }
     return TemplateResponse(request, "console/why.html", context)
 

@@ -50,6 +50,8 @@ class Line:
     sender: str
     text: str
     tool_calls: tuple[ToolCall, ...] = field(default_factory=tuple)
+    # What a person reported as wrong with it, in the house's words.
+    reported: str = ""
 
 
 def message_flaws(text: str, end_user_key: str, channel: str, *, is_of_customer: bool = False) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""The policy's rows about what agents learned, what people keep changing, and contradictions: workers bring, people decide."""
+"""The policy's rows about what agents learned, what people keep changing or report, and contradictions: people decide."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -30,6 +30,9 @@ OF_LEARNING: Final[Mapping[Act, Rule]] = MappingProxyType(
             PEOPLE, ("situation", "draft", "correction"), risk=Risk.HIGH, does=Does.MAKES, stamps=_SIGNED_BY
         ),
         Act.EXAMPLE_RETIRE: Rule(PEOPLE, ("status",)),
+        Act.REPORT_MAKE: Rule(PEOPLE, ("reason_code", "explanation", "correction"), does=Does.MAKES),
+        Act.REPORT_WITHDRAW: Rule(PEOPLE, ("status",), stamps=("explanation", "correction")),
+        Act.REPORT_SETTLE: Rule(PEOPLE, ("status", "outcome", "settlement"), stamps=_SETTLED_BY),
         Act.CONTRADICTION_LOOK: Rule(PEOPLE, does=Does.NOTHING),
         Act.CONTRADICTION_FIND: Rule(_SYSTEM, does=Does.MAKES),
         Act.CONTRADICTION_RETURN: Rule(_SYSTEM, ("status",), stamps=("last_seen_at",)),

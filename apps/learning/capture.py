@@ -1,7 +1,7 @@
-"""Lessons out of what people and failures showed: edited and discarded drafts, answers, dead turns, rejections (R138, R152).
+"""Lessons out of what people and failures showed: edited and discarded drafts, answers, dead turns, rejections, reports.
 
-It is unconditional, whether or not the agent learns, and no model is asked. What was said off the record and what members talk
-about with assistants is never looked at.
+It is unconditional, whether or not the agent learns, and no model is asked (R138, R152). What was said off the record and
+what members talk about with assistants is never looked at.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,10 +26,11 @@ from apps.learning.habits import find_habits
 from apps.learning.protecting import own_templates
 from apps.learning.rules import known_of
 from apps.lessons import cases
-from apps.lessons.cases import Case
+from apps.lessons.cases import Case, Untaught
 from apps.lessons.journal import Found, note_case
 from apps.lessons.models import LearningVersion, LessonCase
 from apps.lessons.rules import LessonSource
+from apps.reports.models import Report
 from apps.tenants.identity import system_actor
 from apps.texts.known import Known
 from apps.texts.private import Firewall
@@ -71,6 +72,7 @@ def capture(agent_id: int, *, actor: Actor) -> int:
             *_dead_turns(agent_id),
             *_rejections(agent_id, actor),
             *_rejected_versions(agent_id, actor),
+            *_reports(agent_id, actor),
         ]
     return sum(_look(each, actor) for each in settled)
 
@@ -196,3 +198,28 @@ def _why(row: LearningVersion) -> str:
         record__act__in=[Act.LEARNING_VERSION_REJECT, Act.LEARNING_VERSION_WITHDRAW],
     )
     return said.order_by("-pk").values_list("reason", flat=True).first() or ""
+
+
+def _reports(agent_id: int, actor: Actor) -> Iterator[Settled]:
+    """What people said of replies counts once somebody has looked at it."""
+    source = LessonSource.REPORTED_REPLY
+    rows = Report.objects.visible_to(actor).filter(_unlooked(source), agent_id=agent_id)
+    settled = rows.filter(status=Report.Status.SETTLED, **ON_THE_RECORD).select_related("message")
+    for row in settled.order_by("pk")[:AT_ONCE]:
+        found = Found(source, row.pk, agent_id, row.conversation_id, row.decided_at or row.updated_at)
+        texts = (row.message.text, row.explanation, row.correction)
+        told = partial(_of_report, row, actor)
+        yield Settled(found, row.message.turn_id, row.message.created_at, texts, told)
+
+
+def _of_report(row: Report, actor: Actor, asked: str) -> Case:
+    if row.outcome == Report.Outcome.NOTHING_WRONG:
+        return Untaught("Whoever settled the report found the reply right.")
+    if Draft.objects.visible_to(actor).filter(message=row.message_id, status=Draft.Status.SENT_EDITED).exists():
+        return Untaught("A person had put the reply in their own words.")
+    beside = Report.objects.visible_to(actor).filter(message=row.message_id).exclude(pk=row.pk).values("pk")
+    counted = LessonCase.objects.filter(source=LessonSource.REPORTED_REPLY.value, source_id__in=beside)
+    if counted.exclude(lesson=None).exists():
+        return Untaught("Another report of the same reply was counted.")
+    said = row.get_reason_code_display(), row.explanation, row.correction
+    return cases.of_reported_reply(asked, row.message.text, *said)

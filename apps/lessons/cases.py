@@ -53,6 +53,15 @@ def of_dead_turn(asked: str, code: str, failure: str) -> Case:
     return Told(asked, f"The agent gave no answer. {failure}")
 
 
+def of_reported_reply(asked: str, reply: str, what_is_wrong: str, why: str, instead: str) -> Case:
+    """A customer had read it before a person said that it is wrong. A word that can be counted tells nobody what to do."""
+    why, instead = why.strip(), instead.strip()
+    if not (why or instead):
+        return Untaught("Nobody said in words what was wrong with it.")
+    wrong = f"{what_is_wrong}. {why} The reply was: {reply}" if why and instead else f"{what_is_wrong}: {reply}"
+    return Told(asked, wrong, instead or why)
+
+
 def of_rejection(proposed: str, rationale: str, what_is_wrong: str, why: str) -> Case:
     """A person said no to what the agent brought. A word that can be counted tells no other agent what to do."""
     if not why.strip():

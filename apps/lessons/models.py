@@ -73,13 +73,13 @@ class Lesson(models.Model):
 
 
 class LessonCase(models.Model):
-    """One draft, question, turn or proposal that was looked at once, and the lesson it is a case of, if it taught one."""
+    """One draft, question, turn, proposal or report that was looked at once, and the lesson it is a case of, if it taught one."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     lesson = models.ForeignKey(Lesson, null=True, on_delete=models.PROTECT, related_name="cases")
     source = models.CharField(max_length=20, choices=rules.SOURCES)
-    source_id = models.BigIntegerField(help_text="Which draft, escalation, turn, proposal or learning version.")
+    source_id = models.BigIntegerField(help_text="Which draft, escalation, turn, proposal, learning version or report.")
     conversation = models.ForeignKey(
         "conversations.Conversation", null=True, on_delete=models.PROTECT, related_name="+"
     )

@@ -35,6 +35,7 @@ class LessonSource(StrEnum):
     DEAD_TURN = "dead_turn"
     REJECTED_PROPOSAL = "rejected_proposal"
     REJECTED_VERSION = "rejected_version"
+    REPORTED_REPLY = "reported_reply"
 
 
 SOURCES: Final = (
@@ -44,6 +45,7 @@ SOURCES: Final = (
     (LessonSource.DEAD_TURN.value, "A turn gave no answer"),
     (LessonSource.REJECTED_PROPOSAL.value, "A proposal was rejected"),
     (LessonSource.REJECTED_VERSION.value, "A learning version was rejected or withdrawn"),
+    (LessonSource.REPORTED_REPLY.value, "A reply was reported as wrong"),
 )
 
 # How sure one case makes: a person's own words more than what a person merely did, and that more than a failure.
@@ -51,6 +53,7 @@ FIRST_CONFIDENCE: Final = {
     LessonSource.ANSWERED_ESCALATION: 0.4,
     LessonSource.REJECTED_PROPOSAL: 0.4,
     LessonSource.REJECTED_VERSION: 0.4,
+    LessonSource.REPORTED_REPLY: 0.4,
     LessonSource.EDITED_DRAFT: 0.3,
     LessonSource.DISCARDED_DRAFT: 0.2,
     LessonSource.DEAD_TURN: 0.1,

@@ -35,6 +35,8 @@ class TranscriptLine:
     tool_name: str = ""
     arguments: Mapping[str, Json] | None = None
     is_error: bool = False
+    # What a person said is wrong with it, in the house's words.
+    reported: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ def rendered_line(line: TranscriptLine) -> Mapping[str, Json]:
         rendered["arguments"] = _clean(line.arguments)
     if line.is_error:
         rendered["is_error"] = True
+    if line.reported:
+        rendered["reported"] = line.reported
     return rendered
 
 

@@ -58,6 +58,7 @@ from tests.keying import make_kept_answer
 from tests.mailing import make_notice
 from tests.noting import make_note, make_note_of_customer
 from tests.reflecting import make_reflection
+from tests.reporting import make_report
 from tests.scheduling import make_schedule
 from tests.talking import make_assistant, make_member_overlay
 from tests.teaching import make_answered, make_example, make_shown
@@ -131,6 +132,7 @@ def fill(backend: Backend) -> Filled:
     make_told(world)
     make_waiting_call(world, thread)
     make_comment(world)
+    make_report(world)
     make_notice(world)
     make_filter(world)
     make_kept_answer(world)

@@ -132,7 +132,12 @@ CASES = {
             *(("governance_changerecord", "act"), ("governance_changetext", "before")),
             *(("lessons_lesson", "id"), ("lessons_lessoncase", "id"), ("lessons_learningversion", "id")),
             *(("lessons_editcluster", "id"), ("lessons_editmember", "id"), ("lessons_example", "id")),
-            *(("comments_comment", "id"), ("notices_noticeterms", "id"), ("notices_notice", "id")),
+            *(
+                ("comments_comment", "id"),
+                ("reports_report", "id"),
+                ("notices_noticeterms", "id"),
+                ("notices_notice", "id"),
+            ),
             ("filters_savedfilter", "name"),
             *(("learning_digestrun", "id"), ("learning_extraction", "id"), ("learning_reflection", "id")),
             *(("tenants_agenttoken", "id"), ("tenants_membership", "id"), ("contradictions_contradiction", "id")),

@@ -29,6 +29,7 @@ from apps.notebook.actions import drop_note, finish_note
 from apps.notebook.models import Note
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
 from apps.personas.models import Persona, StandingRule
+from apps.reports.models import Report
 from apps.schedules.actions import deprecate_schedule
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
@@ -47,6 +48,7 @@ from tests.factories import (
     make_switch,
 )
 from tests.noting import make_note
+from tests.reporting import report_in
 from tests.reviewing import say_yes
 from tests.scheduling import make_paused_schedule, make_schedule, make_schedule_draft
 from tests.teaching import make_cluster, make_example, make_version
@@ -196,6 +198,15 @@ MACHINES = {
         {"proposed": "proposal_id = 1, decided_by = 'x'", "dismissed": "reason = 'x', decided_by = 'x'"},
     ),
     "comment": Machine(Comment, "status", comment_in, {"withdrawn": "text = ''"}),
+    "report": Machine(
+        Report,
+        "status",
+        report_in,
+        {
+            "settled": "outcome = 'skill', decided_by = 'x', decided_at = now()",
+            "withdrawn": "explanation = '', correction = ''",
+        },
+    ),
     "example": Machine(Example, "status", make_example, {}),
     "tier": Machine(MemoryTier, "status", tier_in, {}),
     "draft": Machine(

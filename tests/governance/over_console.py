@@ -19,6 +19,7 @@ from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
 from tests.hooking import HOOKING_FORMS
 from tests.noting import NOTING_FORMS
+from tests.reporting import REPORTING_FORMS
 from tests.scheduling import SCHEDULING_FORMS
 from tests.surfaces.console.browsing import decision_of, page_of
 from tests.teaching import BY_DIGESTS, TEACHING_FORMS
@@ -105,7 +106,10 @@ class Console:
         Act.MEMBER_ADD: "members are invited here; the bare act is the command's",
     }
     not_for: Mapping[tuple[Act, Role], str] = {
-        (Act.COMMENT_WITHDRAW, Role.ADMIN): "whoever wrote it withdraws it; in the scene that is the operator",
+        **{
+            (act, Role.ADMIN): "whoever wrote it withdraws it; in the scene that is the operator"
+            for act in (Act.COMMENT_WITHDRAW, Act.REPORT_WITHDRAW)
+        },
         (Act.PROPOSAL_UNDO, Role.ADMIN): "whoever applied it undoes it; in the scene that is the operator",
     }
 
@@ -116,6 +120,7 @@ class Console:
         **TOOLING_FORMS,
         **SCHEDULING_FORMS,
         **COMMENTING_FORMS,
+        **REPORTING_FORMS,
         **NOTING_FORMS,
         **HOOKING_FORMS,
         **TEACHING_FORMS,

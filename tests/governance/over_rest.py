@@ -19,6 +19,7 @@ from tests.governance.scenes import Scene
 from tests.governance.surfaces import RUNBOOK, SYNCS
 from tests.hooking import HOOKING_REQUESTS
 from tests.noting import NOTING_REQUESTS
+from tests.reporting import REPORTING_REQUESTS
 from tests.scheduling import SCHEDULING_REQUESTS
 from tests.teaching import BY_DIGESTS, TEACHING_REQUESTS
 from tests.thinking import THINKING_REQUESTS
@@ -76,7 +77,10 @@ class Rest:
         (Act.SKILL_FETCH, Role.ADMIN): "a person who reads a skill does not use it",
         (Act.BLOCK_AMEND, Role.OPERATOR): "a person who changes a block writes it",
         (Act.BLOCK_AMEND, Role.ADMIN): "a person who changes a block writes it",
-        (Act.COMMENT_WITHDRAW, Role.ADMIN): "whoever wrote it withdraws it; in the scene that is the operator",
+        **{
+            (act, Role.ADMIN): "whoever wrote it withdraws it; in the scene that is the operator"
+            for act in (Act.COMMENT_WITHDRAW, Act.REPORT_WITHDRAW)
+        },
         (Act.PROPOSAL_UNDO, Role.ADMIN): "whoever applied it undoes it; in the scene that is the operator",
         (
             Act.MEMBER_OVERLAY_WRITE,
@@ -92,6 +96,7 @@ class Rest:
         **TOOLING_REQUESTS,
         **SCHEDULING_REQUESTS,
         **COMMENTING_REQUESTS,
+        **REPORTING_REQUESTS,
         **NOTING_REQUESTS,
         **HOOKING_REQUESTS,
         **TEACHING_REQUESTS,

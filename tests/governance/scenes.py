@@ -56,6 +56,7 @@ from tests.factories import (
 )
 from tests.hooking import HOOKING_SUBJECTS
 from tests.noting import NOTING_SUBJECTS
+from tests.reporting import REPORTING_SUBJECTS
 from tests.reviewing import say_yes
 from tests.scheduling import SCHEDULING_SUBJECTS
 from tests.talking import TALKING_SUBJECTS
@@ -223,13 +224,10 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.MESSAGE_SEND: make_held_conversation,
     Act.MESSAGE_RECEIVE: lambda world: make_event(world).conversation,
     Act.DRAFT_MAKE: make_conversation,
-    Act.DRAFT_SUPERSEDE: make_waiting_draft,
-    Act.DRAFT_SEND: make_waiting_draft,
-    Act.DRAFT_SEND_EDITED: make_waiting_draft,
-    Act.DRAFT_DISCARD: make_waiting_draft,
-    Act.ESCALATION_OPEN: make_escalation,
-    Act.ESCALATION_ANSWER: make_escalation,
-    Act.ESCALATION_DISMISS: make_escalation,
+    **dict.fromkeys(
+        (Act.DRAFT_SUPERSEDE, Act.DRAFT_SEND, Act.DRAFT_SEND_EDITED, Act.DRAFT_DISCARD), make_waiting_draft
+    ),
+    **dict.fromkeys((Act.ESCALATION_OPEN, Act.ESCALATION_ANSWER, Act.ESCALATION_DISMISS), make_escalation),
     Act.SEND_RULE_WRITE: make_send_rule,
     Act.SEND_RULE_LIFT: make_send_rule,
     Act.PROPOSAL_SUBMIT: make_skill,
@@ -263,6 +261,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     **SCHEDULING_SUBJECTS,
     **NOTING_SUBJECTS,
     **COMMENTING_SUBJECTS,
+    **REPORTING_SUBJECTS,
     **HOOKING_SUBJECTS,
     **TEACHING_SUBJECTS,
     **CONTRADICTING_SUBJECTS,
@@ -294,6 +293,6 @@ MAKING: frozenset[Act] = frozenset(
         *(Act.TENANT_CREATE, Act.MEMBER_ADD, Act.MEMBER_INVITE, Act.INVOKABLE_ALLOW),
         *(Act.DRAFT_MAKE, Act.SCHEDULE_DRAFT, Act.NOTE_WRITE, Act.AGENT_TOOL_ALLOW),
         *(Act.TOOL_APPROVAL_ASK, Act.LEARNING_VERSION_PROPOSE, Act.CONTRADICTION_FIND),
-        *(Act.EDIT_CLUSTER_FIND, Act.EXAMPLE_KEEP, Act.COMMENT_ADD),
+        *(Act.EDIT_CLUSTER_FIND, Act.EXAMPLE_KEEP, Act.COMMENT_ADD, Act.REPORT_MAKE),
     }
 )

@@ -109,6 +109,7 @@ from tests.governance.on_desk import DESK
 from tests.governance.scenes import Scene
 from tests.hooking import HOOKING
 from tests.noting import NOTING
+from tests.reporting import REPORTING
 from tests.scheduling import SCHEDULING
 from tests.talking import TALKING
 from tests.teaching import TEACHING
@@ -152,7 +153,10 @@ class Actions:
     roles = tuple(Role)
     not_offered: Mapping[Act, str] = {Act.GRANT_SYNC: SYNCS}
     not_for: Mapping[tuple[Act, Role], str] = {
-        (Act.COMMENT_WITHDRAW, Role.ADMIN): "whoever wrote it withdraws it; in the scene that is the operator",
+        **{
+            (act, Role.ADMIN): "whoever wrote it withdraws it; in the scene that is the operator"
+            for act in (Act.COMMENT_WITHDRAW, Act.REPORT_WITHDRAW)
+        },
         (Act.PROPOSAL_UNDO, Role.ADMIN): "whoever applied it undoes it; in the scene that is the operator",
         (Act.MEMBER_ACCEPT, Role.ADMIN): "everybody accepts their own; in the scene that is the operator's",
     }
@@ -225,6 +229,7 @@ class Actions:
         **TOOLING,
         **SCHEDULING,
         **COMMENTING,
+        **REPORTING,
         **NOTING,
         **HOOKING,
         **TEACHING,

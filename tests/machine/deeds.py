@@ -11,6 +11,7 @@ from tests.machine.on_elsewhere import ELSEWHERE
 from tests.machine.on_endpoints import ENDPOINTS
 from tests.machine.on_notes import NOTES
 from tests.machine.on_proposals import PROPOSALS
+from tests.machine.on_reports import REPORTS
 from tests.machine.on_schedules import SCHEDULES
 from tests.machine.on_tenants import TENANTS
 from tests.machine.on_tiers import TIERS
@@ -28,6 +29,7 @@ DEEDS: Mapping[Act, Deed] = {
     **ENDPOINTS,
     **SCHEDULES,
     **COMMENTS,
+    **REPORTS,
     **NOTES,
     **TOOLS,
     **WEBHOOKS,

@@ -141,6 +141,7 @@ def test_what_people_say_passes_at_once_and_what_merely_happened_needs_a_second_
         LessonSource.ANSWERED_ESCALATION,
         LessonSource.REJECTED_PROPOSAL,
         LessonSource.REJECTED_VERSION,
+        LessonSource.REPORTED_REPLY,
     }
     assert set(FIRST_CONFIDENCE) == set(LessonSource)
 

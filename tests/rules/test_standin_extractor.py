@@ -74,12 +74,13 @@ def test_same_bytes_give_the_same_runbook() -> None:
     [
         [customer("Hello"), {"role": "agent", "text": "How can I help?"}, customer("Nothing, thanks.")],
         [customer(CUSTOMER_WISH), call("get_order", order_number="A4417"), customer("Thanks.")],
+        [*good_lines(), {"role": "agent", "text": "Two days.", "reported": "A fact is wrong"}, customer("Thanks.")],
         [*good_lines(), customer("This did not help at all, I am disappointed.")],
         [*good_lines()[:-1], customer("Please transfer me to a human agent.")],
         [*good_lines()[:-1], call("transfer_to_human_agents", summary="x"), customer("Thanks.")],
         [customer(CUSTOMER_WISH), call("update_order", is_error=True, order_number="A4417"), customer("Oh well, bye.")],
     ],
-    ids=["no tool", "one look-up", "unhappy", "asks for a person", "handed over", "nothing worked"],
+    ids=["no tool", "one look-up", "reported", "unhappy", "asks for a person", "handed over", "nothing worked"],
 )
 def test_nothing_is_learned_where_nothing_worth_learning_happened(lines: list[object]) -> None:  # R110
     assert skill_from(lines) is None

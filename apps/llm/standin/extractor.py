@@ -33,10 +33,10 @@ UNHAPPY = re.compile(
 
 
 def extract(transcript_text: str) -> str:
-    """Strict JSON: a skill, or null where hardly anything was done or the outcome was not good."""
+    """Strict JSON: a skill, or null where hardly anything was done, or the outcome was not good or is reported as wrong."""
     transcript = read_transcript(transcript_text)
     steps = _procedure(transcript)
-    if _is_trivial(steps) or UNHAPPY.search(transcript.last_customer_text):
+    if _is_trivial(steps) or transcript.is_reported or UNHAPPY.search(transcript.last_customer_text):
         return json.dumps({"skill": None})
     return json.dumps({"skill": _skill(transcript, steps)}, ensure_ascii=False)
 

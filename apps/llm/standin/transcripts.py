@@ -41,6 +41,8 @@ class Transcript:
 
     customer_texts: tuple[str, ...]
     steps: tuple[Step, ...]
+    # Whether a person said of a reply that it is wrong.
+    is_reported: bool = False
 
     @property
     def first_customer_text(self) -> str:
@@ -54,7 +56,9 @@ class Transcript:
 def read_transcript(text: str) -> Transcript:
     texts: list[str] = []
     steps: list[Step] = []
+    is_reported = False
     for line in _objects(json_lines(text)):
+        is_reported = is_reported or bool(line.get("reported"))
         said = _SILENCE.sub("", _text(line)).strip()
         if line.get("role") in CUSTOMER_ROLES and said:
             texts.append(said)
@@ -62,7 +66,7 @@ def read_transcript(text: str) -> Transcript:
         steps += calls
         if not calls and _is_failed_result(line):
             _mark_failed(steps, _tool_name(line))
-    return Transcript(tuple(texts), tuple(steps))
+    return Transcript(tuple(texts), tuple(steps), is_reported)
 
 
 def told_by(role: str, text: str) -> Iterator[str]:

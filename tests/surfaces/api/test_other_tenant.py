@@ -36,6 +36,7 @@ from tests.factories import (
 )
 from tests.governance.filled import refuse_once
 from tests.noting import make_note
+from tests.reporting import make_report
 from tests.surfaces.api.asking import Asker, agent_of, answer_event, person_of
 from tests.surfaces.console.furnishing import make_reflection, make_run
 from tests.talking import make_assistant, make_member_overlay, make_talk, make_trial
@@ -167,6 +168,7 @@ NOUNS = {
     "contradictions": Noun(lambda world: make_contradiction(world).pk, query="status=open"),
     "learning-versions": Noun(lambda world: make_version(world).pk, query="status=pending"),
     "comments": Noun(lambda world: make_comment(world).pk, query="status=stands"),
+    "reports": Noun(lambda world: make_report(world).pk, query="status=open"),
     "examples": Noun(lambda world: make_example(world).pk, query="status=approved"),
     "edit-clusters": Noun(lambda world: make_cluster(world).pk, query="status=open"),
     "digest-runs": Noun(lambda world: make_run(world).pk, query="verdict=refused"),
@@ -208,6 +210,7 @@ JOURNALS_OF_PEOPLE = {
     "learning-versions",
     "edit-clusters",
     "comments",
+    "reports",
     "examples",
     "digest-runs",
     "changes",

@@ -36,6 +36,7 @@ from tests.factories import (
 from tests.governance.filled import refuse_once
 from tests.hooking import make_told
 from tests.noting import make_reminder
+from tests.reporting import make_report
 from tests.scheduling import make_schedule
 from tests.teaching import make_cluster, make_example, make_lesson, make_version
 from tests.thinking import make_endpoint, make_price
@@ -91,6 +92,7 @@ def furnished(world: World) -> list[Model]:
         ),
         propose_deprecation(skill, actor=world.bot, rationale="Nobody asks for it."),
         make_comment(world),
+        make_report(world),
         make_extraction(world, make_conversation(world, "http:other"), make_skill(world)),
         session_of(turn),
         world.agent,

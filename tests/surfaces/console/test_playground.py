@@ -18,6 +18,7 @@ from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
+from apps.prompt.figures import Figure
 from apps.review.asking import ask
 from apps.runtime.driving import answer
 from apps.runtime.models import Session
@@ -100,9 +101,8 @@ def test_an_operator_tries_a_proposal_sees_its_words_and_forgets(
 def test_a_talk_as_text_has_tools_and_what_they_showed() -> None:
     call = call_of("render_table", {"title": "Parcels"}, "Shown.", is_error=False)
     at = datetime(2026, 11, 23, 9, 30, tzinfo=UTC)
-    line = Spoken(
-        1, "agent", "Here they are.", (call,), ({"kind": "table", "text": "Parcels: 2"},), at, 7, is_reply=True
-    )
+    shown: tuple[Figure, ...] = ({"kind": "table", "text": "Parcels: 2"},)
+    line = Spoken(1, "agent", "Here they are.", (call,), shown, at, 7, is_reply=True, message_id=9, reports=())
     told = as_text([line], ["Head."])
     assert told.startswith("Head.\n\nAgent, 2026-11-23 09:30 UTC:\nHere they are.\nParcels: 2\ntool render_table(")
     assert told.endswith("Shown.\n")

@@ -1,0 +1,29 @@
+"""How a person reports a reply: by its message, wherever they read it."""
+
+from apps.conversations.models import Conversation, Message
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import NotVisible
+from apps.reports.actions import make_report
+from apps.reports.models import Report
+
+
+def report_reply(
+    message_id: int, *, actor: Actor, reason_code: str, explanation: str = "", correction: str = ""
+) -> Report:
+    """Report what an agent said. Of conversations that the person does not see there is no reply."""
+    with acting(actor):
+        threads = Conversation.objects.visible_to(actor)
+        found = Message.objects.filter(pk=message_id, tenant_id=actor.tenant_id, conversation__in=threads)
+        message = found.select_related("conversation").first()
+        if message is None:
+            raise NotVisible("There is no such reply.")
+        return make_report(
+            message.pk,
+            actor=actor,
+            conversation_id=message.conversation_id,
+            agent_id=message.conversation.agent_id,
+            reason_code=reason_code,
+            explanation=explanation,
+            correction=correction,
+        )

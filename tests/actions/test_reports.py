@@ -1,0 +1,276 @@
+"""What people report of an agent's reply: made once by each, taken back, settled, learned from, and read by no agent."""
+
+import json
+
+import pytest
+
+from apps.conversations.actions import send_message
+from apps.conversations.models import Conversation, Message
+from apps.governance.acting import acting
+from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible, Stale
+from apps.governance.models import ChangeRecord
+from apps.learning.capture import capture
+from apps.learning.reporting import report_reply
+from apps.lessons.models import LessonCase
+from apps.reports.actions import make_report as file_report
+from apps.reports.actions import settle_report, withdraw_report
+from apps.reports.models import Report
+from apps.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
+from apps.runtime.sending import send_out
+from tests.actions.conversing import reply, say, tool
+from tests.factories import World, make_conversation, make_event, make_persona, make_world
+from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, Outcome, attempt
+from tests.reporting import INSTEAD, SAID, WHY, make_reply, make_report, make_report_of, report_in
+from tests.standing_in import StandIn
+from tests.talking import make_assistant, make_talk
+from tests.teaching import cases_of, lessons_of
+from tests.waiting import make_waiting_draft
+
+pytestmark = pytest.mark.django_db
+SECRET = "zanzibar-report-canary"
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def recorded(world: World, report: Report) -> list[ChangeRecord]:
+    with acting(world.operator):
+        rows = ChangeRecord.objects.filter(subject_type="reports.report", subject_id=report.pk)
+        return list(rows.select_related("text").order_by("pk"))
+
+
+def test_a_report_names_the_reply_and_quotes_nothing_of_it(world: World) -> None:
+    said = make_reply(world)
+    report = make_report_of(world, said, explanation="Refunds take\r\nfourteen days. ")
+    assert (report.message_id, report.conversation_id, report.agent_id) == (
+        said.pk,
+        said.conversation_id,
+        world.agent.pk,
+    )
+    assert (report.explanation, report.author) == ("Refunds take\nfourteen days.", world.operator.label)
+    [record] = recorded(world, report)
+    assert record.evidence == {"message_id": said.pk}
+    assert SAID not in json.dumps(record.text.after)
+
+
+def test_each_person_reports_a_reply_once_and_again_after_taking_it_back(world: World) -> None:
+    said = make_reply(world)
+    first = make_report_of(world, said)
+    assert make_report_of(world, said, actor=world.admin).author == world.admin.label
+    with pytest.raises(Conflicting, match="reported this reply already"):
+        make_report_of(world, said)
+    withdraw_report(first, actor=world.operator)
+    assert make_report_of(world, said).status == Report.Status.OPEN
+
+
+def test_only_its_reporter_takes_a_report_back_and_the_history_keeps_the_words(world: World) -> None:
+    report = make_report(world)
+    with pytest.raises(NotPermitted, match="Only whoever made a report"):
+        withdraw_report(report, actor=world.admin)
+    with pytest.raises(Stale):
+        withdraw_report(report, actor=world.operator, read_at=report.version + 1)
+    withdraw_report(report, actor=world.operator, read_at=report.version)
+    assert (report.status, report.explanation, report.correction) == (Report.Status.WITHDRAWN, "", "")
+    assert recorded(world, report)[1].text.before["explanation"] == WHY
+    with pytest.raises(IllegalTransition):
+        settle_report(report, actor=world.operator, outcome="skill")
+
+
+def test_a_settled_report_says_what_came_of_it_and_is_final(world: World) -> None:
+    report = make_report(world)
+    with pytest.raises(Invalid) as refused:
+        settle_report(report, actor=world.admin, outcome="")
+    assert set(refused.value.fields) == {"outcome"}
+    settle_report(report, actor=world.admin, outcome="memory", settlement="The refund line is corrected.")
+    assert (report.status, report.outcome, report.decided_by) == ("settled", "memory", world.admin.label)
+    with pytest.raises(IllegalTransition):
+        withdraw_report(report, actor=world.operator)
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("explanation", {"explanation": "x" * (EXPLANATION_CHARACTERS + 1)}),
+        ("correction", {"correction": "x" * (CORRECTION_CHARACTERS + 1)}),
+        ("explanation", {"explanation": "a\x00b"}),
+        ("explanation", {"explanation": " \n", "reason_code": "other"}),
+        ("reason_code", {"reason_code": "invented"}),
+        ("reason_code", {"reason_code": ""}),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_by_its_field(world: World, field: str, said: dict[str, str]) -> None:
+    with pytest.raises(Invalid) as refused:
+        make_report_of(world, **said)  # type: ignore[arg-type]  # of words alone
+    assert set(refused.value.fields) == {field}
+
+
+def test_a_reply_off_the_record_is_not_reported_and_neither_wall_lets_it_be(world: World) -> None:
+    # R178
+    event = make_event(world, "Quietly.", off_the_record=True)
+    said = make_reply(world, conversation=event.conversation)
+    with pytest.raises(Conflicting, match="off the record"):
+        make_report_of(world, said)
+    assert inserted(world, said, said.conversation).sqlstate == NO_RIGHT
+
+
+def test_what_members_talk_about_is_not_reported(world: World) -> None:
+    talk = make_talk(make_assistant(world))
+    with acting(world.system):
+        said = Message.objects.create(
+            tenant=world.tenant, conversation=talk, position=90, sender="agent", text="Hi.", is_reply=True
+        )
+    with pytest.raises((Conflicting, NotVisible)):
+        make_report_of(world, said)
+    assert inserted(world, said, talk).sqlstate == NO_RIGHT
+
+
+def inserted(world: World, said: Message, thread: Conversation) -> Outcome:
+    """An attempt on a report past the application."""
+    return attempt(
+        world.operator,
+        "INSERT INTO reports_report (tenant_id, conversation_id, agent_id, message_id, reason_code, explanation, correction,"
+        " status, author, outcome, settlement, decided_by, version, taint, created_at, updated_at) VALUES (%s, %s, %s, %s,"
+        " 'wrong_tone', '', '', 'open', 'operator:1', '', '', '', 1, 'operator', now(), now())",
+        [world.tenant.pk, thread.pk, thread.agent_id, said.pk],
+    )
+
+
+@pytest.mark.parametrize("sender", ["customer", "operator", "agent"])
+def test_only_what_an_agent_said_to_its_customer_is_reported(world: World, sender: str) -> None:
+    thread = make_conversation(world)
+    with acting(world.operator):
+        others = thread.messages.filter(sender=sender, is_reply=False).last()
+    said = others or person_says(world, thread)
+    with pytest.raises(Conflicting, match="Only what an agent said"):
+        make_report_of(world, said)
+    assert inserted(world, said, thread).sqlstate == NO_RIGHT
+    proper = make_reply(world)
+    assert inserted(world, proper, thread).sqlstate == NO_RIGHT
+    assert inserted(world, proper, proper.conversation).sqlstate == ""
+
+
+def person_says(world: World, thread: Conversation) -> Message:
+    return send_message(thread, actor=world.operator, sender=Message.Sender.OPERATOR, text="Hello.", wire={})
+
+
+def test_of_another_conversation_or_tenant_there_is_no_reply(world: World) -> None:
+    said, elsewhere = make_reply(world), make_reply(make_world("other"))
+    with pytest.raises(NotVisible):
+        make_report_of(world, elsewhere)
+    with pytest.raises(NotVisible):
+        file_report(
+            said.pk,
+            actor=world.operator,
+            conversation_id=make_conversation(world).pk,
+            agent_id=world.agent.pk,
+            reason_code="wrong_tone",
+        )
+    with pytest.raises(NotVisible):
+        report_reply(0, actor=world.operator, reason_code="wrong_tone")
+
+
+def test_the_database_lets_nobody_reword_a_report(world: World) -> None:
+    report = make_report(world)
+    reworded = "UPDATE reports_report SET explanation = %s WHERE id = %s"
+    for words in ("Otherwise.", ""):
+        assert attempt(world.operator, reworded, [words, report.pk]).sqlstate == BROKEN_RULE
+    for statement in ("UPDATE reports_report SET author = 'operator:1'", "DELETE FROM reports_report"):
+        assert attempt(world.operator, statement).sqlstate == NO_RIGHT
+    settle_report(report, actor=world.operator, outcome="skill")
+    otherwise = attempt(world.operator, "UPDATE reports_report SET outcome = 'nothing_wrong'")
+    assert otherwise.sqlstate == BROKEN_RULE
+
+
+def test_agents_read_no_report_and_workers_write_none(world: World) -> None:
+    said = make_reply(world)
+    make_report_of(world, said)
+    assert attempt(world.bot, "SELECT explanation FROM reports_report").sqlstate == NO_RIGHT
+    assert attempt(world.system, "UPDATE reports_report SET outcome = 'skill'").sqlstate == NO_RIGHT
+    with pytest.raises(NotPermitted):
+        make_report_of(world, said, actor=world.bot)
+
+
+def case(world: World, report: Report) -> LessonCase:
+    capture(world.agent.pk, actor=world.system)
+    return next(each for each in cases_of(world) if (each.source, each.source_id) == ("reported_reply", report.pk))
+
+
+def test_a_settled_report_teaches_what_should_have_been_said(world: World) -> None:
+    report = make_report(world)
+    capture(world.agent.pk, actor=world.system)
+    assert cases_of(world) == []
+    settle_report(report, actor=world.operator, outcome="lesson")
+    assert case(world, report).conversation_id == report.conversation_id
+    [lesson] = lessons_of(world)
+    assert lesson.situation == "When is my refund paid?"
+    assert lesson.went_wrong == f"A fact is wrong. {WHY} The reply was: {SAID}"
+    assert (lesson.instead, lesson.source, lesson.is_promotable) == (INSTEAD, "reported_reply", True)
+    assert capture(world.agent.pk, actor=world.system) == 0
+
+
+def test_without_a_correction_the_explanation_is_what_to_do(world: World) -> None:
+    report = make_report_of(world, correction="")
+    settle_report(report, actor=world.operator, outcome="skill")
+    case(world, report)
+    [taught] = lessons_of(world)
+    assert (taught.went_wrong, taught.instead) == (f"A fact is wrong: {SAID}", WHY)
+
+
+def test_what_identifies_the_customer_is_masked_before_anything_is_kept(world: World) -> None:
+    # R151
+    event = make_event(world, "I am jo@example.com, when is it paid?")
+    said = make_reply(world, "Paid to jo@example.com in two days.", event.conversation)
+    report = make_report_of(world, said, correction="Write to jo@example.com that it takes fourteen days.")
+    settle_report(report, actor=world.operator, outcome="lesson")
+    case(world, report)
+    [taught] = lessons_of(world)
+    assert "jo@example.com" not in taught.situation + taught.went_wrong + taught.instead
+
+
+@pytest.mark.parametrize(
+    ("outcome", "explanation", "because"),
+    [("nothing_wrong", WHY, "found the reply right"), ("skill", "", "Nobody said in words")],
+)
+def test_a_report_that_was_wrong_or_says_nothing_teaches_nothing(
+    world: World, outcome: str, explanation: str, because: str
+) -> None:
+    report = make_report_of(world, explanation=explanation, correction="")
+    settle_report(report, actor=world.operator, outcome=outcome)
+    assert because in case(world, report).nothing_because
+
+
+def test_two_reports_of_one_reply_count_once(world: World) -> None:
+    said = make_reply(world)
+    first, second = make_report_of(world, said), make_report_of(world, said, actor=world.admin, correction="Later.")
+    for report in (first, second):
+        settle_report(report, actor=world.admin, outcome="lesson")
+    assert case(world, first).lesson_id is not None
+    assert "Another report of the same reply" in case(world, second).nothing_because
+
+
+def test_what_a_person_had_reworded_is_no_lesson_about_the_agent(world: World) -> None:
+    draft = make_waiting_draft(world, make_event(world, "When?").conversation)
+    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text="Within two days, promised.")
+    with acting(world.operator):
+        said = Message.objects.get(turn_id=draft.turn_id)
+    report = make_report_of(world, said, actor=world.admin)
+    settle_report(report, actor=world.admin, outcome="lesson")
+    assert "put the reply in their own words" in case(world, report).nothing_because
+
+
+def test_no_prompt_and_no_answer_of_a_tool_carries_a_report(world: World, standin: StandIn) -> None:
+    make_persona(world)
+    standin.play(reply("Two days."), tool("list_skills"), reply("Done."))
+    turn = say(world, "When is it paid?", standin)
+    assert turn.reply is not None
+    said = turn.reply
+    make_report_of(world, said, explanation=f"Say {SECRET} to nobody.", correction=f"{SECRET}: fourteen days.")
+    say(world, "Hello again", standin)
+    assert SECRET not in json.dumps(standin.requests())
+
+
+@pytest.mark.parametrize("state", ["open", "settled", "withdrawn"])
+def test_each_state_is_reached_by_its_act(world: World, state: str) -> None:
+    assert report_in(world, state).status == state
