@@ -35,7 +35,7 @@ RANGES: Final = Ranges(
     {"7d": "7 days", "30d": "30 days", "90d": "90 days"},
 )
 # What stands at home, small.
-AT_HOME: Final = ("resolution", "escalation", "acceptance", "reported", "cache")
+AT_HOME: Final = ("resolution", "escalation", "acceptance", "cache")
 _THREADS: Final = {"parent__isnull": "True", "origin__exact": "live"}
 _SHARE: Final = ("Share", "Of how many")
 

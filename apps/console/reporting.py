@@ -66,8 +66,11 @@ class Reporting(Decision):
         self.again(self.initial)
 
     def again(self, initial: Values) -> None:
-        """Offer the replies of the page."""
-        self.fields["message_id"].widget.choices = list(initial.get("replies", ()))
+        """Offer the replies of the page, or none where it stands under the one that it is about."""
+        if initial.get("is_named"):
+            self.fields["message_id"].widget = forms.HiddenInput()
+        else:
+            self.fields["message_id"].widget.choices = list(initial.get("replies", ()))
 
 
 def offer(conversation: Any, lines: Iterable[Spoken], request: HttpRequest) -> None:
@@ -92,7 +95,11 @@ def form_about(reply: Message, request: HttpRequest) -> Shown | None:
 
 def _replies(conversation: Any) -> dict[str, object]:
     latest = next((message_id for message_id, _ in conversation.replies), 0)
-    return {"replies": conversation.replies, "message_id": conversation.reply or latest}
+    return {
+        "replies": conversation.replies,
+        "message_id": conversation.reply or latest,
+        "is_named": bool(conversation.reply),
+    }
 
 
 def _has_replies(conversation: Any) -> bool:

@@ -5,6 +5,7 @@ from typing import Any, Final
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from unfold.widgets import UnfoldAdminTextareaWidget
@@ -90,7 +91,7 @@ def _withdraw(report: Report, actor: Actor, said: Values) -> Report:
 class ReportAdmin(GovernedAdmin):
     """What waits to be settled first; settled and withdrawn ones stay to be read."""
 
-    list_display = ("said", "what", "says", "agent", "by", "age", "outcome_shown", "state_shown")
+    list_display = ("said", "what", "says", "agent", "by", "age", "state_shown")
     list_display_links = ("said",)
     list_filter = ("agent", "reason_code", "outcome")
     list_select_related = ("agent", "message")
@@ -148,10 +149,6 @@ class ReportAdmin(GovernedAdmin):
     def age(self, report: Report) -> str:
         return timesince(report.created_at, depth=1)
 
-    @admin.display(description="What came of it", ordering="outcome")
-    def outcome_shown(self, report: Report) -> str:
-        return str(report.get_outcome_display()) if report.outcome else ""
-
     @admin.display(description="State", ordering="status")
     def state_shown(self, report: Report) -> SafeString:
-        return badge(report.status)
+        return format_html("{} {}", badge(report.status), report.get_outcome_display())

@@ -61,7 +61,7 @@ def test_a_reply_is_reported_where_it_stands_in_the_transcript(world: World, ope
     for reply in (first, second):
         assert f'href="{asked(reply)}#message-{reply.position}"' in page
     opened = text_of(operator.get(asked(first)))
-    assert f'<option value="{first.pk}" selected>' in opened
+    assert f'name="message_id" value="{first.pk}"' in opened
     # The form stands under the reply it is about, before the next one.
     assert opened.index(SAID) < opened.index('id="report_reason_code') < opened.index("Yes, both.</p>")
     sent = send(operator, first, asked(first), reason_code="wrong_fact", explanation=WHY, correction=INSTEAD)

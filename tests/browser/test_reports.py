@@ -1,0 +1,119 @@
+"""A reply reported by keyboard alone, seen at home, settled, and learned from; without scripts, and for every eye."""
+
+from typing import Literal
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Browser, Page, expect
+
+from apps.governance.acting import acting
+from apps.reports.models import Report
+from tests.actions.conversing import reply
+from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.flowing import look
+from tests.browser.running import Flow, awaited
+from tests.browser.test_console import flaws, sign_in
+from tests.factories import World, make_persona, make_world
+from tests.reporting import ASKED, INSTEAD, SAID, WHY, make_reply, make_report_of
+from tests.surfaces.console.browsing import page_of
+from tests.teaching import lessons_of
+
+pytestmark = pytest.mark.browser
+WIDTHS = (1280, 400)
+LIGHTS: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+
+def latest(world: World) -> Report:
+    with acting(world.operator):
+        return Report.objects.visible_to(world.operator).latest("pk")
+
+
+def test_a_reply_is_reported_seen_at_home_settled_and_learned_from_by_keys(flow: Flow) -> None:
+    page, world = flow.page, make_world("flow-report")
+    make_persona(world)
+    flow.standin.play(reply(SAID))
+    turn = flow.say(world, ASKED)
+    sign_in(page, world)
+    page.goto(page_of(turn.conversation))
+    page.get_by_role("link", name="Report the reply of").press("Enter")
+    page.wait_for_url("**?reply=*")
+    look(page)
+    for key in ("f", "1"):
+        page.keyboard.press(key)
+    expect(page.get_by_label("A fact is wrong")).to_be_checked()
+    for words in (WHY, INSTEAD):
+        page.keyboard.press("Tab")
+        page.keyboard.type(words)
+    with page.expect_navigation(wait_until="load"):
+        page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("waits for somebody who settles it")).to_be_visible()
+    expect(page.locator(".pc-transcript").get_by_role("link", name="reported: a fact is wrong")).to_be_visible()
+    look(page)
+    for key in ("g", "h"):
+        page.keyboard.press(key)
+    queue = page.get_by_role("rowheader").get_by_role("link", name="Reported replies")
+    expect(queue).to_be_visible()
+    queue.press("Enter")
+    page.wait_for_url("**tab=open")
+    look(page)
+    for key in ("j", "Enter"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("link", name="Why it said that")).to_be_visible()
+    look(page)
+    page.keyboard.press("a")
+    page.get_by_label("Memory is to be changed").press("Space")
+    with page.expect_navigation(wait_until="load"):
+        page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Nothing else waits.")).to_be_visible()
+    report = latest(world)
+    assert (report.explanation, report.correction, report.outcome) == (WHY, INSTEAD, "memory")
+    lesson = awaited(lambda: next(iter(lessons_of(world)), None), "a lesson")
+    page.goto(page_of(report))
+    page.get_by_role("link", name=str(lesson)).press("Enter")
+    expect(page.get_by_text(INSTEAD)).to_be_visible()
+    look(page)
+
+
+def test_a_reply_is_reported_and_the_report_settled_without_javascript(chromium: Browser, console: Console) -> None:
+    world = make_world("report-without-scripts")
+    said = make_reply(world)
+    context = chromium.new_context(base_url=console.url, java_script_enabled=False)
+    page = context.new_page()
+    sign_in(page, world)
+    page.goto(page_of(said.conversation))
+    page.get_by_role("link", name="Report the reply of").click()
+    page.get_by_label("Other", exact=True).check()
+    page.get_by_role("button", name="Report a reply").click()
+    expect(page.get_by_text("Say in words what is wrong with the reply.").first).to_be_visible()
+    page.get_by_label("How so").fill(WHY)
+    page.screenshot(path=SCREENSHOTS / "plain" / "report-refused.png", full_page=True)
+    page.get_by_role("button", name="Report a reply").click()
+    page.get_by_role("link", name="The report", exact=True).click()
+    page.get_by_label("Nothing was wrong").check()
+    page.get_by_role("button", name="Settle").click()
+    expect(page.get_by_text("Settled.")).to_be_visible()
+    context.close()
+    assert (latest(world).reason_code, latest(world).outcome) == ("other", "nothing_wrong")
+
+
+def test_every_page_of_a_report_is_for_every_eye(page: Page, console: Console) -> None:
+    world = make_world("reports-seen")
+    said = make_reply(world)
+    report = make_report_of(world, said)
+    make_report_of(world, said, actor=world.admin, correction="")
+    shown = {
+        "thread": page_of(said.conversation),
+        "asked": f"{page_of(said.conversation)}?reply={said.pk}",
+        "report": page_of(report),
+        "list": reverse("admin:reports_report_changelist"),
+    }
+    sign_in(page, world)
+    for name, path in shown.items():
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            for scheme in LIGHTS:
+                page.emulate_media(color_scheme=scheme)
+                page.goto(path)
+                assert flaws(page, f"{name} {width} {scheme}") == []
+                page.screenshot(path=SCREENSHOTS / f"report-{name}-{width}-{scheme}.png", full_page=True)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
