@@ -1,4 +1,4 @@
-"""What people report of an agent's reply: made once by each, taken back, settled, learned from, and read by no agent."""
+"""What people report of an agent's reply: made once by each, taken back, settled, and read by no agent."""
 
 import json
 
@@ -9,22 +9,17 @@ from apps.conversations.models import Conversation, Message
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord
-from apps.learning.capture import capture
 from apps.learning.reporting import report_reply
-from apps.lessons.models import LessonCase
 from apps.reports.actions import make_report as file_report
 from apps.reports.actions import settle_report, withdraw_report
 from apps.reports.models import Report
 from apps.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
-from apps.runtime.sending import send_out
 from tests.actions.conversing import reply, say, tool
 from tests.factories import World, make_conversation, make_event, make_persona, make_world
 from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, Outcome, attempt
-from tests.reporting import INSTEAD, SAID, WHY, make_reply, make_report, make_report_of, report_in
+from tests.reporting import SAID, WHY, make_reply, make_report, make_report_of, report_in
 from tests.standing_in import StandIn
 from tests.talking import make_assistant, make_talk
-from tests.teaching import cases_of, lessons_of
-from tests.waiting import make_waiting_draft
 
 pytestmark = pytest.mark.django_db
 SECRET = "zanzibar-report-canary"
@@ -190,74 +185,6 @@ def test_agents_read_no_report_and_workers_write_none(world: World) -> None:
     assert attempt(world.system, "UPDATE reports_report SET outcome = 'skill'").sqlstate == NO_RIGHT
     with pytest.raises(NotPermitted):
         make_report_of(world, said, actor=world.bot)
-
-
-def case(world: World, report: Report) -> LessonCase:
-    capture(world.agent.pk, actor=world.system)
-    return next(each for each in cases_of(world) if (each.source, each.source_id) == ("reported_reply", report.pk))
-
-
-def test_a_settled_report_teaches_what_should_have_been_said(world: World) -> None:
-    report = make_report(world)
-    capture(world.agent.pk, actor=world.system)
-    assert cases_of(world) == []
-    settle_report(report, actor=world.operator, outcome="lesson")
-    assert case(world, report).conversation_id == report.conversation_id
-    [lesson] = lessons_of(world)
-    assert lesson.situation == "When is my refund paid?"
-    assert lesson.went_wrong == f"A fact is wrong. {WHY} The reply was: {SAID}"
-    assert (lesson.instead, lesson.source, lesson.is_promotable) == (INSTEAD, "reported_reply", True)
-    assert capture(world.agent.pk, actor=world.system) == 0
-
-
-def test_without_a_correction_the_explanation_is_what_to_do(world: World) -> None:
-    report = make_report_of(world, correction="")
-    settle_report(report, actor=world.operator, outcome="skill")
-    case(world, report)
-    [taught] = lessons_of(world)
-    assert (taught.went_wrong, taught.instead) == (f"A fact is wrong: {SAID}", WHY)
-
-
-def test_what_identifies_the_customer_is_masked_before_anything_is_kept(world: World) -> None:
-    # R151
-    event = make_event(world, "I am jo@example.com, when is it paid?")
-    said = make_reply(world, "Paid to jo@example.com in two days.", event.conversation)
-    report = make_report_of(world, said, correction="Write to jo@example.com that it takes fourteen days.")
-    settle_report(report, actor=world.operator, outcome="lesson")
-    case(world, report)
-    [taught] = lessons_of(world)
-    assert "jo@example.com" not in taught.situation + taught.went_wrong + taught.instead
-
-
-@pytest.mark.parametrize(
-    ("outcome", "explanation", "because"),
-    [("nothing_wrong", WHY, "found the reply right"), ("skill", "", "Nobody said in words")],
-)
-def test_a_report_that_was_wrong_or_says_nothing_teaches_nothing(
-    world: World, outcome: str, explanation: str, because: str
-) -> None:
-    report = make_report_of(world, explanation=explanation, correction="")
-    settle_report(report, actor=world.operator, outcome=outcome)
-    assert because in case(world, report).nothing_because
-
-
-def test_two_reports_of_one_reply_count_once(world: World) -> None:
-    said = make_reply(world)
-    first, second = make_report_of(world, said), make_report_of(world, said, actor=world.admin, correction="Later.")
-    for report in (first, second):
-        settle_report(report, actor=world.admin, outcome="lesson")
-    assert case(world, first).lesson_id is not None
-    assert "Another report of the same reply" in case(world, second).nothing_because
-
-
-def test_what_a_person_had_reworded_is_no_lesson_about_the_agent(world: World) -> None:
-    draft = make_waiting_draft(world, make_event(world, "When?").conversation)
-    send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text="Within two days, promised.")
-    with acting(world.operator):
-        said = Message.objects.get(turn_id=draft.turn_id)
-    report = make_report_of(world, said, actor=world.admin)
-    settle_report(report, actor=world.admin, outcome="lesson")
-    assert "put the reply in their own words" in case(world, report).nothing_because
 
 
 def test_no_prompt_and_no_answer_of_a_tool_carries_a_report(world: World, standin: StandIn) -> None:
