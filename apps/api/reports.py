@@ -89,7 +89,7 @@ class ReportDecision(Body):
     reason = Text(required=False)
 
 
-class Settling(Body):
+class ReportSettling(Body):
     """What has to change, or that nothing was wrong."""
 
     outcome = serializers.ChoiceField(Report.Outcome.choices)
@@ -147,12 +147,12 @@ class ReportView(Rows[Report]):
         withdraw_report(report, actor=self.actor, read_at=sent.read_at, **sent.only("reason"))
         return self.answer(report.pk, sent.ignored)
 
-    @extend_schema(request=Settling, responses=ReportRow)
+    @extend_schema(request=ReportSettling, responses=ReportRow)
     @action(detail=True, methods=["post"])
     def settle(self, request: Request, pk: str) -> Response:
         """Say what came of it. A report that was right becomes a case for the agent's lessons."""
         del pk
         report = self.get_object()
-        sent = Settling.read(request, self.actor)
+        sent = ReportSettling.read(request, self.actor)
         settle_report(report, actor=self.actor, read_at=sent.read_at, **sent.only("outcome", "settlement"))
         return self.answer(report.pk, sent.ignored)

@@ -19,6 +19,7 @@ from tests.committing import committing
 from tests.contradicting import make_contradiction
 from tests.distilled import make_held_tier, make_tier
 from tests.factories import World, make_conversation, make_skill, make_world
+from tests.reporting import make_report
 from tests.surfaces.console.browsing import signed_in, text_of, words_of
 from tests.surfaces.console.test_inbox import submission
 from tests.teaching import make_cluster, make_version
@@ -59,7 +60,7 @@ def test_every_queue_leads_to_exactly_what_it_counts(world: World, operator: Cli
     make_stuck_turn(world, is_released=True, failure_code=Stopped.code)
     claim_proposal(submission(world, name="mine"), actor=world.operator)
     claim_proposal(submission(world, name="theirs"), actor=world.admin)
-    for make in (make_waiting_draft, make_escalation, make_waiting_call, make_contradiction, make_cluster):
+    for make in (make_waiting_draft, make_escalation, make_report, make_waiting_call, make_contradiction, make_cluster):
         make(world)
     # R149, R174
     make_version(world)
@@ -70,6 +71,7 @@ def test_every_queue_leads_to_exactly_what_it_counts(world: World, operator: Cli
         "Reviews you are looking at": 1,
         "Reply drafts": 1,
         "Escalations": 1,
+        "Reported replies": 1,
         "Calls to approve": 1,
         "Turns tried again for 10 minutes or more": 1,
         "Turns whose worker is gone": 1,
