@@ -26,6 +26,7 @@ from apps.conversations.rules import COMMENT_CHARACTERS, EVENT_CHARACTERS, RATIN
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
 from apps.governance.policy import Act
+from apps.reports.waiting import REPORTED, reported
 from apps.runtime.models import Turn
 from apps.runtime.sending import hand_back, length_of, write_to_customer
 from apps.runtime.stuck import KINDS, stuck_turns
@@ -150,7 +151,18 @@ class ConversationFilters(AgentFilters):
     off_the_record = BooleanFilter()
     runs_elsewhere = BooleanFilter(help_text="True: the agent is run by somebody else.")
     stuck = ChoiceFilter(choices=STUCK, method="by_turn", help_text="Why their turn does not get on. For people.")
+    reported = ChoiceFilter(
+        choices=list(REPORTED.items()), method="by_report", help_text="By reports of their replies. For people."
+    )
     search = SearchFilter("conversation_key", "end_user_key")
+
+    def by_report(self, rows: QuerySet[Conversation], name: str, value: str) -> QuerySet[Conversation]:
+        """Those of which a reply was reported."""
+        del name
+        actor: Actor = self.request.auth
+        if not actor.is_person:
+            raise NotPermitted("Only people look for replies that were reported; an agent's token does not reach them.")
+        return rows.filter(pk__in=reported(actor, value).order_by().values("conversation_id"))
 
     def by_turn(self, rows: QuerySet[Conversation], name: str, value: str) -> QuerySet[Conversation]:
         """Those with a turn that does not get on for this reason."""

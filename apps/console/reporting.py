@@ -28,11 +28,9 @@ from apps.governance.policy import Act
 from apps.learning.reporting import report_reply
 from apps.reports.models import Report
 from apps.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
-from apps.reports.waiting import waiting_reports
+from apps.reports.waiting import REPORTED, reported
 
 REPLY: Final = "reply"
-REPORTED: Final = "reported"
-OPEN, EVER = "open", "ever"
 LONGEST_NUMBER: Final = 18
 DECIDE: Final = "admin:conversations_conversation_decide"
 
@@ -156,17 +154,16 @@ class ReportedFilter(SimpleListFilter):
     """Whether a reply was reported as wrong."""
 
     title = "reported"
-    parameter_name = REPORTED
+    parameter_name = "reported"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """What waits, or whatever there was."""
-        return [(OPEN, "A report waits"), (EVER, "Ever, and not withdrawn")]
+        return list(REPORTED.items())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The conversations with such a report."""
-        actor = actor_of(request)
-        reports = {
-            OPEN: waiting_reports(actor),
-            EVER: Report.objects.visible_to(actor).exclude(status=Report.Status.WITHDRAWN),
-        }.get(self.value() or "")
-        return queryset if reports is None else queryset.filter(pk__in=reports.order_by().values("conversation"))
+        which = self.value() or ""
+        if which not in REPORTED:
+            return queryset
+        reports = reported(actor_of(request), which)
+        return queryset.filter(pk__in=reports.order_by().values("conversation"))

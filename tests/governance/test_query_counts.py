@@ -25,7 +25,7 @@ from tests.standing_in import StandIn
 from tests.surfaces.console.browsing import list_of
 from tests.wholeness import whole_or
 
-FEW, MANY = whole_or((5, 90), whole=(10, 100))
+FEW, MANY = whole_or((5, 100), whole=(10, 100))
 # Of the console's lists, whoever asks included: transactions and the settings that say who asks read nothing.
 MOST_READS = 12
 SETTING = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "ROLLBACK", "SELECT set_config")

@@ -103,6 +103,8 @@ def test_conversations_are_narrowed_by_how_they_went(world: World, operator: Ask
     assert operator.get("conversations/?outcome=solved").body["results"] == []
     assert operator.get("conversations/?stuck=retried").body["results"] == []
     assert bot.get("conversations/?stuck=retried").code == "not_permitted"
+    assert operator.get("conversations/?reported=open").body["results"] == []
+    assert bot.get("conversations/?reported=ever").code == "not_permitted"
 
 
 def test_what_waits_is_narrowed_by_age_and_claim(operator: Asker) -> None:
