@@ -25,7 +25,6 @@ from apps.governance.models import ChangeRecord, Proposal, Refusal
 from apps.launcher.postgres import Postgres
 from apps.learning.models import Extraction
 from apps.memory.models import CustomerProfile, MemoryLine
-from apps.reports.models import Report
 from apps.runtime.models import Session
 from apps.skills.models import Skill
 from tests.committing import committing
@@ -70,10 +69,6 @@ GROWN: dict[type[Model], tuple[str, str]] = {
         f"'status', 'superseded', 'ended_at', {AT}",
     ),
     Skill: ("'name', 'skill-' || number", "'status', 'deprecated'"),
-    Report: (
-        "'message_id', {first} + 2 * number, 'conversation_id', {first} + 2 * number",
-        f"'status', 'settled', 'outcome', 'skill', 'decided_by', 'x', 'decided_at', {AT}",
-    ),
     Comment: ("'proposal_id', {first} + 2 * number", "'status', 'withdrawn', 'text', ''"),
 }
 TABLES = {model._meta.db_table for model in GROWN}
