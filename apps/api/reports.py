@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.bodies import Body, Number, Text
+from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
@@ -80,15 +81,6 @@ class NewReport(Body):
     )
 
 
-class ReportDecision(Body):
-    """A decision on the row as it was read."""
-
-    bare = True
-
-    version = Number(required=False, help_text=READ)
-    reason = Text(required=False)
-
-
 class ReportSettling(Body):
     """What has to change, or that nothing was wrong."""
 
@@ -137,15 +129,13 @@ class ReportView(Rows[Report]):
             raise ValidationError({"message_id": [str(hidden)]}) from hidden
         return self.answer(report.pk, sent.ignored, 201)
 
-    @extend_schema(request=ReportDecision, responses=ReportRow)
-    @action(detail=True, methods=["post"])
-    def withdraw(self, request: Request, pk: str) -> Response:
-        """Take one's own report back while it waits: its words stay in the history of changes alone."""
-        del pk
-        report = self.get_object()
-        sent = ReportDecision.read(request, self.actor)
-        withdraw_report(report, actor=self.actor, read_at=sent.read_at, **sent.only("reason"))
-        return self.answer(report.pk, sent.ignored)
+    withdraw = deciding(
+        "withdraw",
+        Act.REPORT_WITHDRAW,
+        withdraw_report,
+        ReportRow,
+        "Take one's own report back while it waits: its words stay in the history of changes alone.",
+    )
 
     @extend_schema(request=ReportSettling, responses=ReportRow)
     @action(detail=True, methods=["post"])

@@ -18,13 +18,14 @@ from pytest_django import Settings
 
 from apps.comments.models import Comment
 from apps.console.site import site
-from apps.conversations.models import Conversation
+from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft, Escalation
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Proposal, Refusal
 from apps.launcher.postgres import Postgres
 from apps.learning.models import Extraction
 from apps.memory.models import CustomerProfile, MemoryLine
+from apps.reports.models import Report
 from apps.runtime.models import Session
 from apps.skills.models import Skill
 from tests.committing import committing
@@ -69,14 +70,20 @@ GROWN: dict[type[Model], tuple[str, str]] = {
         f"'status', 'superseded', 'ended_at', {AT}",
     ),
     Skill: ("'name', 'skill-' || number", "'status', 'deprecated'"),
+    Report: (
+        "'message_id', {first} + 2 * number, 'conversation_id', {first} + 2 * number",
+        f"'status', 'settled', 'outcome', 'skill', 'decided_by', 'x', 'decided_at', {AT}",
+    ),
     Comment: ("'proposal_id', {first} + 2 * number", "'status', 'withdrawn', 'text', ''"),
 }
-TABLES = {model._meta.db_table for model in GROWN}
+# What those rows name and no list shows.
+NAMED: dict[type[Model], tuple[str, str]] = {Message: ("'conversation_id', {first} + 2 * number, 'turn_id', null", "")}
+TABLES = {model._meta.db_table for model in GROWN | NAMED}
 
 
 def grow(superuser: "psycopg.Connection[Any]", world: World, first: int) -> None:
     """Let the tenant have a history of each noun."""
-    for model, (changes, settled) in GROWN.items():
+    for model, (changes, settled) in (GROWN | NAMED).items():
         named = {"table": model._meta.db_table, "rows": ROWS, "first": first, "tenant": world.tenant.pk}
         [copied] = superuser.execute(LATEST.format(**named).encode()).fetchone() or [None]
         assert copied, model
