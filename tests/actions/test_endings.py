@@ -13,6 +13,7 @@ from apps.governance.acting import acting
 from apps.governance.errors import Invalid
 from apps.llm.backend import Reply, Request
 from apps.runtime.driving import answer
+from apps.runtime.handing_over import REASONS
 from apps.runtime.models import ModelCall, Turn
 from apps.runtime.sending import hand_back, length_of, send_out, write_to_customer
 from apps.switches.actions import lift_switch
@@ -97,18 +98,24 @@ def test_a_reply_that_repeats_the_profile_stands_on_it(world: World, standin: St
     assert drafts(world)[0].grounding == "profile"
 
 
-def test_an_agent_hands_a_question_over_and_is_told_that_it_waits(world: World, standin: StandIn) -> None:
+@pytest.mark.parametrize("reason", REASONS)
+def test_an_agent_hands_a_question_over_and_is_told_that_it_waits(
+    world: World, standin: StandIn, reason: Escalation.Reason
+) -> None:
     # R135, R136
-    standin.play(tool("escalate", reason="missing_knowledge", question="Do we ship to Malta?"), reply("I am asking."))
+    standin.play(tool("escalate", reason=reason.value, question="Do we ship to Malta?"), reply("I am asking."))
     turn = say(world, "Do you ship to Malta?", standin)
-    assert questions(world) == [("missing_knowledge", world.bot.label)]
+    assert questions(world) == [(reason.value, world.bot.label)]
     assert calls(world, turn)[0]["result"].startswith("A colleague has the question now.")
     say(world, "And?", standin)
     assert "One question that you handed to a colleague" in standin.requests()[-1]["messages"][-1]["content"][0]["text"]
 
 
-def test_a_reason_nobody_knows_is_refused_with_those_there_are(world: World, standin: StandIn) -> None:
-    standin.play(tool("escalate", reason="bored", question="May I go?"), reply("Never mind."))
+@pytest.mark.parametrize("reason", ["bored", Reason.BUDGET.value, Reason.UNKNOWN_OUTCOME.value])
+def test_a_reason_that_is_not_the_agents_is_refused_with_those_that_are(
+    world: World, standin: StandIn, reason: str
+) -> None:
+    standin.play(tool("escalate", reason=reason, question="May I go?"), reply("Never mind."))
     [call] = calls(world, say(world, "Hello", standin))
     assert call["is_error"]
     assert "Give one of: customer_asked" in call["result"]

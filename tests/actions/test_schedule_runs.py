@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings
 
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
@@ -23,6 +24,7 @@ from apps.switches.models import Switch
 from apps.tenants.actions import amend_agent
 from apps.tenants.due import due_work
 from tests.actions.conversing import reply, tool
+from tests.actions.test_turn import Overtaken
 from tests.factories import World, make_skill, make_switch, make_world
 from tests.scheduling import comes_due, make_paused_schedule, make_schedule, make_schedule_draft
 from tests.standing_in import StandIn
@@ -106,13 +108,21 @@ def test_the_agent_follows_the_skill_in_a_fresh_session_and_its_report_is_posted
 def test_a_scheduled_turn_has_fifteen_steps(world: World, standin: StandIn) -> None:
     # R124
     amend_agent(world.agent, actor=world.admin, max_steps=2)
-    standin.play(
-        *(tool("list_skills") for _ in range(1)),
-        tool("get_skill", skill_id=1),
-        tool("get_skill", skill_id=2),
-        reply("Done."),
-    )
-    assert taken(world, make_schedule(world, channel="slack"), standin).outcome == Outcome.REPLIED
+    standin.play(*(tool("get_skill", skill_id=number) for number in range(1, 20)))
+    turn = taken(world, make_schedule(world, channel="slack"), standin)
+    assert (turn.failure_code, len(standin.requests())) == ("steps_spent", 15)
+
+
+def test_a_worker_that_lost_the_run_posts_nothing(world: World, standin: StandIn, settings: Settings) -> None:
+    # R122
+    settings.TURN_LEASE_SECONDS = 0
+    row = make_schedule(world, channel="slack")
+    comes_due(row, world)
+    conversation_id = tick(world, row)
+    assert conversation_id is not None
+    standin.play(reply("Too late."), reply("In time."))
+    answer(world.tenant.pk, conversation_id, backend=Overtaken(world, standin, conversation_id))
+    assert [text for sender, text in messages(world) if sender == "agent"] == ["In time."]
 
 
 @pytest.mark.parametrize("said", [NOTHING_TO_REPORT, f"{NOTHING_TO_REPORT}\n"])

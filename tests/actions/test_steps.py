@@ -29,6 +29,17 @@ def test_the_model_may_call_tools_until_its_steps_are_spent(world: World, standi
     assert (turn.status, turn.failure_code) == (Turn.Status.FAILED, "steps_spent")
 
 
+@pytest.mark.parametrize(("channel", "steps"), [("voice", 6), ("sms", 10)])
+def test_a_turn_takes_as_many_steps_as_its_channel_has(
+    world: World, standin: StandIn, channel: str, steps: int
+) -> None:
+    # R124
+    amend_agent(world.agent, actor=world.admin, max_steps=40)
+    standin.play(*(tool("get_skill", skill_id=number) for number in range(1, 2 * steps)))
+    turn = take(world, tell(world, "Hello", channel=channel, customer=f"{channel}:abc123"), standin.backend)
+    assert (turn.failure_code, len(standin.requests())) == ("steps_spent", steps)
+
+
 class Pausing:
     """A model that stops once to go on, as the API may with tools of its own."""
 

@@ -35,6 +35,18 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         ONE_TURN,
     ),
     CodeMutant(
+        *("lease", "the lease of a turn that thinks is not extended", "apps/runtime/engine.py"),
+        "await asyncio.sleep(self.limits.lease_seconds / 3)",
+        "await asyncio.sleep(self.limits.lease_seconds * 300)",
+        ("tests/flows/test_holding_on.py",),
+    ),
+    CodeMutant(
+        *("lease", "a worker waits on for the model of a turn that another has", "apps/runtime/engine.py"),
+        "for holding in (*beaten.lost, *beaten.stopped):",
+        "for holding in (*beaten.lost[:0], *beaten.stopped):",
+        ("tests/flows/test_listening.py::test_a_call_that_nobody_waits_for_closes_its_stream[lost-running-]",),
+    ),
+    CodeMutant(
         *("sweeper", "nobody looks for what is due, only for what is told", "apps/runtime/engine.py"),
         "for tenant_id, conversation_id in due.turns:",
         "for tenant_id, conversation_id in due.turns[:0]:",

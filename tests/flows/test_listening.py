@@ -3,10 +3,13 @@
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+from django.db.models import F
 
+from apps.conversations.actions import take_over_conversation
+from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.launcher.children import wait_until
 from apps.llm.anthropic.async_client import async_backend_at
@@ -14,6 +17,7 @@ from apps.llm.backend import Listener
 from apps.llm.standin.running import running_standin
 from apps.runtime.claims import Claim
 from apps.runtime.engine import Engine, Limits
+from apps.runtime.loop import CALL_SECONDS
 from apps.runtime.models import Turn
 from apps.switches.actions import throw_switch
 from apps.switches.models import Switch
@@ -113,7 +117,30 @@ def test_who_listens_hears_the_answer_as_it_is_said_and_a_failing_listener_costs
     assert {tenant_id for tenant_id, _ in heard} == {world.tenant.pk}
 
 
-def test_a_call_that_is_stopped_closes_its_stream(endless: Endless, database: str) -> None:  # R131
+def paused(world: World) -> None:
+    throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Stop.", agent_id=world.agent.pk)
+
+
+def taken_over(world: World) -> None:
+    with acting(world.operator):
+        conversation = Conversation.objects.get()
+    take_over_conversation(conversation, actor=world.operator)
+
+
+def lost(world: World) -> None:
+    """Another worker takes the turn."""
+    with acting(world.system):
+        Turn.objects.update(fence=F("fence") + 1)
+
+
+@pytest.mark.parametrize(
+    ("happens", "status", "code"),
+    [(paused, "running", "stopped"), (taken_over, "cancelled", "taken_over"), (lost, "running", "")],
+)
+def test_a_call_that_nobody_waits_for_closes_its_stream(
+    endless: Endless, database: str, happens: Callable[[World], None], status: str, code: str
+) -> None:
+    # R126, R131
     world, heard = world_with_a_customer(), threading.Event()
     engine = Engine(
         lambda: async_backend_at("a-key", endless.url, connections=5), LIMITS, ears=lambda _: lambda _: heard.set()
@@ -122,10 +149,10 @@ def test_a_call_that_is_stopped_closes_its_stream(endless: Endless, database: st
     try:
         assert heard.wait(PATIENCE_SECONDS)
         assert not endless.hung_up.is_set()
-        throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Stop.", agent_id=world.agent.pk)
-        assert endless.hung_up.wait(PATIENCE_SECONDS)
+        happens(world)
+        assert endless.hung_up.wait(CALL_SECONDS / 2), "it is not the end of the call's own time"
     finally:
         engine.stop(drain_seconds=2)
     turn = only_turn(world)
     assert turn is not None
-    assert (turn.status, turn.failure_code) == (Turn.Status.RUNNING, "stopped")
+    assert (turn.status, turn.failure_code) == (status, code)
