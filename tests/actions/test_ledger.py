@@ -6,6 +6,7 @@ from apps.conversations.models import Message
 from apps.governance.acting import acting
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
+from apps.prompt.ledger import charges_of
 from apps.prompt.values import Slot
 from apps.runtime.models import ModelCall, Turn
 from apps.tenants.actions import amend_agent
@@ -56,6 +57,12 @@ def test_every_call_is_billed_what_it_was_expected_to_be(world: World, standin: 
         assert call.ledger["expected"] == {name: tokens for name, tokens in billed_as.items() if tokens}
         assert call.expected_read_tokens == call.cache_read_tokens
         assert not call.has_unexpected_miss
+        by_slot = charges_of(call.ledger["slots"])
+        assert {Slot.PERSONA, Slot.MEMORY, Slot.PROFILE} < {charge.slot for charge in by_slot}
+        written = call.cache_write_1h_tokens + call.cache_write_5m_tokens
+        assert [sum(getattr(charge, kind) for charge in by_slot) for kind in ("read", "written", "uncached")] == [
+            *(call.cache_read_tokens, written, call.input_tokens)
+        ]
     assert [call.cache_read_tokens > 0 for call in billed] == [False, True, True, True, True]
     with acting(world.system):
         assert standin.requests()[-1]["system"] != []

@@ -5,6 +5,7 @@ import pytest
 from apps.api.replies import outcome_of
 from apps.console.transcripts import transcript
 from apps.governance.acting import acting
+from apps.prompt.figures import CHARTS
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, take, tell, tool
 from tests.factories import make_world
@@ -31,6 +32,21 @@ def test_a_table_goes_with_the_reply_where_the_agent_may_show_some(standin: Stan
     with acting(world.operator):
         lines = transcript(event.conversation)
     assert [figure["text"] for line in lines for figure in line.figures] == ["a\n1"]
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_a_chart_goes_with_the_reply_as_data(standin: StandIn, chart: str) -> None:
+    world = make_world()
+    amend_agent(world.agent, actor=world.admin, shows_figures=True)
+    drawn = {"chart": chart, "labels": ["May", "June"], "series": [{"name": "Sold", "values": [1, 2]}]}
+    standin.play(tool("render_chart", **drawn | {"labels": ["May"]}), tool("render_chart", **drawn), reply("It grows."))
+    event = tell(world, "Does it grow?")
+    take(world, event, standin.backend)
+    told = outcome_of(event.pk, actor=world.bot).reply
+    assert told is not None
+    [figure] = told.figures
+    assert (figure["kind"], figure["chart"], figure["labels"]) == ("chart", chart, ["May", "June"])
+    assert [(each["name"], each["values"]) for each in figure["series"]] == [("Sold", [1, 2])]
 
 
 def test_nothing_can_be_shown_by_sms_or_by_an_agent_that_may_not(standin: StandIn) -> None:
