@@ -46,7 +46,7 @@ def test_a_chart_goes_with_the_reply_as_data(standin: StandIn, chart: str) -> No
     assert told is not None
     [figure] = told.figures
     assert (figure["kind"], figure["chart"], figure["labels"]) == ("chart", chart, ["May", "June"])
-    assert [(each["name"], each["values"]) for each in figure["series"]] == [("Sold", [1, 2])]
+    assert figure["series"] == [{"name": "Sold", "values": [1, 2]}]
 
 
 def test_nothing_can_be_shown_by_sms_or_by_an_agent_that_may_not(standin: StandIn) -> None:

@@ -48,6 +48,20 @@ def signals_and_mocks(source: Source) -> Iterator[str]:
             yield source.at(node, f"`{name}`: no mocks; drive the stand-in model, pass the time as an argument.")
 
 
+def waits_in_the_broker(source: Source) -> Iterator[str]:
+    """When something is due stands in a column, where a lost broker loses nothing; Celery neither waits nor tries again."""
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.Call) or source.path.parts[0] not in {"apps", "config"}:
+            continue
+        for keyword in node.keywords:
+            if keyword.arg in {"countdown", "eta", "autoretry_for", "retry_backoff"}:
+                yield source.at(
+                    node, f"`{keyword.arg}`: the time of the next try is a column, and a sweep looks at it."
+                )
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "retry":
+            yield source.at(node, "`retry`: the time of the next try is a column, and a sweep looks at it.")
+
+
 def package_sentences(source: Source) -> Iterator[str]:
     """A package's `__init__.py` is one docstring, one sentence; Django's own folders may be empty."""
     package = source.path.parts[0] == "apps" and source.path.name == "__init__.py"

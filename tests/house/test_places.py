@@ -18,6 +18,7 @@ RULES: dict[str, Check] = {
     "relative": places.relative_imports,
     "hidden": places.hidden_imports,
     "signals": places.signals_and_mocks,
+    "broker": places.waits_in_the_broker,
     "package": places.package_sentences,
     "unfinished": places.unfinished,
     "file length": partial(places.long_files, allowed=LONG_FILES),
@@ -39,6 +40,10 @@ BAD = [
     ("signals", "apps/runtime/engine.py", "from celery.signals import worker_process_init"),
     ("signals", "tests/rules/test_skills.py", "from unittest import mock"),
     ("signals", "tests/rules/test_skills.py", "from unittest.mock import patch"),
+    ("broker", "apps/runtime/kick.py", "app.send_task('take_turn', countdown=5)"),
+    ("broker", "apps/runtime/kick.py", "take_turn.apply_async(args, eta=soon)"),
+    ("broker", "apps/runtime/tasks.py", "@shared_task(autoretry_for=(OSError,))\ndef take_turn(): ..."),
+    ("broker", "apps/runtime/tasks.py", "def take_turn(task):\n    raise task.retry()"),
     ("package", "apps/skills/__init__.py", ""),
     ("package", "apps/skills/__init__.py", '"""Skills."""\nimport json'),
     ("package", "apps/skills/__init__.py", '"""Skills and not memory"""'),
@@ -57,6 +62,7 @@ LAWFUL = [
     ("hidden", "apps/skills/apps.py", "class Skills:\n    def ready(self):\n        from apps.skills import checks"),
     ("signals", "config/celery.py", "from celery.signals import worker_process_init"),
     ("signals", "apps/skills/models.py", "from apps.demo import story"),
+    ("broker", "apps/runtime/kick.py", "app.send_task('take_turn', args=[1, 2, 5], retry=False)"),
     ("package", "apps/skills/__init__.py", '"""Runbooks and their states; not how they are learned."""'),
     ("package", "apps/skills/migrations/__init__.py", ""),
     ("unfinished", "apps/skills/models.py", "todo = 1"),
@@ -81,7 +87,7 @@ def test_product_stands_in_its_places(rule: str) -> None:
     assert flaws(RULES[rule]) == []
 
 
-@pytest.mark.parametrize("rule", ["signals", "unfinished", "file length"])
+@pytest.mark.parametrize("rule", ["signals", "broker", "unfinished", "file length"])
 def test_product_and_tests_stand_in_their_places(rule: str) -> None:
     assert flaws(RULES[rule], "apps", "config", "tests", "benchmarks") == []
 
