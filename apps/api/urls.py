@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.urls import URLPattern, URLResolver, re_path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView
 from rest_framework.routers import SimpleRouter
 
 from apps.api.agents import AgentView
@@ -42,6 +42,7 @@ from apps.api.prices import PriceView
 from apps.api.profiles import ProfileView
 from apps.api.prompts import PromptView
 from apps.api.proposals import ProposalView
+from apps.api.reading_page import ReadingPage
 from apps.api.reflections import ReflectionView
 from apps.api.reports import ReportView
 from apps.api.restoring import CheckpointRestoreView, RestoreView
@@ -186,7 +187,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^schema/?$", SpectacularAPIView.as_view(authentication_classes=[]), name="schema"),
     re_path(
         r"^docs/?$",
-        login_required(SpectacularSwaggerView.as_view(authentication_classes=[], url_name="schema")),
+        login_required(ReadingPage.as_view(authentication_classes=[], url_name="schema")),
         name="api-docs",
     ),
     re_path("", Nowhere.as_view()),

@@ -111,3 +111,14 @@ def test_narrow_window_without_javascript_has_its_menu_on_the_page(chromium: Bro
     page.get_by_role("link", name=re.compile("^Conversations")).first.click()
     expect(page.get_by_role("heading", name="Conversations")).to_be_visible()
     context.close()
+
+
+def test_page_that_reads_the_schema_to_people_runs_under_a_policy_of_its_own(page: Page, console: Console) -> None:
+    sign_in(page, console.full)
+    answer = page.goto("/api/v1/docs/")
+    assert answer is not None
+    assert "script-src 'self';" in answer.headers["content-security-policy"]
+    operation = page.locator(".opblock").first
+    expect(operation).to_be_visible()
+    operation.locator(".opblock-summary-control").click()
+    expect(operation.get_by_role("button", name="Try it out")).to_be_visible()

@@ -63,6 +63,12 @@ def test_documentation_page_is_served_from_here_to_whoever_is_signed_in(world: W
     assert page.status_code == 200
     assert b"swagger-ui" in page.content
     assert b"cdn.jsdelivr.net" not in page.content
+    policy = page["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self';")
+    scripts = re.findall(rb"<script[^>]*>([^<]*)</script>", page.content)
+    assert [words.strip() for words in scripts] == [b""] * 3
+    start = client.get(f"{address}?script")
+    assert b"SwaggerUIBundle" in start.content
 
 
 def test_every_code_of_a_problem_has_a_section_of_its_own() -> None:
