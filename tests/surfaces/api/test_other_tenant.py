@@ -216,9 +216,7 @@ JOURNALS_OF_PEOPLE = {
     "changes",
     "refusals",
     "spend",
-    "settings",
-    "tokens",
-    "grants",
+    *("settings", "tokens", "grants"),
     *("members", "limits", "checkpoints", "verifications", "talks", "trials", "member-overlays"),
 }
 
