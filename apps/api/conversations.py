@@ -162,7 +162,7 @@ class ConversationFilters(AgentFilters):
         actor: Actor = self.request.auth
         if not actor.is_person:
             raise NotPermitted("Only people look for replies that were reported; an agent's token does not reach them.")
-        return rows.filter(pk__in=reported(actor, value).order_by().values("conversation_id"))
+        return rows.filter(pk__in=reported(actor, value))
 
     def by_turn(self, rows: QuerySet[Conversation], name: str, value: str) -> QuerySet[Conversation]:
         """Those with a turn that does not get on for this reason."""

@@ -19,6 +19,7 @@ from apps.console.deeds import Button, Refused, Shown, Values, decisions_on
 from apps.console.desk_page import excerpt
 from apps.console.forms import Decision, Prose
 from apps.console.lists import TabbedList
+from apps.console.live import LONGEST_NUMBER
 from apps.console.requests import actor_of
 from apps.console.titles import moment
 from apps.console.transcripts import Spoken, reported_at
@@ -31,7 +32,6 @@ from apps.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
 from apps.reports.waiting import REPORTED, reported
 
 REPLY: Final = "reply"
-LONGEST_NUMBER: Final = 18
 DECIDE: Final = "admin:conversations_conversation_decide"
 
 
@@ -165,5 +165,4 @@ class ReportedFilter(SimpleListFilter):
         which = self.value() or ""
         if which not in REPORTED:
             return queryset
-        reports = reported(actor_of(request), which)
-        return queryset.filter(pk__in=reports.order_by().values("conversation"))
+        return queryset.filter(pk__in=reported(actor_of(request), which))

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from django.db.models import QuerySet
+
 from apps.governance.actors import Actor
 from apps.reports.models import Report, ReportQuerySet
 
@@ -14,8 +16,8 @@ def waiting_reports(actor: Actor) -> ReportQuerySet:
     return Report.objects.visible_to(actor).open().order_by("pk")
 
 
-def reported(actor: Actor, which: str) -> ReportQuerySet:
-    """Those by which conversations are narrowed: what waits, or whatever there was."""
-    if which == "open":
-        return waiting_reports(actor)
-    return Report.objects.visible_to(actor).exclude(status=Report.Status.WITHDRAWN)
+def reported(actor: Actor, which: str) -> QuerySet[Report, int]:
+    """The ids of the conversations of which a reply was reported: where one waits, or wherever there was one."""
+    ever = Report.objects.visible_to(actor).exclude(status=Report.Status.WITHDRAWN)
+    reports = waiting_reports(actor) if which == "open" else ever
+    return reports.order_by().values_list("conversation_id", flat=True)

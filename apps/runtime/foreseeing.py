@@ -95,11 +95,11 @@ class Foreseen:
 
 def foreseen(would: Would, *, actor: Actor, now: datetime) -> Foreseen:
     """What it would reach, read as the person who asks; three statements for the counts and one session's reads, twice rendered."""
-    counted = reached(would.row, actor=actor, now=now)
     customer = would.row.end_user_key if isinstance(would.row, CustomerProfile) else ""
     with acting(actor):
         agents = list(_carriers(would.row, actor))
-        calls = _calls(actor, [agent.pk for agent in agents], now)
+        ids = [agent.pk for agent in agents]
+        counted, calls = _reached(would.row, ids, now), _calls(actor, ids, now)
     agent = max(agents, key=lambda each: (calls.get(each.pk, 0), -each.pk), default=None)
     prompt = _compared(agent, customer, would, actor, now) if agent else None
     price = _price(agent, actor, now) if agent else None
@@ -112,11 +112,14 @@ def foreseen(would: Would, *, actor: Actor, now: datetime) -> Foreseen:
 
 def reached(row: Governed, *, actor: Actor, now: datetime) -> Foreseen:
     """Whom any change of the row reaches, whatever its words; nothing of the prompt."""
+    with acting(actor):
+        return _reached(row, list(_carriers(row, actor).values_list("pk", flat=True)), now)
+
+
+def _reached(row: Governed, ids: list[int], now: datetime) -> Foreseen:
     customer = row.end_user_key if isinstance(row, CustomerProfile) else ""
     skill_id = row.pk if isinstance(row, Skill) else None
-    with acting(actor):
-        ids = list(_carriers(row, actor).values_list("pk", flat=True))
-        sessions, customers, schedules, callers, fetched = _counted(ids, customer, skill_id, now)
+    sessions, customers, schedules, callers, fetched = _counted(ids, customer, skill_id, now)
     counts = (sessions, customers, schedules, callers, fetched if skill_id else None)
     return Foreseen(len(ids), *counts, None, None, 0, None)
 
