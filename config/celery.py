@@ -9,6 +9,7 @@ from celery.signals import beat_init, task_postrun, task_prerun, worker_ready
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
+from kombu.transport import virtual
 
 from apps.telemetry.counts import TASKS
 from apps.telemetry.scene import set_scene
@@ -17,6 +18,9 @@ from apps.tenants.checks import warn_of_breaches
 # The package announces its successor at every import; the notice is not about our code.
 warnings.filterwarnings("ignore", message="The 'django-fsm' package", category=UserWarning)
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+# A channel that closes gives nothing back: when the broker had gone, the try ended the worker. What is lost so the sweeps find.
+virtual.Channel.do_restore = False
 
 app = Celery("preceptor")
 app.config_from_object("django.conf:settings", namespace="CELERY")
