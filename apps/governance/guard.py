@@ -41,15 +41,20 @@ def refuse_ungoverned(model: type[models.Model]) -> None:
         raise refusal
 
 
+def refuse_unless_acting(actor: Actor | None) -> None:
+    """Refuse to read for nobody, or for another than the one acting: PostgreSQL would show no row, and nothing would look wrong."""
+    if actor is None:
+        raise MissingActor("Name the actor whose rows to read.")
+    if acting_actor() != actor:
+        raise MissingActor("Read inside `with acting(actor)`: PostgreSQL shows no row otherwise.")
+
+
 class GovernedQuerySet(models.QuerySet[Row]):
     """Reads for everybody who may see the rows; writes only through the door."""
 
     def visible_to(self, actor: Actor) -> Self:
         """The rows of the actor's tenant. Fails closed without an actor, and unless the actor is the one acting."""
-        if actor is None:
-            raise MissingActor("Name the actor whose rows to read.")
-        if acting_actor() != actor:
-            raise MissingActor("Read inside `with acting(actor)`: PostgreSQL shows no row otherwise.")
+        refuse_unless_acting(actor)
         return self.filter(tenant_id=actor.tenant_id)
 
     def create(self, **kwargs: Any) -> Row:

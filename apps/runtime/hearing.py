@@ -5,17 +5,17 @@ counts as its own any more: all it writes is held to be a customer's, and people
 the words to copy are older than the bound; a busy agent pays with reviews.
 """
 
+import json
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, Final
 
-from django.db.models import Q, QuerySet
+from django.db import connection
 
-from apps.conversations.models import Conversation, InboundEvent, Message
+from apps.conversations.models import Conversation
 from apps.governance.actors import Actor, Role
+from apps.governance.guard import refuse_unless_acting
 from apps.governance.models import Taint
-from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
-from apps.notebook.models import Note
 from apps.prompt.derived import Heard, derived
 from apps.prompt.lines import lines_of
 from apps.prompt.tool_names import HOUSE
@@ -24,22 +24,57 @@ from apps.prompt.tool_names import HOUSE
 ROWS_HEARD: Final = 400
 CHARACTERS_HEARD: Final = 60_000
 
-_FOREIGN: Final = (Taint.TOOL_DERIVED, Taint.CUSTOMER_DERIVED, Taint.IMPORTED)
+# One statement, for an agent waits for it at each of its writes. Of each kind it brings one row more than is compared, which tells
+# that there are more. What another agent says is held to be the customer's, for its words came of what that customer wrote. A
+# conversation that names nobody is not among those of anybody, so the one in hand is asked by itself. Last comes what of customers'
+# words the agent has been given back by its own notes.
+_TOLD: Final = """
+WITH mine AS NOT MATERIALIZED (
+    SELECT id FROM conversations_conversation
+    WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND (member_user_id IS NULL OR member_user_id = %(member)s)
+)
+(SELECT 'event', text, sender_name, NULL::text FROM conversations_inboundevent
+    WHERE conversation_id = %(conversation)s AND kind NOT IN ('operator', 'schedule') ORDER BY id DESC LIMIT %(rows)s)
+UNION ALL
+(SELECT 'event of the agent', text, sender_name, NULL FROM conversations_inboundevent
+    WHERE conversation_id IN (SELECT id FROM mine) AND kind NOT IN ('operator', 'schedule') ORDER BY id DESC LIMIT %(rows)s)
+UNION ALL
+(SELECT 'message', text, NULL, NULL FROM conversations_message
+    WHERE conversation_id IN (SELECT id FROM mine) AND sender IN ('customer', 'peer') ORDER BY id DESC LIMIT %(rows)s)
+UNION ALL
+(SELECT 'calls', NULL, NULL, tool_calls::text FROM conversations_message
+    WHERE conversation_id IN (SELECT id FROM mine) AND tool_calls <> '[]'::jsonb ORDER BY id DESC LIMIT %(rows)s)
+UNION ALL
+(SELECT 'profile', preferences, notes, NULL FROM memory_customerprofile
+    WHERE tenant_id = %(tenant)s ORDER BY id DESC LIMIT %(rows)s)
+UNION ALL
+(SELECT 'note', text, NULL, NULL FROM notebook_note
+    WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND status = 'open'
+        AND (%(customers)s::text[] IS NULL OR end_user_key = ANY(%(customers)s))
+        AND (taint = ANY(%(foreign)s) OR end_user_key <> '') ORDER BY id DESC LIMIT %(rows)s)
+UNION ALL
+(SELECT 'memory', body, NULL, NULL FROM memory_agentmemory
+    WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND taint = ANY(%(foreign)s) ORDER BY id DESC LIMIT %(rows)s)
+UNION ALL
+(SELECT 'block', body, NULL, NULL FROM memory_memoryblock
+    WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND taint = ANY(%(foreign)s) ORDER BY id DESC LIMIT %(rows)s)
+"""
+_Row = tuple[Any, ...]  # Any: its kind, two texts, and calls as JSON
+# Events carry the name of who speaks.
+_NAMED: Final = frozenset({"event", "event of the agent"})
+_FOREIGN: Final = [Taint.TOOL_DERIVED.value, Taint.CUSTOMER_DERIVED.value, Taint.IMPORTED.value]
 
 
 def heard_in(conversation: Conversation, *, actor: Actor) -> Heard:
     """What an agent heard in a conversation, and in all it may see: in a turn, those of its customer."""
-    heard = _Heard()
-    # A conversation that names nobody is not among those of anybody.
-    heard.events(InboundEvent.objects.filter(conversation=conversation))
-    return _lately(conversation.agent_id, actor, heard)
+    return _lately(conversation.agent_id, actor, conversation.pk)
 
 
 def heard_by(actor: Actor) -> Heard | None:
     """The same for whoever asks outside a turn; people are not asked what they heard."""
     if actor.role is not Role.AGENT or actor.agent_id is None:
         return None
-    return _lately(actor.agent_id, actor, _Heard())
+    return _lately(actor.agent_id, actor, None)
 
 
 def whose_words(text: str, heard: Heard | None) -> Taint:
@@ -64,53 +99,46 @@ def whose_file(name: str, content: bytes, heard: Heard | None) -> Taint:
     return Taint.CUSTOMER_DERIVED if told and too_long else whose_words(f"{name}\n{text}", heard)
 
 
-@dataclass(slots=True)
-class _Heard:
-    """What was said as it is gathered, each text once, and whether all of it fits."""
-
-    customers: dict[str, None] = field(default_factory=dict)
-    tools: dict[str, None] = field(default_factory=dict)
-    names: dict[str, None] = field(default_factory=dict)
-    fits: bool = True
-
-    def events(self, rows: QuerySet[InboundEvent]) -> None:
-        # What another agent says is held to be the customer's: its words came of what that customer wrote.
-        told = rows.exclude(kind__in=(InboundEvent.Kind.OPERATOR, InboundEvent.Kind.SCHEDULE))
-        for text, name in self.latest(told, "text", "sender_name"):
-            self.customers[text] = None
-            if name:
-                self.names[name] = None
-
-    def latest(self, rows: QuerySet[Any], *names: str) -> list[tuple[Any, ...]]:  # Any: values of columns
-        """As many rows as are compared."""
-        found = list(rows.order_by("-pk").values_list(*names)[: ROWS_HEARD + 1])
-        self.fits = self.fits and len(found) <= ROWS_HEARD
-        return found[:ROWS_HEARD]
-
-    def bounded(self) -> Heard:
-        """All of it; or the first of it, and the word that it is not whole."""
-        fits = all(sum(map(len, side)) <= CHARACTERS_HEARD for side in (self.customers, self.tools))
-        return Heard(_bounded(self.customers), _bounded(self.tools), tuple(self.names), self.fits and fits)
+def _lately(agent_id: int, actor: Actor, conversation_id: int | None) -> Heard:
+    # Ordered and each once: what is said is bounded from its first on.
+    customers: dict[str, None] = {}
+    tools: dict[str, None] = {}
+    names: dict[str, None] = {}
+    counted: Counter[str] = Counter()
+    for kind, *texts, calls in _told(agent_id, actor, conversation_id):
+        counted[kind] += 1
+        if counted[kind] > ROWS_HEARD:
+            continue
+        if calls is not None:
+            tools |= dict.fromkeys(call["result"] for call in json.loads(calls) if call["name"] not in HOUSE)
+        elif kind in _NAMED:
+            text, name = texts
+            customers[text] = None
+            names[name] = None
+        else:
+            customers |= dict.fromkeys(texts)
+    fits = all(rows <= ROWS_HEARD for rows in counted.values())
+    fits = fits and all(sum(map(len, filter(None, side))) <= CHARACTERS_HEARD for side in (customers, tools))
+    return Heard(_bounded(customers), _bounded(tools), tuple(filter(None, names)), fits)
 
 
-def _lately(agent_id: int, actor: Actor, heard: _Heard) -> Heard:
-    mine = Conversation.objects.visible_to(actor).filter(agent_id=agent_id)
-    heard.events(InboundEvent.objects.filter(conversation__in=mine))
-    messages = Message.objects.filter(conversation__in=mine)
-    spoken = heard.latest(messages.filter(sender__in=(Message.Sender.CUSTOMER, Message.Sender.PEER)), "text")
-    heard.customers |= dict.fromkeys(text for (text,) in spoken)
-    for (calls,) in heard.latest(messages.exclude(tool_calls=[]), "tool_calls"):
-        heard.tools |= dict.fromkeys(call["result"] for call in calls if call["name"] not in HOUSE)
-    # What of customers' words the agent has been given back by its own notes.
-    for noted in heard.latest(CustomerProfile.objects.visible_to(actor), "preferences", "notes"):
-        heard.customers |= dict.fromkeys(noted)
-    notes = Note.objects.visible_to(actor).open().filter(agent_id=agent_id)
-    theirs = notes.filter(Q(taint__in=_FOREIGN) | ~Q(end_user_key=""))
-    heard.customers |= dict.fromkeys(text for (text,) in heard.latest(theirs, "text"))
-    for noun in (AgentMemory, MemoryBlock):
-        rows = noun._default_manager.filter(tenant_id=actor.tenant_id, agent_id=agent_id, taint__in=_FOREIGN)
-        heard.customers |= dict.fromkeys(body for (body,) in heard.latest(rows, "body"))
-    return heard.bounded()
+def _told(agent_id: int, actor: Actor, conversation_id: int | None) -> list[_Row]:
+    """What stands in rows that `visible_to` the actor; a test holds this against it."""
+    refuse_unless_acting(actor)
+    keys = None if actor.customer_key is None else ["", *([actor.customer_key] if actor.customer_is_proven else [])]
+    given = {
+        "tenant": actor.tenant_id,
+        "agent": agent_id,
+        "conversation": conversation_id,
+        "member": actor.talks_as,
+        "customers": keys,
+        "foreign": _FOREIGN,
+        "rows": ROWS_HEARD + 1,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_TOLD, given)
+        told: list[_Row] = cursor.fetchall()
+    return told
 
 
 def _bounded(texts: Iterable[str]) -> tuple[str, ...]:

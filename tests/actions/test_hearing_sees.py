@@ -1,0 +1,132 @@
+"""What an agent heard is read in one statement, which brings what the rows visible to it say, and nothing else."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pytest
+from django.db import connection
+from django.db.models import Q, QuerySet
+from django.test.utils import CaptureQueriesContext
+
+from apps.conversations.actions import append_messages, open_conversation
+from apps.conversations.models import Conversation, InboundEvent, Message
+from apps.conversations.rules import Line
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import MissingActor
+from apps.governance.models import Taint
+from apps.memory.actions import create_memory, write_block
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.notebook.actions import finish_note
+from apps.notebook.models import Note
+from apps.prompt.derived import Heard
+from apps.prompt.tool_names import HOUSE
+from apps.runtime.hearing import ROWS_HEARD, heard_by, heard_in
+from tests.factories import World, make_block, make_conversation, make_event, make_profile, make_world
+from tests.noting import CUSTOMER, make_note, make_note_of_customer
+from tests.talking import make_assistant, make_talk, make_trial, tell_assistant
+
+pytestmark = pytest.mark.django_db
+
+OTHER: Final = "http:other"
+FOREIGN: Final = (Taint.TOOL_DERIVED, Taint.CUSTOMER_DERIVED, Taint.IMPORTED)
+
+WAYS: Final[dict[str, Callable[[World], Actor]]] = {
+    "outside a turn": lambda world: world.bot,
+    "for a customer": lambda world: world.bot.serving(CUSTOMER),
+    "for one who is not proven": lambda world: world.bot.serving(CUSTOMER, is_proven=False),
+    "for another": lambda world: world.bot.serving(OTHER),
+    "for nobody": lambda world: world.bot.serving(""),
+    "for a member": lambda world: world.bot.for_member(world.operator_user.pk),
+}
+
+
+def texts(rows: QuerySet[Any], *names: str) -> set[str]:
+    return {text for line in rows.values_list(*names) for text in line if text}
+
+
+def visible(world: World, actor: Actor, conversation: Conversation | None) -> Heard:
+    """The same by the lists that everybody else reads."""
+    own = Q(agent=world.agent)
+    mine = Conversation.objects.visible_to(actor).filter(own)
+    events = InboundEvent.objects.filter(Q(conversation__in=mine) | Q(conversation=conversation or 0))
+    told = events.exclude(kind__in=(InboundEvent.Kind.OPERATOR, InboundEvent.Kind.SCHEDULE))
+    messages = Message.objects.filter(conversation__in=mine)
+    notes = Note.objects.visible_to(actor).open().filter(own, Q(taint__in=FOREIGN) | ~Q(end_user_key=""))
+    customers = texts(told, "text") | texts(messages.filter(sender__in=("customer", "peer")), "text")
+    customers |= texts(CustomerProfile.objects.visible_to(actor), "preferences", "notes") | texts(notes, "text")
+    for noun in (AgentMemory, MemoryBlock):
+        customers |= texts(noun._default_manager.filter(own, tenant=world.tenant, taint__in=FOREIGN), "body")
+    calls = [call for (called,) in messages.values_list("tool_calls") for call in called]
+    tools = {call["result"] for call in calls if call["name"] not in HOUSE}
+    return Heard(tuple(customers), tuple(tools), tuple(texts(told, "sender_name")))
+
+
+def sides(heard: Heard) -> tuple[list[str], ...]:
+    return sorted(heard.customers), sorted(heard.tools), sorted(heard.names)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A world and what a member tries in it."""
+
+    world: World
+    trial: Conversation
+
+
+@pytest.fixture
+def scene() -> Scene:
+    """Rows of every kind: of two customers, a member, another agent, another tenant, and rows that tell nothing."""
+    world, other = make_world(), make_world()
+    for each in (world, other):
+        for key in (CUSTOMER, OTHER):
+            make_event(each, f"{key} asks.", end_user_key=key, sender_name=f"Name of {key}")
+            make_conversation(each, key)
+            make_profile(each, key, notes=f"{key} has a dog.")
+        make_note(each, "Nobody's and an agent's own.", actor=each.bot)
+        make_note_of_customer(each, "About the one.")
+        make_note(each, "About the other.", end_user_key=OTHER)
+        finish_note(make_note_of_customer(each, "Done."), actor=each.operator)
+        make_block(each, "Facts")
+        told = {"body": "They said so."}
+        write_block(make_block(each, "Heard"), actor=each.operator, values=told, words_of=Taint.CUSTOMER_DERIVED)
+    tell_assistant(make_talk(make_assistant(world)), "To another agent.", world.operator)
+    create_memory(world.agent.pk, actor=world.bot, body="They said it.", heard=Heard(is_whole=False))
+    trial = make_trial(world)
+    tell_assistant(trial, "Tried by a member.", world.operator)
+    return Scene(world, trial)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_agent_heard_what_the_rows_it_may_see_say(scene: Scene, way: str) -> None:
+    # Z-25, R006, R007
+    actor = WAYS[way](scene.world)
+    with acting(actor):
+        outside, inside = heard_by(actor), heard_in(scene.trial, actor=actor)
+        assert outside is not None
+        assert outside.customers
+        assert sides(outside) == sides(visible(scene.world, actor, None))
+        assert sides(inside) == sides(visible(scene.world, actor, scene.trial))
+
+
+def test_it_takes_one_statement_and_somebody_who_acts(scene: Scene) -> None:
+    with acting(scene.world.bot), CaptureQueriesContext(connection) as asked:
+        heard_in(scene.trial, actor=scene.world.bot)
+    assert len(asked) == 1
+    with pytest.raises(MissingActor, match="acting"):
+        heard_by(scene.world.bot)
+
+
+@pytest.mark.parametrize(("more", "is_whole"), [(0, True), (1, False)])
+def test_of_more_rows_than_are_compared_it_says_so(more: int, is_whole: bool) -> None:
+    world = make_world()
+    conversation = open_conversation(
+        world.agent.pk, actor=world.bot, channel="http", conversation_key="one", end_user_key=CUSTOMER
+    )
+    said = [Line("customer", f"{number}") for number in range(ROWS_HEARD + more)]
+    append_messages(conversation, said, actor=world.system)
+    with acting(world.bot):
+        heard = heard_by(world.bot)
+    assert heard is not None
+    assert (len(heard.customers), heard.is_whole) == (ROWS_HEARD, is_whole)
