@@ -8,6 +8,7 @@ from datetime import date
 
 from django.conf import settings
 from django.db import IntegrityError
+from django.utils.module_loading import import_string
 
 from apps.conversations.models import Conversation, Message
 from apps.conversations.rules import Line, ToolCall
@@ -22,8 +23,6 @@ from apps.learning.models import Extraction
 from apps.learning.protecting import known_about, only_day, own_templates
 from apps.learning.rules import MOST_FAILURES, Refused, Vetted, by_date, counted_in, gate, vet, without_recalled
 from apps.learning.spending import Counted
-from apps.llm.anthropic.client import backend_at
-from apps.llm.anthropic.waiting import waiting_backend_at
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.extraction import (
     ExtractedSkill,
@@ -76,12 +75,19 @@ class Worthwhile:
 
 def learning_backend() -> Backend:
     """The endpoint the environment names."""
-    return backend_at(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL)
+    # By name: the web process and most commands load this module, and the vendor's SDK takes a second and a half.
+    backend: Backend = import_string("apps.llm.anthropic.client.backend_at")(
+        settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
+    )
+    return backend
 
 
 def learning_backend_at(place: Reached) -> Backend:
     """An endpoint of the tenant's own that a tier of memory is distilled at."""
-    return waiting_backend_at(place.api_key, place.base_url, allowed=settings.REACHABLE_NETWORKS)
+    backend: Backend = import_string("apps.llm.anthropic.waiting.waiting_backend_at")(
+        place.api_key, place.base_url, allowed=settings.REACHABLE_NETWORKS
+    )
+    return backend
 
 
 def learning_model(agent: Agent, own: str = "", endpoint_id: int | None = None) -> str:
