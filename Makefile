@@ -46,7 +46,7 @@ lint: $(DEV) ## format, imports, types, templates
 	done; exit $$status
 
 browser-test: $(DEV) ## tests in a real Chromium (says how to get one when it is missing)
-	$(PY) -m pytest -m browser -n 2 --dist loadfile $(ARGS)
+	$(PY) -m pytest -m browser -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 examples-test: $(DEV) ## run the programs of examples/ against a house of ours, the one on LangGraph too
 	@$(PY) -m uv pip install -q --require-hashes --target .preceptor/langgraph -r requirements-examples.lock

@@ -1,6 +1,7 @@
 """The console in a real browser: a decision by mouse, every page for every eye, and without JavaScript."""
 
 import re
+from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -12,6 +13,7 @@ from apps.skills.models import Skill
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.factories import PASSWORD, World, make_skill
 from tests.surfaces.console.browsing import page_of, paths
+from tests.wholeness import share_of
 
 pytestmark = pytest.mark.browser
 
@@ -46,15 +48,21 @@ def test_operator_signs_in_and_approves_a_draft(page: Page, console: Console) ->
         assert Skill.objects.get(pk=draft.pk).status == Skill.Status.APPROVED
 
 
-@pytest.mark.parametrize(("scheme", "filled"), [("light", "full"), ("dark", "full"), ("dark", "empty")])
-def test_every_page_is_accessible(page: Page, console: Console, scheme: str, filled: str) -> None:
+# Of a full tenant every page is looked at in one of the two schemes by turns, and in both where everything runs.
+@pytest.mark.slow
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("scheme", "filled", "share", "shares"), [("light", "full", 0, 2), ("dark", "full", 1, 2), ("dark", "empty", 0, 1)]
+)
+def test_every_page_is_accessible(
+    page: Page, console: Console, scheme: Literal["light", "dark"], filled: str, share: int, shares: int
+) -> None:
     world = getattr(console, filled)
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # a literal, parametrised
-    page.emulate_media(reduced_motion="reduce")
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     page.goto("/admin/login/")
     found = flaws(page, "login")
     sign_in(page, world, admin=True)
-    for name, path in paths(world).items():
+    for name, path in share_of(share, tuple(paths(world).items()), rows=shares):
         page.goto(path)
         page.evaluate(UNFOLD)
         page.screenshot(path=SCREENSHOTS / f"{filled}-{scheme}" / f"{name}.png", full_page=True)

@@ -16,7 +16,7 @@ from tests.factories import World, make_persona, make_world
 from tests.surfaces.console.browsing import list_of, page_of
 from tests.teaching import ASKED, DRAFTED, SENT, lessons_of, make_version, versions_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 EXAMPLES = "Drafts of yours that an operator corrected"
 FIRST = "Say Ahoy."
 

@@ -14,7 +14,7 @@ from tests.browser.test_console import sign_in
 from tests.factories import make_persona, make_world
 from tests.surfaces.console.browsing import list_of, page_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ADDED = "Never name a carrier."
 
 

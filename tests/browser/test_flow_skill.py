@@ -15,7 +15,7 @@ from tests.browser.test_console import sign_in
 from tests.factories import World, make_persona, make_world
 from tests.surfaces.console.browsing import list_of, page_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def solved(flow: Flow, world: World) -> Conversation:

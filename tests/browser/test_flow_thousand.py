@@ -15,7 +15,7 @@ from tests.browser.test_keys import APPROVE, INBOX, REJECT, press, states
 from tests.deciding import make_drafts
 from tests.factories import World, make_persona, make_world
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 THOUSAND = 1_000
 # Made as agents make them, the oldest and the newest; between them stand copies, each of a skill of its own.
 LAWFUL = 24

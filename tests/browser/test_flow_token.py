@@ -16,7 +16,7 @@ from tests.factories import World
 from tests.surfaces.console.browsing import decision_of, list_of, page_of, paths
 from tests.surfaces.console.test_second_factor import LOGIN, places
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 # Shorter ones stand in any page.
 TELLING = 12
 

@@ -9,7 +9,7 @@ from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import UNFOLD, flaws, sign_in
 from tests.surfaces.console.browsing import page_of, paths
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 WIDTH = 400
 # What reaches past the window's edge, unless it stands in something that is moved aside by itself.

@@ -18,7 +18,7 @@ from tests.reporting import ASKED, INSTEAD, SAID, WHY, make_reply, make_report_o
 from tests.surfaces.console.browsing import page_of
 from tests.teaching import lessons_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 WIDTHS = (1280, 400)
 LIGHTS: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 

@@ -10,7 +10,7 @@ from apps.personas.models import Persona
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import flaws, sign_in
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

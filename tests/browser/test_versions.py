@@ -17,7 +17,7 @@ from tests.browser.test_console import UNFOLD, flaws, sign_in
 from tests.factories import World, make_rule, make_skill
 from tests.surfaces.console.browsing import page_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def changed(world: World) -> tuple[Persona, datetime]:
