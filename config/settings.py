@@ -90,6 +90,8 @@ if DATABASE_OWNER_URL:
     DATABASES["owner"]["NAME"] = DATABASES["default"]["NAME"]
     DATABASES["owner"]["TEST"] = {"MIRROR": "default"}
 
+# Fields of forms are drawn by templates of ours, too.
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 INSTALLED_APPS = [
     "unfold",
     # Not the one that loads every page: the console has a site of its own, and a worker no pages.
@@ -98,6 +100,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.forms",
     "django.contrib.staticfiles",
     "guardian",
     "rest_framework",

@@ -23,6 +23,7 @@ from apps.governance import errors
 from apps.governance.actors import Actor
 from apps.governance.refusals import Subject, note
 from apps.restoration.restoring import PlanMoved
+from apps.texts.row_numbers import number_of_row
 
 CONTENT_TYPE = "application/problem+json"
 DOCUMENTATION = "/docs/errors"
@@ -122,7 +123,7 @@ def _note(exc: Exception, context: Mapping[str, Any]) -> None:
         rows = getattr(view, "queryset", None)
         row_id = str(view.kwargs.get("pk", ""))
         kind = "" if rows is None else rows.model._meta.label_lower
-        note(exc, request.auth, subject=Subject(kind, int(row_id) if row_id.isdecimal() else None))
+        note(exc, request.auth, subject=Subject(kind, number_of_row(row_id)))
 
 
 def _problem(status: int, code: str, detail: str, exc: Exception, context: Mapping[str, Any], **more: Any) -> Response:

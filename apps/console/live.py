@@ -21,6 +21,7 @@ from apps.governance.actors import Actor
 from apps.governance.models import Governed, Proposal
 from apps.reports.models import Report
 from apps.reports.waiting import waiting_reports
+from apps.texts.row_numbers import number_of_row
 
 NEWS: Final[Mapping[type[Governed], Callable[[Actor], QuerySet[Any]]]] = {
     Draft: waiting_drafts,
@@ -28,7 +29,6 @@ NEWS: Final[Mapping[type[Governed], Callable[[Actor], QuerySet[Any]]]] = {
     Proposal: waiting,
     Report: waiting_reports,
 }
-LONGEST_NUMBER: Final = 18
 
 
 def name_of(model: type[Governed]) -> str:
@@ -41,10 +41,10 @@ def news(request: HttpRequest, model: type[Governed]) -> JsonResponse:
     """How many wait, the latest of them, and the version of the row that `row` names, null where it is not there."""
     actor = actor_of(request)
     told = NEWS[model](actor).order_by().aggregate(count=Count("pk"), newest=Max("pk"))
-    row = request.GET.get("row", "")
-    if row.isdecimal() and len(row) <= LONGEST_NUMBER:
+    row_id = number_of_row(request.GET.get("row", ""))
+    if row_id is not None:
         rows: QuerySet[Any] = model.objects.visible_to(actor)
-        told["version"] = rows.filter(pk=int(row)).values_list("version", flat=True).first()
+        told["version"] = rows.filter(pk=row_id).values_list("version", flat=True).first()
     return JsonResponse(told)
 
 

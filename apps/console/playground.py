@@ -18,7 +18,6 @@ from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from apps.console.desk_page import excerpt
-from apps.console.live import LONGEST_NUMBER
 from apps.console.requests import actor_of, people_of
 from apps.console.sessions import shown_parts
 from apps.console.talking import Saying, sent, shown_in
@@ -37,6 +36,7 @@ from apps.runtime.forgetting import forget_due
 from apps.runtime.kick import kick_turn
 from apps.runtime.models import Session
 from apps.tenants.models import Agent
+from apps.texts.row_numbers import number_of_row
 
 SHOWN = 30
 OFFERED = 100
@@ -182,8 +182,8 @@ def tried_proposals(actor: Actor) -> QuerySet[Proposal]:
 
 def offered(proposals: QuerySet[Proposal], asked: str) -> QuerySet[Proposal]:
     """The newest, and the one that a link or a sent form names however old it is."""
-    named = Q(pk=int(asked)) if asked.isdecimal() and len(asked) <= LONGEST_NUMBER else Q()
-    return proposals.filter(Q(pk__in=proposals.values("pk")[:OFFERED]) | named)
+    named, newest = number_of_row(asked), Q(pk__in=proposals.values("pk")[:OFFERED])
+    return proposals.filter(newest if named is None else newest | Q(pk=named))
 
 
 def _trial(trial_id: int, actor: Actor) -> Conversation:

@@ -19,7 +19,6 @@ from apps.console.deeds import Button, Refused, Shown, Values, decisions_on
 from apps.console.desk_page import excerpt
 from apps.console.forms import Decision, Prose
 from apps.console.lists import TabbedList
-from apps.console.live import LONGEST_NUMBER
 from apps.console.requests import actor_of
 from apps.console.titles import moment
 from apps.console.transcripts import Spoken, reported_at
@@ -30,6 +29,7 @@ from apps.learning.reporting import report_reply
 from apps.reports.models import Report
 from apps.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
 from apps.reports.waiting import REPORTED, reported
+from apps.texts.row_numbers import number_of_row
 
 REPLY: Final = "reply"
 DECIDE: Final = "admin:conversations_conversation_decide"
@@ -78,7 +78,7 @@ def offer(conversation: Any, lines: Iterable[Spoken], request: HttpRequest) -> N
     refused: Refused | None = getattr(request, "refused_decision", None)
     again = refused.form.data if refused and refused.is_of(conversation, REPORT) else None
     asked = request.GET.get(REPLY, "") if again is None else str(again.get("message_id", ""))
-    named = int(asked) if asked.isdecimal() and len(asked) <= LONGEST_NUMBER else 0
+    named = number_of_row(asked)
     conversation.reply = named if named in dict(conversation.replies) else 0
 
 

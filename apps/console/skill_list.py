@@ -14,9 +14,9 @@ from apps.governance.policy import Act
 from apps.prompt.values import Slot
 from apps.skills.models import Skill
 from apps.tenants.models import Agent
+from apps.texts.row_numbers import number_of_row
 
 AGENT: Final = "agent__id__exact"
-LONGEST_NUMBER: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,4 +61,4 @@ class SkillList(TabbedList):
 
     def _chosen(self) -> str:
         chosen = str(self.params.get(AGENT, ""))
-        return chosen if chosen.isdecimal() and len(chosen) <= LONGEST_NUMBER else ""
+        return "" if number_of_row(chosen) is None else chosen

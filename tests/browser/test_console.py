@@ -20,6 +20,12 @@ pytestmark = pytest.mark.browser
 # What is folded away is looked at too, menus excepted.
 UNFOLD = "document.querySelectorAll('#content details:not(.pc-filter)').forEach(folded => { folded.open = true })"
 
+# An icon is a word in a font that draws it.
+ICONS_SAID = """
+[...document.querySelectorAll('.material-symbols-outlined')]
+    .filter(icon => !icon.closest('[aria-hidden="true"]')).map(icon => icon.outerHTML.slice(0, 200))
+"""
+
 
 def sign_in(page: Page, world: World, *, admin: bool = False) -> None:
     page.goto("/")
@@ -31,9 +37,12 @@ def sign_in(page: Page, world: World, *, admin: bool = False) -> None:
 
 
 def flaws(page: Page, name: str) -> list[str]:
-    """What axe finds, one line each."""
+    """What axe finds, one line each, and the icons that would be read out as words."""
     found = Axe().run(page).response["violations"]
-    return [f"{name}: {flaw['id']}: {flaw['help']}: {flaw['nodes'][0]['html'][:200]}" for flaw in found]
+    said = page.evaluate(ICONS_SAID)
+    return [f"{name}: {flaw['id']}: {flaw['help']}: {flaw['nodes'][0]['html'][:200]}" for flaw in found] + [
+        f"{name}: an icon is read out: {icon}" for icon in said
+    ]
 
 
 def test_operator_signs_in_and_approves_a_draft(page: Page, console: Console) -> None:
