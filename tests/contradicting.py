@@ -29,17 +29,18 @@ PROMISE = "Promise a delivery date to every customer."
 WHY = "The one is about parcels, the other about letters."
 
 
-def find(world: World, actor: Actor | None = None) -> Contradiction:
-    """A pair that nobody was asked about, as a look brings it."""
+def find(world: World, actor: Actor | None = None, of: tuple[int, int] | None = None) -> Contradiction:
+    """A pair that nobody was asked about, as a look brings it: of a rule and a memory, by their ids, or of none that are there."""
     number = next(_numbers)
-    one = Side("rule", number, f"rule {number}", f"Refunds take {number} days.")
-    other = Side("memory", number, "the memory", f"Refunds take {number + 1} days.")
+    rule_id, memory_id = of or (number, number)
+    one = Side("rule", rule_id, f"rule {number}", f"Refunds take {number} days.")
+    other = Side("memory", memory_id, "the memory", f"Refunds take {number + 1} days.")
     return find_contradiction(world.agent.pk, actor=actor or world.system, pair=Pair("amount", "days", one, other))
 
 
-def make_contradiction(world: World, status: str = "open") -> Contradiction:
+def make_contradiction(world: World, status: str = "open", of: tuple[int, int] | None = None) -> Contradiction:
     """One in the state asked for, reached by the acts that lead there."""
-    row = find(world)
+    row = find(world, of=of)
     if status == "dismissed":
         return dismiss_contradiction(row, actor=world.operator, dismissal=WHY)
     if status == "gone":

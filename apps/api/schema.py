@@ -110,8 +110,9 @@ class ProblemSchema(AutoSchema):
         if getattr(self.view, "action", "") == "retrieve":
             asked.append(_NONE_MATCH)
             operation["responses"]["304"] = {"description": "Who asks has exactly this already."}
+        # Reads as well: what is read under a row is read only if that is still what the header names.
+        asked.extend([_MATCH] if is_row else [])
         if self.method not in SAFE_METHODS:
-            asked.extend([_MATCH] if is_row else [])
             # A message names its key itself.
             asked.extend([] if any(each["name"] == KEY_HEADER for each in asked) else [_KEY])
 

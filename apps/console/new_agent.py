@@ -66,7 +66,7 @@ class Beginning(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is to be done, where, and whether it was."""
+    """What is to be done, where, and whether it was; without a place where whoever looks may not do it."""
 
     title: str
     told: str
@@ -125,11 +125,12 @@ def steps_of(agent: Agent, actor: Actor) -> list[Step]:
 
 def _before_customers(agent: Agent, actor: Actor) -> list[Step]:
     persona = Persona.objects.visible_to(actor).filter(agent=agent).first()
+    gives = reverse("admin:personas_persona_add") if may(actor, Act.PERSONA_CREATE) else ""
     return [
         Step(
             "Give it a persona",
             "Who it is, how it writes, what it avoids and what it is for. Its next session speaks by what stands there.",
-            url_of_subject("personas.persona", persona.pk) if persona else reverse("admin:personas_persona_add"),
+            url_of_subject("personas.persona", persona.pk) if persona else gives,
             "Read and change it" if persona else "Give it one",
             persona is not None,
         ),

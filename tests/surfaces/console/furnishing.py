@@ -51,17 +51,18 @@ def furnished(world: World) -> list[Model]:
     with acting(world.system):
         make_event(world)
     turn = make_turn(world, conversation)
+    rule, memory = make_rule(world), make_memory(world)
     return [
         persona,
         make_overlay(world),
         make_identity_card(world),
         make_identity_card(world, line_key="sales", assigned_name="Alan Turing"),
         make_rule(world, "Never promise a refund date.", of_agent=False),
-        make_rule(world),
+        rule,
         lift_switch(make_switch(world), actor=world.operator),
         skill,
         conversation,
-        make_memory(world),
+        memory,
         make_block(world),
         make_tier_run(world),
         make_tier(world),
@@ -73,7 +74,7 @@ def furnished(world: World) -> list[Model]:
         make_lesson(world),
         make_reflection(world),
         make_version(world),
-        make_contradiction(world),
+        make_contradiction(world, of=(rule.pk, memory.pk)),
         make_cluster(world),
         make_example(world),
         make_run(world),

@@ -9,11 +9,12 @@ from django.urls import reverse
 from apps.console.new_agent import steps_of
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord
+from apps.governance.policy import Act
 from apps.personas.models import Persona
 from apps.personas.templates import persona_templates
 from apps.tenants.actions import issue_token
 from apps.tenants.models import Agent, Tenant
-from tests.factories import World, approve_opened, make_conversation, make_persona, make_skill, make_world
+from tests.factories import World, approve_opened, make_conversation, make_limit, make_persona, make_skill, make_world
 from tests.surfaces.console.browsing import form_values, page_of, text_of, words_of
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +54,16 @@ def test_a_key_that_is_taken_is_said_beside_its_field_and_nothing_is_made(world:
     with acting(world.admin):
         assert not Persona.objects.exists()
         assert Agent.objects.count() == 1
+
+
+def test_who_may_give_no_persona_is_told_whom_to_ask_and_offered_no_form(world: World, operator: Client) -> None:
+    steps = reverse("admin:first_steps", args=[world.agent.pk])
+    form = reverse("admin:personas_persona_add")
+    assert form in text_of(operator.get(steps))
+    make_limit(world, Act.PERSONA_CREATE)
+    page = text_of(operator.get(steps))
+    assert form not in page
+    assert "You may not do this. Ask an admin of the tenant." in page
 
 
 def test_operators_read_the_templates_and_make_none(world: World, operator: Client) -> None:
