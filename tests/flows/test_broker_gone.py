@@ -1,12 +1,13 @@
 """A worker's connection to a broker that goes away while the worker holds a message."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
-from kombu import Queue
+from kombu import Connection, Queue
 
 from apps.launcher.valkey import Valkey
 from config.celery import app
@@ -22,13 +23,20 @@ def valkey(tmp_path: Path) -> Iterator[Valkey]:
     server.stop()
 
 
-def test_a_connection_taken_apart_still_closes_with_a_message_in_hand(valkey: Valkey) -> None:
+@contextmanager
+def message_in_hand(valkey: Valkey) -> Iterator[Connection]:
+    """A worker's connection that took a message and has not said that it is done with it."""
     held: list[Any] = []  # Any: kombu's own messages
     connection = app.connection_for_read(valkey.url)
     with connection.Consumer(Queue(QUEUE), on_message=held.append):
         connection.Producer().publish({}, routing_key=QUEUE)
         connection.drain_events(timeout=10)
         assert len(held) == 1
+        yield connection
+
+
+def test_a_connection_taken_apart_still_closes_with_a_message_in_hand(valkey: Valkey) -> None:
+    with message_in_hand(valkey) as connection:
         valkey.stop()
         # What kombu's `collect` leaves behind where a channel would not close at once; Celery closes once more.
         connection._do_close_transport()
@@ -37,11 +45,7 @@ def test_a_connection_taken_apart_still_closes_with_a_message_in_hand(valkey: Va
 
 
 def test_what_a_worker_leaves_unfinished_stays_with_the_broker(valkey: Valkey) -> None:
-    held: list[Any] = []  # Any: kombu's own messages
-    connection = app.connection_for_read(valkey.url)
-    with connection.Consumer(Queue(QUEUE), on_message=held.append):
-        connection.Producer().publish({}, routing_key=QUEUE)
-        connection.drain_events(timeout=10)
+    with message_in_hand(valkey) as connection:
         connection.close()
     with redis.Redis.from_url(valkey.client_url) as client:
         assert (client.hlen("unacked"), client.llen(QUEUE)) == (1, 0)
