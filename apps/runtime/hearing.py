@@ -8,7 +8,7 @@ the words to copy are older than the bound; a busy agent pays with reviews.
 import json
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from django.db import connection
 
@@ -33,35 +33,33 @@ WITH mine AS NOT MATERIALIZED (
     SELECT id FROM conversations_conversation
     WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND (member_user_id IS NULL OR member_user_id = %(member)s)
 )
-(SELECT 'event', text, sender_name, NULL::text FROM conversations_inboundevent
+(SELECT 'event', ARRAY[text], sender_name, NULL::text FROM conversations_inboundevent
     WHERE conversation_id = %(conversation)s AND kind NOT IN ('operator', 'schedule') ORDER BY id DESC LIMIT %(rows)s)
 UNION ALL
-(SELECT 'event of the agent', text, sender_name, NULL FROM conversations_inboundevent
+(SELECT 'event of the agent', ARRAY[text], sender_name, NULL FROM conversations_inboundevent
     WHERE conversation_id IN (SELECT id FROM mine) AND kind NOT IN ('operator', 'schedule') ORDER BY id DESC LIMIT %(rows)s)
 UNION ALL
-(SELECT 'message', text, NULL, NULL FROM conversations_message
+(SELECT 'message', ARRAY[text], NULL, NULL FROM conversations_message
     WHERE conversation_id IN (SELECT id FROM mine) AND sender IN ('customer', 'peer') ORDER BY id DESC LIMIT %(rows)s)
 UNION ALL
-(SELECT 'calls', NULL, NULL, tool_calls::text FROM conversations_message
+(SELECT 'calls', '{}', NULL, tool_calls::text FROM conversations_message
     WHERE conversation_id IN (SELECT id FROM mine) AND tool_calls <> '[]'::jsonb ORDER BY id DESC LIMIT %(rows)s)
 UNION ALL
-(SELECT 'profile', preferences, notes, NULL FROM memory_customerprofile
+(SELECT 'profile', ARRAY[preferences, notes], NULL, NULL FROM memory_customerprofile
     WHERE tenant_id = %(tenant)s ORDER BY id DESC LIMIT %(rows)s)
 UNION ALL
-(SELECT 'note', text, NULL, NULL FROM notebook_note
+(SELECT 'note', ARRAY[text], NULL, NULL FROM notebook_note
     WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND status = 'open'
         AND (%(customers)s::text[] IS NULL OR end_user_key = ANY(%(customers)s))
         AND (taint = ANY(%(foreign)s) OR end_user_key <> '') ORDER BY id DESC LIMIT %(rows)s)
 UNION ALL
-(SELECT 'memory', body, NULL, NULL FROM memory_agentmemory
+(SELECT 'memory', ARRAY[body], NULL, NULL FROM memory_agentmemory
     WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND taint = ANY(%(foreign)s) ORDER BY id DESC LIMIT %(rows)s)
 UNION ALL
-(SELECT 'block', body, NULL, NULL FROM memory_memoryblock
+(SELECT 'block', ARRAY[body], NULL, NULL FROM memory_memoryblock
     WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND taint = ANY(%(foreign)s) ORDER BY id DESC LIMIT %(rows)s)
 """
-_Row = tuple[Any, ...]  # Any: its kind, two texts, and calls as JSON
-# Events carry the name of who speaks.
-_NAMED: Final = frozenset({"event", "event of the agent"})
+_Row = tuple[str, list[str], str | None, str | None]  # its kind, what was said, by whom, and calls as JSON
 _FOREIGN: Final = [Taint.TOOL_DERIVED.value, Taint.CUSTOMER_DERIVED.value, Taint.IMPORTED.value]
 
 
@@ -105,21 +103,18 @@ def _lately(agent_id: int, actor: Actor, conversation_id: int | None) -> Heard:
     tools: dict[str, None] = {}
     names: dict[str, None] = {}
     counted: Counter[str] = Counter()
-    for kind, *texts, calls in _told(agent_id, actor, conversation_id):
+    for kind, texts, name, calls in _told(agent_id, actor, conversation_id):
         counted[kind] += 1
         if counted[kind] > ROWS_HEARD:
             continue
-        if calls is not None:
-            tools |= dict.fromkeys(call["result"] for call in json.loads(calls) if call["name"] not in HOUSE)
-        elif kind in _NAMED:
-            text, name = texts
-            customers[text] = None
+        customers |= dict.fromkeys(texts)
+        if name:
             names[name] = None
-        else:
-            customers |= dict.fromkeys(texts)
+        if calls:
+            tools |= dict.fromkeys(call["result"] for call in json.loads(calls) if call["name"] not in HOUSE)
     fits = all(rows <= ROWS_HEARD for rows in counted.values())
-    fits = fits and all(sum(map(len, filter(None, side))) <= CHARACTERS_HEARD for side in (customers, tools))
-    return Heard(_bounded(customers), _bounded(tools), tuple(filter(None, names)), fits)
+    fits = fits and all(sum(map(len, side)) <= CHARACTERS_HEARD for side in (customers, tools))
+    return Heard(_bounded(customers), _bounded(tools), tuple(names), fits)
 
 
 def _told(agent_id: int, actor: Actor, conversation_id: int | None) -> list[_Row]:

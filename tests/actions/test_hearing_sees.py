@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.conversations.actions import append_messages, open_conversation
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.conversations.rules import Line
+from apps.conversations.rules import Line, ToolCall
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import MissingActor
@@ -30,6 +30,7 @@ from tests.talking import make_assistant, make_talk, make_trial, tell_assistant
 pytestmark = pytest.mark.django_db
 
 OTHER: Final = "http:other"
+TRACKED: Final = "In Leipzig since noon."
 FOREIGN: Final = (Taint.TOOL_DERIVED, Taint.CUSTOMER_DERIVED, Taint.IMPORTED)
 
 WAYS: Final[dict[str, Callable[[World], Actor]]] = {
@@ -75,6 +76,12 @@ class Scene:
     trial: Conversation
 
 
+def opened(world: World) -> Conversation:
+    return open_conversation(
+        world.agent.pk, actor=world.bot, channel="http", conversation_key="one", end_user_key=CUSTOMER
+    )
+
+
 @pytest.fixture
 def scene() -> Scene:
     """Rows of every kind: of two customers, a member, another agent, another tenant, and rows that tell nothing."""
@@ -93,6 +100,8 @@ def scene() -> Scene:
         write_block(make_block(each, "Heard"), actor=each.operator, values=told, words_of=Taint.CUSTOMER_DERIVED)
     tell_assistant(make_talk(make_assistant(world)), "To another agent.", world.operator)
     create_memory(world.agent.pk, actor=world.bot, body="They said it.", heard=Heard(is_whole=False))
+    tracked = Line("agent", "", (ToolCall("call-9", "track_parcel", {}, TRACKED),))
+    append_messages(opened(world), [tracked], actor=world.system)
     trial = make_trial(world)
     tell_assistant(trial, "Tried by a member.", world.operator)
     return Scene(world, trial)
@@ -112,8 +121,8 @@ def test_an_agent_heard_what_the_rows_it_may_see_say(scene: Scene, way: str) -> 
 
 def test_it_takes_one_statement_and_somebody_who_acts(scene: Scene) -> None:
     with acting(scene.world.bot), CaptureQueriesContext(connection) as asked:
-        heard_in(scene.trial, actor=scene.world.bot)
-    assert len(asked) == 1
+        heard = heard_in(scene.trial, actor=scene.world.bot)
+    assert (len(asked), heard.tools) == (1, (TRACKED,))
     with pytest.raises(MissingActor, match="acting"):
         heard_by(scene.world.bot)
 
@@ -121,11 +130,8 @@ def test_it_takes_one_statement_and_somebody_who_acts(scene: Scene) -> None:
 @pytest.mark.parametrize(("more", "is_whole"), [(0, True), (1, False)])
 def test_of_more_rows_than_are_compared_it_says_so(more: int, is_whole: bool) -> None:
     world = make_world()
-    conversation = open_conversation(
-        world.agent.pk, actor=world.bot, channel="http", conversation_key="one", end_user_key=CUSTOMER
-    )
     said = [Line("customer", f"{number}") for number in range(ROWS_HEARD + more)]
-    append_messages(conversation, said, actor=world.system)
+    append_messages(opened(world), said, actor=world.system)
     with acting(world.bot):
         heard = heard_by(world.bot)
     assert heard is not None
