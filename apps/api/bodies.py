@@ -17,6 +17,7 @@ from apps.governance.door import may
 from apps.governance.errors import NothingPermitted
 from apps.governance.models import Governed
 from apps.governance.policy import POLICY, Act
+from apps.texts.row_numbers import LARGEST_NUMBER
 
 BODY_BYTES = 1_000_000
 
@@ -54,7 +55,7 @@ class Number(serializers.IntegerField):
     """A whole number from 1, written as one."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{"min_value": 1, "max_value": 2**63 - 1, **options})
+        super().__init__(**{"min_value": 1, "max_value": LARGEST_NUMBER, **options})
 
     def to_internal_value(self, data: Any) -> int:
         """Refuse a number in quotes, a fraction and a truth value."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from django import forms
 from django.contrib.admin import AdminSite
@@ -25,8 +25,7 @@ from apps.prompt.wording import SLOT_TITLES
 from apps.runtime.apart import Apart, Explained, apart, earlier, sessions_open_to
 from apps.runtime.causes import Cause
 from apps.runtime.models import Session
-
-LARGEST: Final = 2**63 - 1
+from apps.texts.row_numbers import LARGEST_NUMBER
 
 
 class With(forms.Form):
@@ -36,7 +35,7 @@ class With(forms.Form):
         label="Beside session",
         required=False,
         min_value=1,
-        max_value=LARGEST,
+        max_value=LARGEST_NUMBER,
         help_text="Its number. Left out, it is what a new session would be told now.",
         widget=UnfoldAdminTextInputWidget(attrs={"inputmode": "numeric"}),
     )

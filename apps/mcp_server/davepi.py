@@ -8,7 +8,7 @@ from typing import Any, Final
 from apps.api.inside import Answered, Asked
 from apps.governance.schemas import Schema
 from apps.mcp_server.answers import shown
-from apps.mcp_server.requests import LARGEST
+from apps.texts.row_numbers import LONGEST_NUMBER
 
 MOST_ROWS: Final = 100
 ROWS: Final = 20
@@ -177,7 +177,7 @@ def _camel(name: str) -> str:
 def _is_id(value: object) -> bool:
     is_number = isinstance(value, int) and not isinstance(value, bool)
     is_text = isinstance(value, str) and value.isascii() and value.isdigit()
-    return (is_number or is_text) and len(str(value)) <= len(str(LARGEST)) - 1 and int(str(value)) > 0
+    return (is_number or is_text) and len(str(value)) <= LONGEST_NUMBER and int(str(value)) > 0
 
 
 ALIASES: Final = {alias.name: alias for noun in NOUNS for verb in noun.verbs for alias in [Alias(noun, verb)]}

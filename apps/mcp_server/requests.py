@@ -12,9 +12,9 @@ from apps.api.views import ActorView
 from apps.governance.policy import Act
 from apps.governance.schemas import Schema
 from apps.mcp_server.answers import shown
+from apps.texts.row_numbers import LARGEST_NUMBER
 
 # What the database calls an id.
-LARGEST: Final = 2**63 - 1
 _PLACES: Final = re.compile(r"{(\w+)}")
 
 
@@ -107,7 +107,7 @@ class Tool:
             yield name, f"There is no such argument. There are: {', '.join(self.schema()['properties'])}."
         for name in self.places:
             value = given.get(name)
-            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST:
+            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST_NUMBER:
                 yield name, "This is a whole number from 1, and has to be there."
         # Where more was sent than is offered, the API judges first: an attempt at what is not permitted goes into the books.
         if not set(given) - set(self.schema()["properties"]):

@@ -6,6 +6,7 @@ from typing import Final
 from apps.governance.acting import one_shot
 from apps.governance.actors import Actor
 from apps.skills.models import Skill
+from apps.texts.row_numbers import LARGEST_NUMBER
 
 # Row security narrows this to what the actor may see; the words say whom and what it is for all the same.
 _APPROVED = """
@@ -14,15 +15,13 @@ SELECT skill.id, skill.tenant_id, skill.version, skill.agent_id, skill.name, ski
  WHERE skill.tenant_id = app_tenant() AND skill.id = %(skill)s::bigint AND skill.status = 'approved'
    AND skill.quarantined_at IS NULL
 """
-# A model may name any number; no row has one beyond this.
-LARGEST: Final = 2**63 - 1
 # In the order of the model's fields: Django tells the values of a row that is not whole by that alone.
 _FIELDS: Final = ("id", "tenant_id", "version", "agent_id", "name", "title", "body", "attachments")
 
 
 def approved_skill(pk: int, *, actor: Actor) -> Skill | None:
     """What customers may be served by (R095), as far as this actor sees it; whoever asks must still `authorize`."""
-    if not 0 < pk <= LARGEST:
+    if not 0 < pk <= LARGEST_NUMBER:
         return None
     rows = one_shot(actor, _APPROVED, {"skill": pk})
     return next((Skill.from_db("default", _FIELDS, (*row[:-1], json.loads(row[-1]))) for row in rows), None)

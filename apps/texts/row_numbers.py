@@ -2,8 +2,10 @@
 
 from typing import Final
 
-# Every number of so many digits fits the database's column; no row will ever have a longer one.
-LONGEST_NUMBER: Final = 18
+# What the database's column holds.
+LARGEST_NUMBER: Final = 2**63 - 1
+# Every number of so many digits is among them; no row will ever have a longer one.
+LONGEST_NUMBER: Final = len(str(LARGEST_NUMBER)) - 1
 
 
 def number_of_row(said: str) -> int | None:
