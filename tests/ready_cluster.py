@@ -1,10 +1,11 @@
-"""A cluster in which the migrated template stands already: made once for this state of the sources, then copied.
+"""A cluster that already holds the migrated template: made once for this state of the sources, then copied.
 
-To migrate an empty database takes a quarter of a minute, and every test process begins with one. The copy is keyed by the bytes of
-whatever migrations, policy and set-up read. `make clean` removes it.
+To migrate an empty database takes several seconds, and every test process begins with one. The copy is keyed by the bytes of
+all files that migrations, models, policy and set-up read. `make clean` removes it.
 """
 
 import gc
+import re
 import shutil
 import signal
 import subprocess
@@ -29,16 +30,20 @@ from tests.settings import PREFIX
 TEMPLATE: Final = f"{PREFIX}_template"
 CACHE: Final = PROJECT / ".pytest_cache" / "clusters"
 SOURCES: Final = (
-    "apps/*/migrations/*.py",
-    "apps/*/*models.py",
-    "apps/*/apps.py",
-    "apps/*/rules.py",
+    "apps/**/*.sql",
+    "apps/**/migrations/*.py",
+    "apps/**/*models.py",
+    "apps/**/models/*.py",
+    "apps/**/apps.py",
+    "apps/**/rules.py",
     "apps/governance/**/*.py",
     "apps/tenants/**/*.py",
     "config/**/*.py",
     "tests/settings.py",
     "requirements.lock",
 )
+# Models have fields, constraints and indexes from mixins of other modules too.
+DECLARES_FIELDS: Final = re.compile(rb"\bmodels\.(Model\b|ForeignKey\(|Index\(|\w*Field\(|\w*Constraint\()")
 
 
 @contextmanager
@@ -61,7 +66,7 @@ class ReadyPostgres(Postgres):
     def _run_initdb(self, binaries: Path) -> None:
         del binaries
         CACHE.mkdir(parents=True, exist_ok=True)
-        ready = CACHE / _key()
+        ready = CACHE / template_key()
         with locked(CACHE / "lock"):
             if not ready.exists():
                 _make(ready)
@@ -110,17 +115,20 @@ def _copy(source: Path, target: Path) -> None:
     subprocess.run(["cp", "-a", source, target], check=True)
 
 
-def _key() -> str:
+def template_key(root: Path = PROJECT) -> str:
+    """The name of the cluster that fits these sources: another one as soon as a byte of them changes."""
     digest = sha256(f"{sys.version_info[:2]} {settings.DATABASE_ROLE_PREFIX}".encode())
-    for path in _sources():
-        digest.update(f"{path.relative_to(PROJECT)} {path.stat().st_size}\n".encode())
+    for path in sources(root):
+        digest.update(f"{path.relative_to(root)} {path.stat().st_size}\n".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:32]
 
 
-def _sources() -> Iterator[Path]:
-    for pattern in SOURCES:
-        yield from sorted(PROJECT.glob(pattern))
+def sources(root: Path = PROJECT) -> list[Path]:
+    """Every file from which the template is made."""
+    named = {path for pattern in SOURCES for path in root.glob(pattern)}
+    declaring = {path for path in root.glob("apps/**/*.py") if DECLARES_FIELDS.search(path.read_bytes())}
+    return sorted(named | declaring)
 
 
 class _Nowhere:

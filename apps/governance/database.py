@@ -1,18 +1,30 @@
-"""The database's half of the promise, as migration operations: row security, grants per role, triggers, composite keys.
+"""Migration operations: tables in one go, and the SQL files that hold functions, triggers, row security and grants.
 
-Roles are named `<prefix>_owner|operator|agent|worker|staff|login|crossing`, the prefix being `DATABASE_ROLE_PREFIX`. All SQL
-here is built from constants of migrations, never from anything a request carries.
+Database roles are named `<prefix>_owner|operator|agent|worker|staff|login|crossing`, the prefix being `DATABASE_ROLE_PREFIX`;
+SQL files and migrations write them as `@owner@` and so on. Nothing that a request carries comes here.
+
+To add a table:
+1. Declare the model and run `makemigrations`.
+2. Add its section to `row_security.sql` and `triggers.sql` of the app, its keys that carry the tenant to `keys.sql`.
+3. Run those sections in the same migration with `RoleSQL`, or put them into a file of their own and load it with `LoadSQL`.
+4. Renew `walls.txt` (`UPDATE_WALLS=1 pytest tests/governance/test_drift.py`) and read its difference.
+
+To change a function: edit it in `functions.sql` and name it with `ReplaceFunction` in a new migration. A trigger or policy is
+dropped in the new migration and created there with the text that its file now has.
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations import CreateModel, Migration
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
+_APPS: Final = Path(__file__).resolve().parent.parent
 ROLES = ("owner", "operator", "agent", "worker", "staff", "login", "crossing")
 # Where a reference carries the tenant, Django's plain one beside it only tells which ids exist elsewhere.
 ONE_REFERENCE_EACH: Final = """
@@ -28,6 +40,11 @@ DO $$ DECLARE plain record; BEGIN
     END LOOP;
 END $$"""
 
+# A function that runs as the cross-tenant role belongs to it, and only its owner may replace it.
+_ASSUME_OWNER: Final = """
+SELECT set_config('role', pg_get_userbyid(proowner), true) FROM pg_proc
+ WHERE proname = '@function@' AND pronamespace = 'public'::regnamespace"""
+
 
 def role_name(role: str) -> str:
     """The database role behind one of `ROLES`."""
@@ -41,6 +58,29 @@ def with_roles(sql: str) -> str:
     for role in ROLES:
         sql = sql.replace(f"@{role}@", f'"{role_name(role)}"')
     return sql
+
+
+class TableMigration(Migration):
+    """A migration that only creates tables, and creates all of them from one state.
+
+    Django renders every related model anew for each `CreateModel`, and here everything is related to the tenant: a hundred
+    tables cost twelve thousand renderings and half a minute. Nothing in such a migration looks at the state between two tables.
+    """
+
+    def apply(
+        self, project_state: ProjectState, schema_editor: BaseDatabaseSchemaEditor, collect_sql: bool = False
+    ) -> ProjectState:
+        """Add all models to the state, render it once, then create the tables. References follow at the end of the migration."""
+        if collect_sql or not all(type(operation) is CreateModel for operation in self.operations):
+            return super().apply(project_state, schema_editor, collect_sql)
+        before = project_state.clone()
+        # Without a rendering, adding a model to the state renders nothing.
+        project_state.__dict__.pop("apps", None)
+        for operation in self.operations:
+            operation.state_forwards(self.app_label, project_state)
+        for operation in self.operations:
+            operation.database_forwards(self.app_label, schema_editor, before, project_state)
+        return project_state
 
 
 class RoleSQL(Operation):
@@ -67,155 +107,65 @@ class RoleSQL(Operation):
         return f"Run SQL: {self.sql.strip().splitlines()[0][:60]}"
 
 
-class DueWork(RoleSQL):
-    """What a kind of work gives when `due_work` asks: (tenant id, row id, since when) of each row that waits, in any tenant."""
+class LoadSQL(RoleSQL):
+    """Run one file `apps/<app>/sql/<name>.sql`, which holds the present text of its objects, once.
 
-    def __init__(self, kind: str, statement: str) -> None:
-        super().__init__(
-            "SET LOCAL ROLE @crossing@;\n"
-            f"CREATE OR REPLACE FUNCTION due_of_{kind}() RETURNS TABLE (tenant_id bigint, row_id bigint, since timestamptz)"
-            f" LANGUAGE sql STABLE SET search_path = public, pg_temp AS $${statement}$$;\n"
-            f"REVOKE ALL ON FUNCTION due_of_{kind}() FROM PUBLIC;\nRESET ROLE"
-        )
-
-
-@dataclass(frozen=True)
-class Wall:
-    """What each database role may do with a tenant's table, and which of the tenant's rows an agent reaches.
-
-    `agent_checks` is what a row that an agent writes must fulfil besides. `states` maps each state to those it may move to;
-    the first one named is the only one a row may be born in.
+    Bodies of functions are not checked while they load, since they may name tables of apps that come later.
     """
 
-    operator: str = "SELECT, INSERT, UPDATE"
-    worker: str = "SELECT"
-    agent: str = "SELECT"
-    staff: str = "SELECT"
-    tenant: str = "tenant_id = app_tenant()"
-    agent_rows: str = ""
-    agent_checks: str = ""
-    agent_updates: str = ""
-    agent_deletes: str = ""
-    crossing: str = ""
-    versioned: bool = True
-    append_only: bool = False
-    states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    state_column: str = "status"
-    extra: tuple[str, ...] = field(default_factory=tuple)
-
-
-class RaiseWall(RoleSQL):
-    """Put one tenant table behind its wall: FORCE row security, grants, the version stamp, the composite key to refer to."""
-
-    def __init__(self, table: str, wall: Wall) -> None:
-        self.table, self.wall = table, wall
-        super().__init__(wall_sql(table, wall))
+    def __init__(self, app: str, name: str) -> None:
+        self.app, self.name = app, name
+        super().__init__(_unchecked(sql_text(app, name)))
 
     def deconstruct(self) -> tuple[str, list[Any], Mapping[str, Any]]:  # type: ignore[override]  # Django's stub wants dict
         """As written in the migration."""
-        return type(self).__name__, [self.table, self.wall], {}
+        return type(self).__name__, [self.app, self.name], {}
 
     def describe(self) -> str:
         """What `migrate --plan` prints."""
-        return f"Raise the tenant wall around {self.table}"
+        return f"Load {self.name}.sql of {self.app}"
 
 
-def wall_sql(table: str, wall: Wall) -> str:
-    """The statements behind `RaiseWall`."""
-    lines = [
-        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
-        f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
-        f"CREATE POLICY {table}_tenant ON {table} USING ({wall.tenant}) WITH CHECK ({wall.tenant})",
-        *_rights(table, wall),
-        *_triggers(table, wall),
-        *wall.extra,
-    ]
-    return ";\n".join(lines)
+class ReplaceFunction(RoleSQL):
+    """Run the present text of one function of `functions.sql`, with its rights, as the role that owns it already."""
 
-
-def _rights(table: str, wall: Wall) -> list[str]:
-    lines = []
-    given = (("operator", wall.operator), ("worker", wall.worker), ("agent", wall.agent), ("staff", wall.staff))
-    for role, rights in given:
-        if rights:
-            lines.append(f"GRANT {rights} ON {table} TO @{role}@")
-    if wall.agent_rows:
-        rows = wall.agent_rows
-        checks = f"({rows}) AND ({wall.agent_checks})" if wall.agent_checks else rows
-        lines.append(
-            f"CREATE POLICY {table}_agent ON {table} AS RESTRICTIVE TO @agent@ USING ({rows}) WITH CHECK ({checks})"
-        )
-    for verb, rows in (("UPDATE", wall.agent_updates), ("DELETE", wall.agent_deletes)):
-        if rows:
-            lines.append(
-                f"CREATE POLICY {table}_agent_{verb.lower()} ON {table} AS RESTRICTIVE FOR {verb} TO @agent@ USING ({rows})"
-            )
-    if wall.crossing:
-        lines += [
-            f"GRANT {wall.crossing} ON {table} TO @crossing@",
-            f"CREATE POLICY {table}_crossing ON {table} TO @crossing@ USING (true) WITH CHECK (true)",
-        ]
-    return lines
-
-
-def _triggers(table: str, wall: Wall) -> list[str]:
-    lines = []
-    if wall.versioned:
-        lines.append(
-            f"CREATE TRIGGER stamp_version BEFORE UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION stamp_version()"
-        )
-    if wall.append_only:
-        lines.append(
-            f"CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON {table}"
-            " FOR EACH ROW EXECUTE FUNCTION refuse_change()"
-        )
-    if wall.states:
-        moves = " ".join(f"{before}>{after}" for before, afters in wall.states.items() for after in afters)
-        born = next(iter(wall.states))
-        lines.append(
-            f"CREATE TRIGGER move_state BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW"
-            f" EXECUTE FUNCTION move_state('{wall.state_column}', '{born}', '{moves}')"
-        )
-    return lines
-
-
-class ComposeKey(RoleSQL):
-    """Make (tenant, id) of a table something that composite foreign keys can refer to."""
-
-    def __init__(self, table: str) -> None:
-        self.table = table
-        super().__init__(f"ALTER TABLE {table} ADD CONSTRAINT {table}_tenant_row UNIQUE (tenant_id, id)")
+    def __init__(self, app: str, function: str) -> None:
+        self.app, self.function = app, function
+        as_its_owner = _ASSUME_OWNER.replace("@function@", function)
+        super().__init__(_unchecked(f"{as_its_owner};\n{function_text(app, function)}\nRESET ROLE;"))
 
     def deconstruct(self) -> tuple[str, list[Any], Mapping[str, Any]]:  # type: ignore[override]  # Django's stub wants dict
         """As written in the migration."""
-        return type(self).__name__, [self.table], {}
+        return type(self).__name__, [self.app, self.function], {}
+
+    def describe(self) -> str:
+        """What `migrate --plan` prints."""
+        return f"Replace the function {self.function} of {self.app}"
 
 
-class ComposeForeignKey(RoleSQL):
-    """A reference that cannot leave the tenant, in the place of Django's own, which checks the id alone and past row security."""
-
-    def __init__(self, table: str, column: str, target: str) -> None:
-        self.parts = (table, column, target)
-        super().__init__(
-            f"ALTER TABLE {table} ADD CONSTRAINT {table}_{column}_in_tenant FOREIGN KEY (tenant_id, {column})"
-            f" REFERENCES {target} (tenant_id, id) DEFERRABLE INITIALLY DEFERRED;\n{ONE_REFERENCE_EACH}"
-        )
-
-    def deconstruct(self) -> tuple[str, list[Any], Mapping[str, Any]]:  # type: ignore[override]  # Django's stub wants dict
-        """As written in the migration."""
-        return type(self).__name__, list(self.parts), {}
+def sql_text(app: str, name: str) -> str:
+    """The text of `apps/<app>/sql/<name>.sql`."""
+    return (_APPS / app / "sql" / f"{name}.sql").read_text(encoding="utf-8")
 
 
-class UniqueInTenant(RoleSQL):
-    """Let Django's unique column be unique within its tenant: a violation would tell that another tenant has such a row."""
+def function_text(app: str, function: str) -> str:
+    """The statements about one function in `functions.sql`: its definition, and who may execute and who owns it."""
+    sections = re.split(r"^(?=CREATE OR REPLACE FUNCTION )", sql_text(app, "functions"), flags=re.MULTILINE)
+    found = [section for section in sections if section.startswith(f"CREATE OR REPLACE FUNCTION {function}(")]
+    if len(found) != 1:
+        raise ValueError(f"functions.sql of {app} defines {function} {len(found)} times; it has to be once.")
+    return found[0]
 
-    def __init__(self, table: str, column: str) -> None:
-        self.parts = (table, column)
-        name = f"{table}_{column}_key"
-        super().__init__(
-            f"ALTER TABLE {table} DROP CONSTRAINT {name}, ADD CONSTRAINT {name} UNIQUE (tenant_id, {column})"
-        )
 
-    def deconstruct(self) -> tuple[str, list[Any], Mapping[str, Any]]:  # type: ignore[override]  # Django's stub wants dict
-        """As written in the migration."""
-        return type(self).__name__, list(self.parts), {}
+def _unchecked(sql: str) -> str:
+    return f"SET LOCAL check_function_bodies = off;\n{sql}\nSET LOCAL check_function_bodies = on;"
+
+
+class OneReferenceEach(RoleSQL):
+    """Drop each foreign key of Django's by the id alone where one beside it carries the tenant.
+
+    Django's key is checked past row security and would tell which ids exist in other tenants.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(ONE_REFERENCE_EACH)

@@ -1,7 +1,8 @@
-"""The walls as they stand, one fact a line: row security, policies, triggers, functions, rules of tables, rights, roles.
+"""A catalog of the schema, one fact a line: tables, columns, constraints, indexes, row security, functions, grants, roles.
 
-Migrations build them step by step, some by hand; `walls.txt` is what all of them together come to. A test holds it to a freshly
-migrated database, and `sync_policy --check` holds an installation to it, so that neither can drift unseen.
+`walls.txt` is the catalog of a freshly migrated database. A test compares the two, and `sync_policy --check` compares an
+installation with it, so that neither can drift unseen. Lines are sorted by name, never by position: a database that was built in
+another order, or restored from a dump, has the same catalog.
 """
 
 import re
@@ -22,6 +23,7 @@ SELECT class.relname || ': row security ' || CASE WHEN NOT class.relrowsecurity 
        WHEN class.relforcerowsecurity THEN 'forced' ELSE 'on, not for the owner' END
        || CASE WHEN class.relowner = (SELECT relowner FROM pg_class WHERE oid = 'django_migrations'::regclass)
           THEN '' ELSE ', owned by ' || pg_get_userbyid(class.relowner) END
+       || coalesce(', with ' || array_to_string(class.reloptions, ', '), '')
   FROM pg_class AS class WHERE class.relkind IN ('r', 'p', 'v', 'm') AND class.relnamespace = 'public'::regnamespace
 """
 _POLICIES: Final = """
@@ -41,31 +43,67 @@ SELECT class.relname || ': ' || replace(pg_get_triggerdef(trigger.oid, true), 'C
   FROM pg_trigger AS trigger JOIN pg_class AS class ON class.oid = trigger.tgrelid
  WHERE NOT trigger.tgisinternal AND class.relnamespace = 'public'::regnamespace
 """
-# References between tenants' rows carry the tenant, and checks hold what no trigger does.
-_RULES: Final = """
+_COLUMNS: Final = """
+SELECT class.relname || ': column ' || attribute.attname || ' ' || format_type(attribute.atttypid, attribute.atttypmod)
+       || CASE WHEN attribute.attcollation <> type.typcollation THEN ' collate ' || attribute.attcollation::regcollation::text
+          ELSE '' END
+       || CASE WHEN attribute.attnotnull THEN ' not null' ELSE '' END
+       || CASE attribute.attidentity WHEN 'd' THEN ' identity by default' WHEN 'a' THEN ' identity always' ELSE '' END
+       || CASE attribute.attgenerated WHEN '' THEN coalesce(' default ' || pg_get_expr(preset.adbin, preset.adrelid, true), '')
+          ELSE ' generated as ' || pg_get_expr(preset.adbin, preset.adrelid, true) END
+  FROM pg_attribute AS attribute JOIN pg_class AS class ON class.oid = attribute.attrelid
+       JOIN pg_type AS type ON type.oid = attribute.atttypid
+       LEFT JOIN pg_attrdef AS preset ON preset.adrelid = attribute.attrelid AND preset.adnum = attribute.attnum
+ WHERE class.relkind IN ('r', 'p', 'v', 'm') AND class.relnamespace = 'public'::regnamespace
+   AND attribute.attnum > 0 AND NOT attribute.attisdropped
+"""
+# PostgreSQL 18 lists NOT NULL here too ('n'); the column's own line says that already.
+_CONSTRAINTS: Final = """
 SELECT class.relname || ': constraint ' || rule.conname || ' ' || pg_get_constraintdef(rule.oid, true)
   FROM pg_constraint AS rule JOIN pg_class AS class ON class.oid = rule.conrelid
- WHERE (rule.contype = 'c' OR rule.contype = 'f' AND cardinality(rule.conkey) > 1) AND class.relnamespace = 'public'::regnamespace
+ WHERE rule.contype <> 'n' AND class.relnamespace = 'public'::regnamespace
 """
+# The index behind a primary key or a unique constraint has a line already.
+_INDEXES: Final = """
+SELECT class.relname || ': ' || substr(pg_get_indexdef(key.indexrelid, 0, true), length('CREATE ') + 1)
+       || CASE WHEN key.indisvalid THEN '' ELSE ', not valid' END
+  FROM pg_index AS key JOIN pg_class AS class ON class.oid = key.indrelid
+ WHERE class.relnamespace = 'public'::regnamespace
+   AND NOT EXISTS (SELECT 1 FROM pg_constraint AS rule WHERE rule.conindid = key.indexrelid AND rule.contype IN ('p', 'u', 'x'))
+"""
+# Without a list of rights PostgreSQL lets everybody execute; with an empty one, only the owner may.
 _FUNCTIONS: Final = """
-SELECT 'function ' || proc.oid::regprocedure::text || ': '
-       || CASE WHEN proc.prosecdef THEN 'as its owner ' || pg_get_userbyid(proc.proowner) || ', ' ELSE '' END
+SELECT 'function ' || proc.proname || '(' || pg_get_function_arguments(proc.oid) || ') returns '
+       || pg_get_function_result(proc.oid) || ': '
+       || language.lanname || CASE proc.provolatile WHEN 'i' THEN ' immutable' WHEN 's' THEN ' stable' ELSE '' END
+       || CASE WHEN proc.proisstrict THEN ' strict' ELSE '' END
+       || CASE proc.proparallel WHEN 's' THEN ' parallel safe' WHEN 'r' THEN ' parallel restricted' ELSE '' END || ', '
+       || CASE WHEN proc.prosecdef THEN 'as its owner ' || pg_get_userbyid(proc.proowner) || ', '
+          WHEN proc.proowner = (SELECT relowner FROM pg_class WHERE oid = 'django_migrations'::regclass) THEN ''
+          ELSE 'owned by ' || pg_get_userbyid(proc.proowner) || ', ' END
        || coalesce('set ' || array_to_string(proc.proconfig, ', ') || ', ', '')
-       || 'called by ' || coalesce((SELECT string_agg(CASE WHEN acl.grantee = 0 THEN 'everybody'
-            ELSE pg_get_userbyid(acl.grantee) END, ', ' ORDER BY pg_get_userbyid(acl.grantee))
-            FROM aclexplode(proc.proacl) AS acl WHERE acl.grantee <> proc.proowner), 'everybody'),
+       || 'called by ' || CASE WHEN proc.proacl IS NULL THEN 'everybody' ELSE coalesce(
+            (SELECT string_agg(CASE WHEN acl.grantee = 0 THEN 'everybody' ELSE pg_get_userbyid(acl.grantee) END, ', '
+                               ORDER BY pg_get_userbyid(acl.grantee))
+               FROM aclexplode(proc.proacl) AS acl WHERE acl.grantee <> proc.proowner), 'its owner alone') END,
        proc.prosrc
-  FROM pg_proc AS proc
+  FROM pg_proc AS proc JOIN pg_language AS language ON language.oid = proc.prolang
  WHERE proc.pronamespace = 'public'::regnamespace
    AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE objid = proc.oid AND deptype = 'e')
 """
+_SCHEMA: Final = """
+SELECT 'schema public: ' || CASE WHEN acl.grantee = 0 THEN 'everybody' ELSE pg_get_userbyid(acl.grantee) END
+       || ' may ' || acl.privilege_type
+  FROM pg_namespace AS space, aclexplode(space.nspacl) AS acl
+ WHERE space.oid = 'public'::regnamespace AND acl.grantee <> space.nspowner
+"""
 _RIGHTS: Final = """
-SELECT held.relname, held.rolname, held.right, string_agg(held.attname, ', ' ORDER BY held.attnum) FROM (
-    SELECT class.relname, acl.grantee, acl.privilege_type AS right, NULL AS attname, 0 AS attnum
+SELECT held.relname, held.rolname, held.right, string_agg(held.attname, ', ' ORDER BY held.attname) FROM (
+    SELECT class.relname, acl.grantee, acl.privilege_type AS right, NULL AS attname
       FROM pg_class AS class, aclexplode(class.relacl) AS acl
      WHERE acl.grantee <> class.relowner AND class.relnamespace = 'public'::regnamespace
     UNION ALL
-    SELECT class.relname, acl.grantee, acl.privilege_type, attribute.attname, attribute.attnum
+    SELECT class.relname, acl.grantee, acl.privilege_type, attribute.attname
       FROM pg_class AS class JOIN pg_attribute AS attribute ON attribute.attrelid = class.oid,
            aclexplode(attribute.attacl) AS acl
      WHERE acl.grantee <> class.relowner AND class.relnamespace = 'public'::regnamespace
@@ -86,6 +124,8 @@ SELECT 'role ' || role.rolname || ': ' || concat_ws(', ',
 """
 
 
+_PLAIN_FACTS: Final = (_TABLES, _COLUMNS, _CONSTRAINTS, _INDEXES, _POLICIES, _TRIGGERS, _SCHEMA)
+
 # A list of texts as PostgreSQL tells it once a dump was restored. Means what the migrations wrote, and is told like it.
 _ELEMENT: Final = r"'(?:[^']|'')*'::character varying::text"
 _RESTORED_LIST: Final = re.compile(rf"ARRAY\[({_ELEMENT}(?:, {_ELEMENT})*)\]")
@@ -93,7 +133,7 @@ _RESTORED_LIST: Final = re.compile(rf"ARRAY\[({_ELEMENT}(?:, {_ELEMENT})*)\]")
 
 def standing_walls(using: str = "default") -> list[str]:
     """Every fact of the database at hand, in the names every installation shares."""
-    plain = [line for query in (_TABLES, _POLICIES, _TRIGGERS, _RULES) for (line,) in _ask(using, query)]
+    plain = [line for query in _PLAIN_FACTS for (line,) in _ask(using, query)]
     functions = [f"{line}, source: {_one_line(source)}" for line, source in _ask(using, _FUNCTIONS)]
     roles = [line for (line,) in _ask(using, _ROLES, [role_name(role) for role in ROLES if role != "owner"])]
     return sorted({_as_migrated(_shared_names(line)) for line in (*plain, *functions, *_rights(using), *roles)})

@@ -17,7 +17,7 @@ import psycopg
 from apps.operations.contents import Contents, contents, migrations, sees_everything, server_major, sorting
 from apps.operations.programs import run_program
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 MANIFEST: Final = "manifest.json"
 DUMP: Final = "database.dump"
 FILES: Final = "attachments"

@@ -75,6 +75,9 @@ def test_a_right_beside_the_policy_is_named_and_taken_back(statement: str) -> No
 
 CHANGED_FUNCTION = """CREATE OR REPLACE FUNCTION move_state() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RETURN NEW; END $$"""
+TENANT_UNREFERENCED = (
+    "ALTER TABLE tenants_agenttoken DROP CONSTRAINT tenants_agenttoken_tenant_id_49a4236e_fk_tenants_tenant_id"
+)
 # What a hand at the database could do beside rights, and the words by which it is named.
 TAMPERED_WALLS = {
     "DROP POLICY skills_skill_agent ON skills_skill": "skills_skill: policy skills_skill_agent",
@@ -86,9 +89,18 @@ TAMPERED_WALLS = {
     "DROP TRIGGER append_only ON governance_changerecord": "governance_changerecord: trigger append_only",
     "ALTER TABLE skills_skill DROP CONSTRAINT approved_skill_names_its_approver": "approved_skill_names_its_approver",
     "ALTER TABLE memory_agentmemory DROP CONSTRAINT memory_agentmemory_agent_id_in_tenant": "agent_id_in_tenant",
-    CHANGED_FUNCTION: "function move_state(): called by everybody, source: BEGIN RETURN NEW",
+    CHANGED_FUNCTION: "function move_state() returns trigger: plpgsql, called by everybody, source: BEGIN RETURN NEW",
     "GRANT EXECUTE ON FUNCTION due_work(integer, text[]) TO @agent@": "called by @agent@, @login@",
-    "ALTER FUNCTION sign_as_agent() SECURITY DEFINER": "function sign_as_agent(): as its owner",
+    "ALTER FUNCTION sign_as_agent() SECURITY DEFINER": "function sign_as_agent() returns trigger: plpgsql, as its owner",
+    "GRANT EXECUTE ON FUNCTION due_of_turn() TO PUBLIC": "pg_temp, called by everybody, source: SELECT found",
+    "ALTER FUNCTION due_of_turn() OWNER TO @owner@": "since timestamp with time zone): sql stable, set search_path",
+    "GRANT CREATE ON SCHEMA public TO @login@": "schema public: @login@ may CREATE",
+    "ALTER TABLE skills_skill DROP CONSTRAINT skills_skill_tenant_row CASCADE": "skills_skill_tenant_row UNIQUE (tenant_id, id)",
+    "DROP INDEX one_open_proposal_per_target_and_kind": "UNIQUE INDEX one_open_proposal_per_target_and_kind",
+    TENANT_UNREFERENCED: "tenants_agenttoken_tenant_id_49a4236e_fk_tenants_tenant_id FOREIGN KEY (tenant_id)",
+    "ALTER TABLE skills_skill ALTER COLUMN body DROP NOT NULL": "skills_skill: column body text (so in the database",
+    "ALTER TABLE skills_skill ADD COLUMN extra text": "skills_skill: column extra text",
+    "ALTER TABLE skills_skill ALTER COLUMN taint SET DEFAULT 'operator'": "column taint character varying(20) not null default",
     "GRANT UPDATE (name) ON tenants_tenant TO @agent@": "tenants_tenant: @agent@ may UPDATE (name)",
     "GRANT SELECT ON tenants_agenttoken TO @agent@": "tenants_agenttoken: @agent@ may SELECT",
     "GRANT UPDATE ON runtime_session TO @worker@": "runtime_session: @worker@ may UPDATE",

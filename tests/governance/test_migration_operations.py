@@ -1,22 +1,41 @@
 """The operations that raise the walls: written out as they were given, said in one line, unknown roles refused."""
 
+import re
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
 import pytest
 from django.apps import apps
-from django.db import connections
+from django.db import connections, transaction
+from django.db.migrations import CreateModel, Migration
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
-from apps.governance.database import RaiseWall, RoleSQL, role_name, with_roles
+from apps.governance.database import LoadSQL, ReplaceFunction, RoleSQL, TableMigration, role_name, with_roles
+from apps.governance.walls import standing_walls
+from apps.launcher.places import PROJECT
 from apps.skills.models import Skill
 
+DEFINES = re.compile(
+    r"^CREATE (?:OR REPLACE |CONSTRAINT |UNIQUE )?(?:(FUNCTION|INDEX) (\w+)|(TRIGGER|POLICY) (\w+)\s[^;]*?\bON\s+(\w+))",
+    re.MULTILINE,
+)
 pytestmark = pytest.mark.django_db(databases=["default", "owner"])
 
 
-def operations() -> list[Operation]:
+def migrations() -> list[Migration]:
     ours = {config.label for config in apps.get_app_configs() if config.name.startswith("apps.")}
-    found = MigrationLoader(None).disk_migrations
-    return [step for (label, _), migration in found.items() if label in ours for step in migration.operations]
+    return [migration for (label, _), migration in MigrationLoader(None).disk_migrations.items() if label in ours]
+
+
+def operations() -> list[Operation]:
+    return [step for migration in migrations() for step in migration.operations]
+
+
+def catalog_of(function: str) -> list[str]:
+    return [line for line in standing_walls("owner") if line.startswith(f"function {function}(")]
 
 
 def test_every_operation_of_ours_is_written_out_as_it_was_given() -> None:
@@ -28,9 +47,78 @@ def test_every_operation_of_ours_is_written_out_as_it_was_given() -> None:
         assert "\n" not in step.describe()
 
 
-def test_a_plan_names_the_tables_that_get_a_wall() -> None:
-    walls = {step.table: step.describe() for step in operations() if isinstance(step, RaiseWall)}
-    assert walls["skills_skill"] == "Raise the tenant wall around skills_skill"
+def test_a_plan_names_the_files_that_a_migration_loads() -> None:
+    loaded = {(step.app, step.name): step.describe() for step in operations() if isinstance(step, LoadSQL)}
+    assert loaded["skills", "row_security"] == "Load row_security.sql of skills"
+
+
+def test_every_sql_file_is_loaded_by_one_migration() -> None:
+    files = {(path.parent.parent.name, path.stem) for path in Path(PROJECT, "apps").glob("*/sql/*.sql")}
+    loads = [(step.app, step.name) for step in operations() if isinstance(step, LoadSQL)]
+    assert sorted(loads) == sorted(files)
+
+
+def test_every_object_in_an_sql_file_is_defined_once() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in Path(PROJECT, "apps").glob("*/sql/*.sql")]
+    defined = [" ".join(filter(None, found.groups())) for text in texts for found in DEFINES.finditer(text)]
+    assert len(defined) > 400
+    assert [name for name, count in Counter(defined).items() if count > 1] == []
+
+
+def test_every_section_of_an_sql_file_begins_with_a_comment() -> None:
+    for path in Path(PROJECT, "apps").glob("*/sql/*.sql"):
+        for above, line in pairwise(["", *path.read_text(encoding="utf-8").splitlines()]):
+            if line.startswith("CREATE OR REPLACE FUNCTION"):
+                assert above.startswith("-- "), f"{path}: {line}"
+            elif line and not above and path.name != "functions.sql":
+                assert line.startswith("-- "), f"{path}: {line}"
+
+
+# One of the owner's functions, and one that runs as the cross-tenant role.
+@pytest.mark.parametrize(("app", "function"), [("governance", "stamp_version"), ("tenants", "resolve_token")])
+def test_a_function_is_replaced_by_its_present_text_with_its_rights(app: str, function: str) -> None:
+    before, state = catalog_of(function), ProjectState()
+    with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:
+        cursor.execute("SELECT prosrc FROM pg_proc WHERE proname = %s", [function])
+        (source,) = cursor.fetchone()
+        cursor.execute(
+            "RESET ROLE; SET LOCAL ROLE NONE; UPDATE pg_proc SET prosrc = ' SELECT 1 ', proacl = NULL WHERE proname = %s",
+            [function],
+        )
+        cursor.execute("RESET ROLE")
+        assert catalog_of(function) != before
+        step = ReplaceFunction(app, function)
+        assert source in step.sql
+        with connections["owner"].schema_editor(atomic=False) as editor:
+            step.database_forwards(app, editor, state, state)
+        after = catalog_of(function)
+        transaction.set_rollback(True, using="owner")
+    assert after == before
+
+
+def test_a_function_that_no_file_defines_cannot_be_replaced() -> None:
+    with pytest.raises(ValueError, match="defines no_such_function 0 times"):
+        ReplaceFunction("governance", "no_such_function")
+
+
+def test_every_function_can_be_made_with_its_body_checked() -> None:
+    # Migrations load bodies unchecked, so one that names a column nobody has would fail only when it is called.
+    with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:
+        cursor.execute("SET LOCAL ROLE NONE")
+        cursor.execute(
+            "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prokind = 'f'"
+        )
+        definitions = [definition for (definition,) in cursor.fetchall()]
+        assert len(definitions) > 90
+        for definition in definitions:
+            cursor.execute(definition.replace("%", "%%"), [])
+        transaction.set_rollback(True, using="owner")
+
+
+def test_tables_are_made_from_one_state_and_other_operations_one_by_one() -> None:
+    ours = [migration for migration in migrations() if issubclass(type(migration), TableMigration)]
+    assert len(ours) > 10
+    assert {type(step) for migration in ours for step in migration.operations} == {CreateModel}
 
 
 def test_a_role_nobody_defined_is_refused() -> None:

@@ -3,14 +3,15 @@ import django_fsm
 from django.db import migrations, models
 
 import apps.governance.text
+from apps.governance.database import TableMigration
 
 
-class Migration(migrations.Migration):
+class Migration(TableMigration):
     initial = True
 
     dependencies = [
-        ("governance", "0014_books_by_time"),
-        ("tenants", "0036_shows_examples"),
+        ("governance", "0001_tables"),
+        ("tenants", "0001_tables"),
     ]
 
     operations = [
@@ -18,6 +19,12 @@ class Migration(migrations.Migration):
             name="Comment",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    ),
+                ),
                 ("version", models.PositiveIntegerField(default=1, editable=False)),
                 (
                     "taint",
@@ -37,18 +44,14 @@ class Migration(migrations.Migration):
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("updated_at", models.DateTimeField(auto_now_add=True)),
                 (
-                    "text",
-                    models.TextField(blank=True, validators=[apps.governance.text.plain_text], verbose_name="comment"),
-                ),
-                (
-                    "status",
-                    models.CharField(
-                        choices=[("stands", "Stands"), ("withdrawn", "Withdrawn")],
-                        default="stands",
-                        max_length=10,
+                    "proposal",
+                    models.ForeignKey(
+                        editable=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="comments",
+                        to="governance.proposal",
                     ),
                 ),
-                ("author", models.CharField(editable=False, max_length=200)),
                 (
                     "agent",
                     models.ForeignKey(
@@ -60,26 +63,25 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "proposal",
-                    models.ForeignKey(
-                        editable=False,
-                        on_delete=django.db.models.deletion.DO_NOTHING,
-                        related_name="comments",
-                        to="governance.proposal",
-                    ),
+                    "text",
+                    models.TextField(blank=True, validators=[apps.governance.text.plain_text], verbose_name="comment"),
                 ),
                 (
-                    "tenant",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    "status",
+                    models.CharField(
+                        choices=[("stands", "Stands"), ("withdrawn", "Withdrawn")], default="stands", max_length=10
                     ),
                 ),
+                ("author", models.CharField(editable=False, max_length=200)),
             ],
             options={
                 "ordering": ["-id"],
                 "abstract": False,
                 "base_manager_name": "objects",
-                "indexes": [models.Index(fields=["tenant", "proposal", "id"], name="comment_by_proposal")],
+                "indexes": [
+                    models.Index(fields=["tenant", "proposal", "id"], name="comment_by_proposal"),
+                    models.Index(fields=["tenant", "status", "id"], name="comment_by_status"),
+                ],
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(

@@ -6,14 +6,15 @@ from django.db import migrations, models
 
 import apps.governance.text
 import apps.tenants.endpoint_models
+from apps.governance.database import TableMigration
 
 
-class Migration(migrations.Migration):
+class Migration(TableMigration):
     initial = True
 
     dependencies = [
-        ("conversations", "0012_walls_of_proofs"),
-        ("tenants", "0024_walls_of_proofs"),
+        ("conversations", "0001_tables"),
+        ("tenants", "0001_tables"),
     ]
 
     operations = [
@@ -21,6 +22,12 @@ class Migration(migrations.Migration):
             name="Webhook",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    ),
+                ),
                 ("version", models.PositiveIntegerField(default=1, editable=False)),
                 (
                     "taint",
@@ -91,13 +98,27 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "former_secret",
-                    models.ForeignKey(
-                        editable=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.DO_NOTHING,
-                        related_name="+",
-                        to="tenants.sealedsecret",
+                    "on_version",
+                    models.BooleanField(
+                        default=False,
+                        help_text="A learning version that waits for a person, or went live by itself.",
+                        verbose_name="learning versions",
+                    ),
+                ),
+                (
+                    "on_distilled",
+                    models.BooleanField(
+                        default=False,
+                        help_text="A run of an agent's mid or long tier, whatever came of it.",
+                        verbose_name="distilled memory",
+                    ),
+                ),
+                (
+                    "on_review",
+                    models.BooleanField(
+                        default=False,
+                        help_text="A proposal that waits for a person's yes or no.",
+                        verbose_name="reviews",
                     ),
                 ),
                 (
@@ -111,9 +132,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "tenant",
+                    "former_secret",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                        editable=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="tenants.sealedsecret",
                     ),
                 ),
             ],
@@ -121,6 +146,17 @@ class Migration(migrations.Migration):
                 "ordering": ["key"],
                 "abstract": False,
                 "base_manager_name": "objects",
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("tenant", "key"),
+                        name="webhook_key_is_unique_in_tenant",
+                        violation_error_message="There is a webhook with this key in the tenant already. Choose another key.",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("key__regex", "^[a-z0-9]+(?:-[a-z0-9]+)*\\Z")),
+                        name="webhook_key_is_lower_case",
+                    ),
+                ],
             },
             bases=(django_fsm.FSMModelMixin, models.Model),
         ),
@@ -129,6 +165,35 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
+                (
+                    "webhook",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="deliveries",
+                        to="webhooks.webhook",
+                    ),
+                ),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        db_index=False,
+                        help_text="None where it happened in no conversation.",
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="conversations.conversation",
+                    ),
+                ),
+                (
                     "event",
                     models.CharField(
                         choices=[
@@ -136,13 +201,18 @@ class Migration(migrations.Migration):
                             ("draft", "draft"),
                             ("escalation", "escalation"),
                             ("resolved", "resolved"),
+                            ("version", "version"),
+                            ("distilled", "distilled"),
+                            ("review", "review"),
                         ],
                         max_length=12,
                     ),
                 ),
                 (
                     "subject_id",
-                    models.BigIntegerField(help_text="Which message, draft, escalation or conversation it is about."),
+                    models.BigIntegerField(
+                        help_text="Which message, draft, escalation, conversation, version, run or proposal it is about."
+                    ),
                 ),
                 ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 (
@@ -169,49 +239,58 @@ class Migration(migrations.Migration):
                 ),
                 ("delivered_at", models.DateTimeField(null=True)),
                 ("sent_again_by", models.CharField(db_default="", max_length=200)),
-                (
-                    "conversation",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="conversations.conversation",
-                    ),
-                ),
-                (
-                    "tenant",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="tenants.tenant",
-                    ),
-                ),
-                (
-                    "webhook",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="deliveries",
-                        to="webhooks.webhook",
-                    ),
-                ),
             ],
             options={
                 "verbose_name_plural": "deliveries",
                 "ordering": ["-id"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("status", "waiting")),
+                        fields=["tenant", "webhook", "conversation", "id"],
+                        name="delivery_waiting",
+                    ),
+                    models.Index(fields=["tenant", "webhook", "id"], name="delivery_of_webhook"),
+                    models.Index(
+                        condition=models.Q(("status", "dead")), fields=["tenant", "id"], name="delivery_given_up"
+                    ),
+                    models.Index(
+                        condition=models.Q(("status", "delivered")),
+                        fields=["tenant", "webhook", "delivered_at"],
+                        name="delivery_told",
+                    ),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("delivered_at__isnull", False), ("status", "delivered")),
+                            models.Q(models.Q(("status", "delivered"), _negated=True), ("delivered_at__isnull", True)),
+                            _connector="OR",
+                        ),
+                        name="delivered_says_when",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("conversation__isnull", True), ("event__in", ["distilled", "review", "version"])),
+                            models.Q(
+                                models.Q(("event__in", ["distilled", "review", "version"]), _negated=True),
+                                ("conversation__isnull", False),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="delivery_names_its_conversation",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("event", "review")),
+                        fields=("tenant", "webhook", "subject_id"),
+                        name="review_is_told_once",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
             name="WebhookHealth",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "failures",
-                    models.PositiveIntegerField(db_default=0, help_text="In a row; 0 once it took something."),
-                ),
-                ("failing_since", models.DateTimeField(null=True)),
-                ("rests_until", models.DateTimeField(null=True)),
                 (
                     "tenant",
                     models.ForeignKey(
@@ -224,43 +303,12 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.PROTECT, related_name="health", to="webhooks.webhook"
                     ),
                 ),
-            ],
-        ),
-        migrations.AddConstraint(
-            model_name="webhook",
-            constraint=models.UniqueConstraint(
-                fields=("tenant", "key"),
-                name="webhook_key_is_unique_in_tenant",
-                violation_error_message="There is a webhook with this key in the tenant already. Choose another key.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="webhook",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("key__regex", "^[a-z0-9]+(?:-[a-z0-9]+)*\\Z")), name="webhook_key_is_lower_case"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="delivery",
-            index=models.Index(
-                condition=models.Q(("status", "waiting")),
-                fields=["tenant", "webhook", "conversation", "id"],
-                name="delivery_waiting",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="delivery",
-            index=models.Index(fields=["tenant", "webhook", "id"], name="delivery_of_webhook"),
-        ),
-        migrations.AddConstraint(
-            model_name="delivery",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("delivered_at__isnull", False), ("status", "delivered")),
-                    models.Q(models.Q(("status", "delivered"), _negated=True), ("delivered_at__isnull", True)),
-                    _connector="OR",
+                (
+                    "failures",
+                    models.PositiveIntegerField(db_default=0, help_text="In a row; 0 once it took something."),
                 ),
-                name="delivered_says_when",
-            ),
+                ("failing_since", models.DateTimeField(null=True)),
+                ("rests_until", models.DateTimeField(null=True)),
+            ],
         ),
     ]

@@ -49,6 +49,18 @@ def test_migrate_runs_as_the_owner_because_the_login_may_not(owner_url: str) -> 
     assert connections["owner"].settings_dict["NAME"] == NAME
 
 
+def test_a_database_of_the_former_schema_is_refused_and_stays_as_it_is(owner_url: str) -> None:
+    with psycopg.connect(owner_url, autocommit=True) as connection:
+        connection.execute("DELETE FROM django_migrations WHERE app = 'tenants' AND name <> '0001_tables'")
+        connection.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('tenants', '0002_walls', now())")
+    refused = run("setup_database", "--verbosity", "0")
+    assert "made by a version before 0.1.0" in refused.failure
+    assert "`make clean`" in refused.failure
+    with psycopg.connect(owner_url, autocommit=True) as connection:
+        rows = connection.execute("SELECT name FROM django_migrations WHERE app = 'tenants' ORDER BY name").fetchall()
+    assert rows == [("0001_tables",), ("0002_walls",)]
+
+
 def test_drift_of_the_grants_is_found_and_repaired(owner_url: str) -> None:
     assert "agree with the policy" in run("sync_policy", "--check").out
     with psycopg.connect(owner_url, autocommit=True) as connection:

@@ -1,8 +1,15 @@
 """Django's migrate, run as the owner of the tables, since the application's own login may not change them."""
 
+from typing import Any, Final
+
 from django.conf import settings
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
+from django.db import connections
+from django.db.migrations.recorder import MigrationRecorder
+
+# Every database made before the schema was written anew has applied this migration, and none made since.
+FORMER_SCHEMA: Final = ("tenants", "0002_walls")
 
 
 class Command(migrate.Command):
@@ -13,3 +20,12 @@ class Command(migrate.Command):
         super().add_arguments(parser)
         if "owner" in settings.DATABASES:
             parser.set_defaults(database="owner")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Refuse a database of the former schema before anything in it changes."""
+        if FORMER_SCHEMA in MigrationRecorder(connections[options["database"]]).applied_migrations():
+            raise CommandError(
+                "This database was made by a version before 0.1.0, whose tables cannot be brought to this one:"
+                " run `make clean` if it is the demo's, or else name an empty database."
+            )
+        super().handle(*args, **options)

@@ -1,0 +1,25 @@
+"""Keys, triggers, row security and grants of this app; `sql/` has their text."""
+
+from typing import ClassVar
+
+from django.db import migrations
+
+from apps.governance.database import LoadSQL, OneReferenceEach
+
+
+class Migration(migrations.Migration):
+    """Every table and function that the text names is there before."""
+
+    dependencies: ClassVar = [
+        ("conversations", "0002_functions"),
+        ("governance", "0002_functions"),
+        ("personas", "0001_tables"),
+        ("runtime", "0001_tables"),
+        ("tenants", "0003_row_security"),
+    ]
+    operations: ClassVar = [
+        LoadSQL("conversations", "keys"),
+        OneReferenceEach(),
+        LoadSQL("conversations", "triggers"),
+        LoadSQL("conversations", "row_security"),
+    ]

@@ -1,0 +1,27 @@
+"""Keys, triggers, row security and grants of this app; `sql/` has their text."""
+
+from typing import ClassVar
+
+from django.db import migrations
+
+from apps.governance.database import LoadSQL, OneReferenceEach
+
+
+class Migration(migrations.Migration):
+    """Every table and function that the text names is there before."""
+
+    dependencies: ClassVar = [
+        ("conversations", "0003_row_security"),
+        ("desk", "0002_row_security"),
+        ("governance", "0002_functions"),
+        ("learning", "0002_functions"),
+        ("tenants", "0003_row_security"),
+        ("tools", "0003_row_security"),
+        ("webhooks", "0003_row_security"),
+    ]
+    operations: ClassVar = [
+        LoadSQL("learning", "keys"),
+        OneReferenceEach(),
+        LoadSQL("learning", "triggers"),
+        LoadSQL("learning", "row_security"),
+    ]

@@ -1,0 +1,79 @@
+-- Row security of the tables of learning: which rows each database role reaches, and what it may do with them.
+-- What the acting roles may write of governed tables is not here: `sync_policy` derives it from the policy.
+
+-- learning_digestclaim: Workers lease the digest of an agent here, members and support staff read it, agents have no access.
+-- The cross-tenant role reads leases and retry times.
+ALTER TABLE learning_digestclaim ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_digestclaim_tenant ON learning_digestclaim
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+CREATE POLICY learning_digestclaim_crossing ON learning_digestclaim TO @crossing@ USING (true) WITH CHECK (true);
+GRANT SELECT ON learning_digestclaim TO @operator@, @staff@;
+GRANT SELECT, INSERT, UPDATE (lease_until, claimed_at, read_at, next_look_at, failures, failure) ON learning_digestclaim
+    TO @worker@;
+GRANT SELECT (lease_until, read_at, next_look_at, agent_id, tenant_id) ON learning_digestclaim TO @crossing@;
+
+-- learning_digestrun: Workers add rows, members and support staff read them, agents have no access.
+ALTER TABLE learning_digestrun ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_digestrun_tenant ON learning_digestrun
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+GRANT SELECT ON learning_digestrun TO @operator@, @staff@;
+GRANT SELECT, INSERT ON learning_digestrun TO @worker@;
+
+-- learning_extraction: Workers add rows, members and support staff read them, agents have no access. The cross-tenant role
+-- reads which conversations have a result.
+ALTER TABLE learning_extraction ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_extraction_tenant ON learning_extraction
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+CREATE POLICY learning_extraction_crossing ON learning_extraction TO @crossing@ USING (true) WITH CHECK (true);
+GRANT SELECT ON learning_extraction TO @operator@, @staff@;
+GRANT SELECT, INSERT ON learning_extraction TO @worker@;
+GRANT SELECT (id, conversation_id) ON learning_extraction TO @crossing@;
+
+-- learning_extractionclaim: Workers lease a conversation for extraction here, members and support staff read it, agents have
+-- no access. The cross-tenant role reads leases and retry times.
+ALTER TABLE learning_extractionclaim ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_extractionclaim_tenant ON learning_extractionclaim
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+CREATE POLICY learning_extractionclaim_crossing ON learning_extractionclaim TO @crossing@ USING (true) WITH CHECK (true);
+GRANT SELECT ON learning_extractionclaim TO @operator@, @staff@;
+GRANT SELECT, INSERT, UPDATE (lease_until, next_look_at, failures, failure) ON learning_extractionclaim TO @worker@;
+GRANT SELECT (id, lease_until, next_look_at, conversation_id, tenant_id) ON learning_extractionclaim TO @crossing@;
+
+-- learning_reflection: Workers create the daily review of an agent and update it until it has a result. Members and support
+-- staff read it, agents have no access. The cross-tenant role reads results, leases and retry times.
+ALTER TABLE learning_reflection ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_reflection_tenant ON learning_reflection
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+CREATE POLICY learning_reflection_crossing ON learning_reflection TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY learning_reflection_settled_once ON learning_reflection AS RESTRICTIVE FOR UPDATE TO @worker@
+    USING (verdict = 'waiting')
+    WITH CHECK (true);
+GRANT SELECT ON learning_reflection TO @operator@, @staff@;
+GRANT SELECT, INSERT, UPDATE (verdict, reason, conversations, skills, model, stand_in, input_tokens, output_tokens,
+    lease_until, next_look_at, failures, cost_micro_usd, proposals) ON learning_reflection TO @worker@;
+GRANT SELECT (id, day, verdict, lease_until, next_look_at, agent_id, tenant_id) ON learning_reflection TO @crossing@;
+
+-- learning_tierclock: The next run of each memory tier. Members may request a run, workers also hold the lease, agents have
+-- no access. The cross-tenant role reads runs and leases.
+ALTER TABLE learning_tierclock ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_tierclock_tenant ON learning_tierclock
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+CREATE POLICY learning_tierclock_crossing ON learning_tierclock TO @crossing@ USING (true) WITH CHECK (true);
+GRANT SELECT, INSERT, UPDATE (next_run_at, asked_by) ON learning_tierclock TO @operator@;
+GRANT SELECT, INSERT, UPDATE (next_run_at, lease_until, failures, asked_by) ON learning_tierclock TO @worker@;
+GRANT SELECT ON learning_tierclock TO @staff@;
+GRANT SELECT (id, tier, next_run_at, lease_until, asked_by, agent_id, tenant_id) ON learning_tierclock TO @crossing@;
+
+-- learning_tierrun: Workers add rows, members and support staff read them, agents have no access.
+ALTER TABLE learning_tierrun ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_tierrun_tenant ON learning_tierrun
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+GRANT SELECT ON learning_tierrun TO @operator@, @staff@;
+GRANT SELECT, INSERT ON learning_tierrun TO @worker@;

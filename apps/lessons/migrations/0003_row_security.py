@@ -1,0 +1,25 @@
+"""Keys, triggers, row security and grants of this app; `sql/` has their text."""
+
+from typing import ClassVar
+
+from django.db import migrations
+
+from apps.governance.database import LoadSQL, OneReferenceEach
+
+
+class Migration(migrations.Migration):
+    """Every table and function that the text names is there before."""
+
+    dependencies: ClassVar = [
+        ("conversations", "0003_row_security"),
+        ("governance", "0002_functions"),
+        ("lessons", "0002_functions"),
+        ("switches", "0002_functions"),
+        ("tenants", "0003_row_security"),
+    ]
+    operations: ClassVar = [
+        LoadSQL("lessons", "keys"),
+        OneReferenceEach(),
+        LoadSQL("lessons", "triggers"),
+        LoadSQL("lessons", "row_security"),
+    ]

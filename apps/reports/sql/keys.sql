@@ -1,0 +1,13 @@
+-- Keys, checks and indexes of reports that Django's models cannot state.
+
+-- Unique keys: Tenant and id together are a key, so that other tables can refer to a row together with its tenant.
+ALTER TABLE reports_report ADD CONSTRAINT reports_report_tenant_row
+    UNIQUE (tenant_id, id);
+
+-- References that cannot leave the tenant: References carry the tenant, so no row can point into another tenant.
+ALTER TABLE reports_report ADD CONSTRAINT reports_report_agent_id_in_tenant
+    FOREIGN KEY (tenant_id, agent_id) REFERENCES tenants_agent (tenant_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE reports_report ADD CONSTRAINT reports_report_conversation_id_in_tenant
+    FOREIGN KEY (tenant_id, conversation_id) REFERENCES conversations_conversation (tenant_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE reports_report ADD CONSTRAINT reports_report_message_id_in_tenant
+    FOREIGN KEY (tenant_id, message_id) REFERENCES conversations_message (tenant_id, id) DEFERRABLE INITIALLY DEFERRED;

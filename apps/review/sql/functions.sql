@@ -1,0 +1,12 @@
+-- Functions of review: what triggers, policies, indexes and the product's own statements call.
+
+-- Returns the bulk actions with proposals that are not decided yet. The functions that collect due work call it as the
+-- cross-tenant role, so a bulk action goes on after its worker has died.
+CREATE OR REPLACE FUNCTION due_of_bulk() RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+    LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+    SELECT decision.tenant_id, decision.id, decision.at FROM review_bulkdecision AS decision
+        WHERE EXISTS (SELECT 1 FROM review_bulkitem AS item WHERE item.tenant_id = decision.tenant_id
+            AND item.decision_id = decision.id AND item.state = 'waiting')
+$$;
+REVOKE ALL ON FUNCTION due_of_bulk() FROM PUBLIC;
+ALTER FUNCTION due_of_bulk() OWNER TO @crossing@;

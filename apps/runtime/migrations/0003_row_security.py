@@ -1,0 +1,24 @@
+"""Keys, triggers, row security and grants of this app; `sql/` has their text."""
+
+from typing import ClassVar
+
+from django.db import migrations
+
+from apps.governance.database import LoadSQL, OneReferenceEach
+
+
+class Migration(migrations.Migration):
+    """Every table and function that the text names is there before."""
+
+    dependencies: ClassVar = [
+        ("conversations", "0003_row_security"),
+        ("governance", "0002_functions"),
+        ("runtime", "0002_functions"),
+        ("tenants", "0003_row_security"),
+    ]
+    operations: ClassVar = [
+        LoadSQL("runtime", "keys"),
+        OneReferenceEach(),
+        LoadSQL("runtime", "triggers"),
+        LoadSQL("runtime", "row_security"),
+    ]

@@ -1,0 +1,11 @@
+-- Triggers on the tables of schedules.
+
+-- schedules_schedule: A new schedule is a draft and moves only along the listed transitions; a deprecated one never runs
+-- again.
+CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
+    ON schedules_schedule FOR EACH ROW
+    EXECUTE FUNCTION move_state('status', 'draft', 'draft>approved draft>deprecated approved>paused approved>deprecated paused>approved paused>deprecated');
+CREATE TRIGGER stamp_version BEFORE UPDATE ON schedules_schedule FOR EACH ROW EXECUTE FUNCTION stamp_version();
+
+-- schedules_schedulerun: Append-only.
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON schedules_schedulerun FOR EACH ROW EXECUTE FUNCTION refuse_change();

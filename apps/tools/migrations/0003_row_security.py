@@ -1,0 +1,24 @@
+"""Keys, triggers, row security and grants of this app; `sql/` has their text."""
+
+from typing import ClassVar
+
+from django.db import migrations
+
+from apps.governance.database import LoadSQL, OneReferenceEach
+
+
+class Migration(migrations.Migration):
+    """Every table and function that the text names is there before."""
+
+    dependencies: ClassVar = [
+        ("conversations", "0003_row_security"),
+        ("governance", "0002_functions"),
+        ("tenants", "0003_row_security"),
+        ("tools", "0002_functions"),
+    ]
+    operations: ClassVar = [
+        LoadSQL("tools", "keys"),
+        OneReferenceEach(),
+        LoadSQL("tools", "triggers"),
+        LoadSQL("tools", "row_security"),
+    ]
