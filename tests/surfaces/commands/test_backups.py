@@ -118,7 +118,7 @@ def test_a_backup_is_its_owners_alone_and_says_what_it_lacks(
 
 
 FORGED = (
-    ({"format": 2}, "has form 2, and this release reads 1"),
+    ({"format": 1}, "has form 1, and this release reads 2"),
     ({"dump_sha256": "0" * 64}, "is damaged: its dump is not the one it was made with"),
     ({"server_major": 99}, "The backup is of PostgreSQL 99"),
     ({"sorting": ["UTF8", "i", "de-DE"]}, "This server sorts texts by"),
