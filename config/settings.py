@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from apps.llm.reaching import networks
-from apps.notices.mail import mail_server
+from apps.notifications.mail import mail_server
 from config.beat import sweeps
 from config.env import ROOT, Environment
 from config.logs import logging_of
@@ -111,11 +111,11 @@ INSTALLED_APPS = [
     "apps.webhooks",
     "apps.personas",
     *("apps.skills", "apps.memory", "apps.conversations"),
-    *("apps.desk", "apps.lessons"),
-    *("apps.switches", "apps.schedules", "apps.notebook", "apps.contradictions"),
-    *("apps.tools", "apps.comments", "apps.reports"),
-    *("apps.filters", "apps.runtime", "apps.learning", "apps.restoration"),
-    *("apps.review", "apps.notices"),
+    "apps.desk",
+    *("apps.kill_switches", "apps.schedules", "apps.notebook"),
+    "apps.tools",
+    *("apps.runtime", "apps.learning", "apps.restore"),
+    *("apps.review", "apps.notifications"),
     *("apps.api", "apps.mcp_server"),
     "apps.console",
     *("apps.demo", "apps.operations"),

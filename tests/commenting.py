@@ -5,12 +5,12 @@ from typing import Any
 
 from django.urls import reverse
 
-from apps.comments.actions import add_comment, withdraw_comment
-from apps.comments.models import Comment
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
+from apps.review.comments.actions import add_comment, withdraw_comment
+from apps.review.comments.models import Comment
 from apps.skills.proposing import propose_revision
 from tests.factories import World, make_skill
 
@@ -55,7 +55,7 @@ COMMENTING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]]
         {"read_at": row.version, "text": "Ask finance first."},
     ),
     Act.COMMENT_WITHDRAW: lambda _, row: (
-        reverse("admin:comments_comment_decide", args=[row.pk, "withdraw"]),
+        reverse("admin:review_comment_decide", args=[row.pk, "withdraw"]),
         {"read_at": row.version},
     ),
 }

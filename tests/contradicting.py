@@ -6,19 +6,19 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.contradictions.actions import (
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.policy import Act
+from apps.learning.contradictions.actions import (
     clear_contradiction,
     dismiss_contradiction,
     find_contradiction,
     reopen_contradiction,
     return_contradiction,
 )
-from apps.contradictions.looks import ask_for_look
-from apps.contradictions.models import Contradiction
-from apps.contradictions.rules import Pair, Side
-from apps.governance.acting import acting
-from apps.governance.actors import Actor
-from apps.governance.policy import Act
+from apps.learning.contradictions.looks import ask_for_look
+from apps.learning.contradictions.models import Contradiction
+from apps.learning.contradictions.rules import Pair, Side
 from apps.runtime.tasks import look_for_contradictions
 from tests.factories import World, make_rule
 from tests.surfaces.console.browsing import decision_of

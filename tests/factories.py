@@ -13,6 +13,8 @@ from apps.conversations.rules import Line, ToolCall
 from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
 from apps.governance.policy import Act, default_grants
+from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.memory.actions import create_block, create_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.actions import add_rule, create_identity_card, create_overlay, create_persona
@@ -22,8 +24,6 @@ from apps.prompt.holding import MemoryReview
 from apps.skills.actions import approve_skill, deprecate_skill, draft_skill
 from apps.skills.models import Skill
 from apps.skills.uploads import upload_file
-from apps.switches.actions import throw_switch
-from apps.switches.models import Switch
 from apps.tenants.actions import (
     add_member,
     allow_invokable,
@@ -37,7 +37,7 @@ from apps.tenants.actions import (
 )
 from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.identity import agent_actor, new_tenant_actor, person_actor, staff_actor
-from apps.tenants.models import Agent, InvokableAgent, Membership, StaffVisit, Tenant, TenantSettings, User
+from apps.tenants.models import Agent, InvokableAgent, Membership, StaffAccess, Tenant, TenantSettings, User
 from tests.standing_worlds import STANDING
 
 _numbers = count(1)
@@ -107,7 +107,7 @@ def make_staff(username: str = "") -> User:
     return User.objects.create_superuser(username=username, email=username, password=PASSWORD)
 
 
-def make_visit(world: World, user: User) -> StaffVisit:
+def make_visit(world: World, user: User) -> StaffAccess:
     """Platform staff in the world's tenant."""
     return enter_tenant("A ticket of theirs.", actor=staff_actor(user.pk, world.tenant.pk))
 
@@ -188,9 +188,9 @@ def make_memory(world: World, body: str = "Most customers are in the EU.") -> Ag
     return create_memory(world.agent.pk, actor=world.bot, body=body, heard=NOTHING_HEARD)
 
 
-def make_switch(world: World) -> Switch:
+def make_switch(world: World) -> KillSwitch:
     """One kind of stop, for the agent alone."""
-    return throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Rest.", agent_id=world.agent.pk)
+    return throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Rest.", agent_id=world.agent.pk)
 
 
 def make_block(world: World, label: str = "BusinessFacts", **values: object) -> MemoryBlock:

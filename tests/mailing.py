@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.notices.journal import begin_notice, claim, own_terms, set_terms
-from apps.notices.mail import MailServer, mail_server
-from apps.notices.models import NoticeTerms
-from apps.notices.rules import Kind
-from apps.notices.sending import tell_person
+from apps.notifications.journal import begin_notice, claim, own_terms, set_terms
+from apps.notifications.mail import MailServer, mail_server
+from apps.notifications.models import NotificationPreferences
+from apps.notifications.rules import Kind
+from apps.notifications.sending import tell_person
 from tests.factories import World
 
 
@@ -89,7 +89,7 @@ def text_of(letter: Message) -> str:
     return payload.decode()
 
 
-def wants(world: World, actor: Actor | None = None, **values: object) -> NoticeTerms:
+def wants(world: World, actor: Actor | None = None, **values: object) -> NotificationPreferences:
     """Somebody, the operator unless named, who said what to tell them; all else is never told."""
     actor = actor or world.operator
     plain = {**{kind.value: "never" for kind in Kind}, "digest_hour": 8, "quiet_from": None, "quiet_until": None}
@@ -98,19 +98,19 @@ def wants(world: World, actor: Actor | None = None, **values: object) -> NoticeT
         return own_terms(actor)
 
 
-def fall_due(world: World, terms: NoticeTerms) -> None:
+def fall_due(world: World, terms: NotificationPreferences) -> None:
     """Let the next look be due, and whoever held the terms be gone."""
     with acting(world.system):
-        NoticeTerms.objects.filter(pk=terms.pk).update(next_look_at=Now(), lease_until=Now())
+        NotificationPreferences.objects.filter(pk=terms.pk).update(next_look_at=Now(), lease_until=Now())
 
 
-def look(world: World, terms: NoticeTerms, later: timedelta = timedelta()) -> None:
+def look(world: World, terms: NotificationPreferences, later: timedelta = timedelta()) -> None:
     """One look, as if so much later."""
     fall_due(world, terms)
     tell_person(world.tenant.pk, terms.pk, now=timezone.now() + later)
 
 
-def make_notice(world: World) -> NoticeTerms:
+def make_notice(world: World) -> NotificationPreferences:
     """A person with a message on its way."""
     terms = wants(world, escalations="at-once")
     fall_due(world, terms)

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from apps.conversations.models import Conversation, Message
+from apps.desk.reports.actions import settle_report, withdraw_report
+from apps.desk.reports.models import Report
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.learning.reporting import report_reply
-from apps.reports.actions import settle_report, withdraw_report
-from apps.reports.models import Report
 from apps.runtime.sending import send_out
 from tests.factories import World, make_event
 from tests.surfaces.console.browsing import decision_of

@@ -13,7 +13,7 @@ from apps.governance.policy import Act
 from apps.learning.capture import capture
 from apps.learning.examples import keep_as_example
 from apps.learning.habits import find_habits, propose_habit
-from apps.lessons.actions import (
+from apps.learning.lessons.actions import (
     activate_version,
     apply_version,
     dismiss_cluster,
@@ -27,9 +27,9 @@ from apps.lessons.actions import (
     retire_version,
     withdraw_version,
 )
-from apps.lessons.edits import Change, Cluster
-from apps.lessons.journal import note_members
-from apps.lessons.models import EditCluster, Example, LearningVersion, Lesson, LessonCase
+from apps.learning.lessons.edits import Change, Cluster
+from apps.learning.lessons.journal import note_members
+from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson, LessonCase
 from apps.runtime.sending import send_out
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
@@ -86,7 +87,7 @@ def import_kernel() -> None:
 def _kernel() -> tuple[str, ...]:
     places = [path.relative_to(PROJECT) for path in sorted((PROJECT / "apps").glob("**/*.py"))]
     patterns = [pattern for floor in FLOORS for pattern in floor.patterns]
-    inside = [place for place in places if any(place.match(pattern) for pattern in patterns)]
+    inside = [place for place in places if any(fnmatch(str(place), pattern) for pattern in patterns)]
     return tuple(".".join(place.with_suffix("").parts).removesuffix(".__init__") for place in inside)
 
 

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from apps.api.authentication import token_of
 from apps.api.bodies import Body, JsonBody, Number, Text
-from apps.api.models import KeptAnswer
+from apps.api.models import IdempotencyRecord
 from apps.api.preconditions import refuse_unmet
 from apps.api.refusals import TooLarge
 from apps.api.views import ActorView
@@ -127,7 +127,7 @@ class OfSkill(ActorView):
         }
         return Response(Files(shown).data, status=status, headers={"ETag": f'"{skill.version}"'})
 
-    def shown_again(self, kept: KeptAnswer) -> Response:
+    def shown_again(self, kept: IdempotencyRecord) -> Response:
         """The files that stand there, with fresh links."""
         return self.listed(self.skill(self.kwargs["skill_id"]), kept.status)
 

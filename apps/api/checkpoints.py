@@ -16,8 +16,8 @@ from apps.api.views import Rows
 from apps.governance.actors import ANYWHERE
 from apps.governance.door import authorize
 from apps.governance.policy import Act
-from apps.restoration.actions import make_checkpoint
-from apps.restoration.models import Checkpoint
+from apps.restore.actions import make_checkpoint
+from apps.restore.models import Checkpoint
 
 
 class CheckpointRow(Shown[Checkpoint]):

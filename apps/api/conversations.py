@@ -15,7 +15,7 @@ from apps.api.bodies import AsRead, Body, Number, Sent, Text
 from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, BooleanFilter, CharFilter, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.messages import MessageRow
-from apps.api.models import KeptAnswer
+from apps.api.models import IdempotencyRecord
 from apps.api.moves import refuse_unreachable
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.versions import Versioned
@@ -23,10 +23,10 @@ from apps.conversations.actions import abandon_conversation, resolve_conversatio
 from apps.conversations.models import Conversation, Message
 from apps.conversations.rating import rate_conversation
 from apps.conversations.rules import COMMENT_CHARACTERS, EVENT_CHARACTERS, RATINGS
+from apps.desk.reports.waiting import REPORTED, reported
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
 from apps.governance.policy import Act
-from apps.reports.waiting import REPORTED, reported
 from apps.runtime.models import Turn
 from apps.runtime.sending import hand_back, length_of, write_to_customer
 from apps.runtime.stuck import KINDS, stuck_turns
@@ -201,7 +201,7 @@ class ConversationView(Versioned[Conversation]):
         """Those the actor sees."""
         return Conversation.objects.visible_to(self.actor).of_customers().select_related("agent")
 
-    def shown_again(self, kept: KeptAnswer) -> Response:
+    def shown_again(self, kept: IdempotencyRecord) -> Response:
         """The message that was written, as far as it is not forgotten; else the conversation as it stands."""
         if self.action != "messages":
             return super().shown_again(kept)

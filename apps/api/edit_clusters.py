@@ -16,8 +16,8 @@ from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy import Act
 from apps.learning.habits import propose_habit, propose_in_skill
-from apps.lessons.actions import dismiss_cluster, reopen_cluster
-from apps.lessons.models import EditCluster, EditMember
+from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
+from apps.learning.lessons.models import EditCluster, EditClusterCase
 
 LINE = (
     *("id", "agent_key", "sentence", "rule", "habit", "removed", "added", "support", "first_seen_at", "last_seen_at"),
@@ -25,7 +25,7 @@ LINE = (
 )
 
 
-class EditMemberRow(serializers.ModelSerializer[EditMember]):
+class EditMemberRow(serializers.ModelSerializer[EditClusterCase]):
     """A draft that shows it."""
 
     draft_id = serializers.IntegerField(source="case.source_id", read_only=True)
@@ -33,7 +33,7 @@ class EditMemberRow(serializers.ModelSerializer[EditMember]):
     happened_at = serializers.DateTimeField(source="case.happened_at", read_only=True)
 
     class Meta:
-        model = EditMember
+        model = EditClusterCase
         fields = ("draft_id", "conversation_id", "happened_at")
         read_only_fields = fields
 

@@ -18,8 +18,8 @@ from apps.governance.actors import ANYWHERE
 from apps.governance.door import authorize
 from apps.governance.policy import Act
 from apps.learning.examples import keep_as_example
-from apps.lessons.actions import retire_example
-from apps.lessons.models import Example, Lesson
+from apps.learning.lessons.actions import retire_example
+from apps.learning.lessons.models import Example, Lesson
 
 
 class ExampleRow(Shown[Example]):

@@ -22,7 +22,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.models import KEY_CHARACTERS, KeptAnswer
+from apps.api.models import KEY_CHARACTERS, IdempotencyRecord
 from apps.api.refusals import KeyInFlight, KeyReused
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
@@ -33,7 +33,7 @@ REPLAYED_HEADER: Final = "Idempotent-Replayed"
 # A process that died left its claim unanswered; nobody has waited for a request for so long.
 LOST_SECONDS: Final = 900
 _CLAIM: Final = """
-INSERT INTO api_keptanswer AS kept (tenant_id, asker, key, request_sha256, forget_at)
+INSERT INTO api_idempotencyrecord AS kept (tenant_id, asker, key, request_sha256, forget_at)
 VALUES (%(tenant)s, %(asker)s, %(key)s, %(sha256)s, statement_timestamp() + interval '1 hour' * %(hours)s)
 ON CONFLICT (tenant_id, asker, key) DO UPDATE
    SET request_sha256 = excluded.request_sha256, status = 0, body = '', location = '', row_id = NULL,
@@ -42,9 +42,9 @@ ON CONFLICT (tenant_id, asker, key) DO UPDATE
     OR kept.status = 0 AND kept.begun_at <= statement_timestamp() - interval '1 second' * %(lost)s
 RETURNING kept.id
 """
-_KEEP: Final = "UPDATE api_keptanswer SET status = %s, body = %s, row_id = %s, location = %s WHERE id = %s"
-_RELEASE: Final = "DELETE FROM api_keptanswer WHERE id = %s"
-_FORGET: Final = "DELETE FROM api_keptanswer WHERE tenant_id = %s AND forget_at <= statement_timestamp()"
+_KEEP: Final = "UPDATE api_idempotencyrecord SET status = %s, body = %s, row_id = %s, location = %s WHERE id = %s"
+_RELEASE: Final = "DELETE FROM api_idempotencyrecord WHERE id = %s"
+_FORGET: Final = "DELETE FROM api_idempotencyrecord WHERE tenant_id = %s AND forget_at <= statement_timestamp()"
 
 Answer = Callable[[], Response]
 
@@ -58,7 +58,7 @@ class Answering(Protocol):
     def actor(self) -> Actor:
         """Who asks."""
 
-    def shown_again(self, kept: KeptAnswer) -> Response:
+    def shown_again(self, kept: IdempotencyRecord) -> Response:
         """What was answered, read anew."""
 
 
@@ -161,7 +161,7 @@ def _kept(view: Answering, claim: int, response: Response) -> Response:
 
 
 def _again(view: Answering, keyed: Keyed) -> Response:
-    kept = KeptAnswer.objects.get(tenant_id=keyed.actor.tenant_id, asker=keyed.asker, key=keyed.key)
+    kept = IdempotencyRecord.objects.get(tenant_id=keyed.actor.tenant_id, asker=keyed.asker, key=keyed.key)
     if kept.request_sha256 != keyed.sha256:
         raise KeyReused("This key came with another request before. Send a fresh key with each request.")
     if kept.status == 0:
@@ -173,7 +173,7 @@ def _again(view: Answering, keyed: Keyed) -> Response:
     return response
 
 
-def _shown(view: Answering, kept: KeptAnswer) -> Response:
+def _shown(view: Answering, kept: IdempotencyRecord) -> Response:
     if kept.body or kept.status == 204:
         return Response(json.loads(kept.body) if kept.body else None, status=kept.status)
     return view.shown_again(kept)

@@ -10,9 +10,15 @@ from apps.api.filters import AgentFilters, ChoiceFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
 from apps.governance.policy import Act
+from apps.learning.lessons.actions import (
+    activate_version,
+    reject_version,
+    restore_version,
+    retire_version,
+    withdraw_version,
+)
+from apps.learning.lessons.models import LearningVersion
 from apps.learning.models import DigestRun
-from apps.lessons.actions import activate_version, reject_version, restore_version, retire_version, withdraw_version
-from apps.lessons.models import LearningVersion
 
 
 class LearningVersionRow(Shown[LearningVersion]):

@@ -6,8 +6,8 @@ from rest_framework import serializers
 from apps.api.filters import AgentFilters, BooleanFilter, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.rows import Shown, agent_key
 from apps.api.views import Rows
-from apps.lessons.models import Lesson, LessonCase
-from apps.lessons.rules import SOURCES
+from apps.learning.lessons.models import Lesson, LessonCase
+from apps.learning.lessons.rules import SOURCES
 
 LINE = (
     *(

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 KEY_CHARACTERS = 200
 
 
-class KeptAnswer(models.Model):
+class IdempotencyRecord(models.Model):
     """One write by its key, and what was answered: the same request sent again is shown that, and nothing is done twice."""
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")

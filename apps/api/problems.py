@@ -22,7 +22,7 @@ from apps.api.refusals import TooLarge
 from apps.governance import errors
 from apps.governance.actors import Actor
 from apps.governance.refusals import Subject, note
-from apps.restoration.restoring import PlanMoved
+from apps.restore.restoring import PlanMoved
 from apps.texts.row_numbers import number_of_row
 
 CONTENT_TYPE = "application/problem+json"

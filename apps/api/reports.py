@@ -15,14 +15,14 @@ from apps.api.deciding import deciding
 from apps.api.filters import AgentFilters, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.rows import STAMPS, Shown, agent_key
 from apps.api.views import Rows
+from apps.desk.reports.actions import settle_report, withdraw_report
+from apps.desk.reports.models import Report
+from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS, SETTLEMENT_CHARACTERS
 from apps.governance.actors import ANYWHERE
 from apps.governance.door import authorize
 from apps.governance.errors import NotVisible
 from apps.governance.policy import Act
 from apps.learning.reporting import report_reply
-from apps.reports.actions import settle_report, withdraw_report
-from apps.reports.models import Report
-from apps.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS, SETTLEMENT_CHARACTERS
 
 NEW = ("reason_code", "explanation", "correction")
 READ = "The report's version that was read."

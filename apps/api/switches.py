@@ -17,18 +17,18 @@ from apps.api.views import Rows
 from apps.governance.actors import ANYWHERE
 from apps.governance.door import authorize
 from apps.governance.policy import Act
-from apps.switches.actions import lift_switch, throw_switch
-from apps.switches.models import Switch
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
 
 
-class SwitchRow(Shown[Switch]):
+class SwitchRow(Shown[KillSwitch]):
     """What is stopped, for whom, why."""
 
     agent_key = CharField(source="agent.key", read_only=True, allow_null=True, help_text="Null: every agent.")
     sentence = CharField(read_only=True, help_text="The same in words.")
 
     class Meta:
-        model = Switch
+        model = KillSwitch
         fields = (
             "id",
             "kind",
@@ -53,7 +53,7 @@ class NewSwitch(Body):
     about = frozenset[str]()
     shown = frozenset(SwitchRow.Meta.fields)
 
-    kind = ChoiceField(Switch.Kind.choices)
+    kind = ChoiceField(KillSwitch.Kind.choices)
     agent_key = Text(required=False, allow_null=True, help_text="Left out or null: every agent.")
     channel = Text(required=False)
     reason = Text()
@@ -71,22 +71,22 @@ class Lifting(Body):
 class SwitchFilters(AgentFilters):
     """By agent, kind and status."""
 
-    kind = ChoiceFilter(choices=Switch.Kind.choices)
-    status = ChoiceFilter(choices=Switch.Status.choices)
+    kind = ChoiceFilter(choices=KillSwitch.Kind.choices)
+    status = ChoiceFilter(choices=KillSwitch.Status.choices)
 
 
-class SwitchView(Rows[Switch]):
+class SwitchView(Rows[KillSwitch]):
     """Switches of the tenant; people only."""
 
     acts: ClassVar = {"create": (Act.SWITCH_THROW,), "lift": (Act.SWITCH_LIFT,)}
-    queryset = Switch.objects.none()
+    queryset = KillSwitch.objects.none()
     serializer_class = SwitchRow
     filterset_class = SwitchFilters
     for_people = True
 
-    def get_queryset(self) -> QuerySet[Switch]:
+    def get_queryset(self) -> QuerySet[KillSwitch]:
         """Those of the tenant."""
-        return Switch.objects.visible_to(self.actor).select_related("agent")
+        return KillSwitch.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=NewSwitch, responses={201: SwitchRow})
     def create(self, request: Request) -> Response:
@@ -95,7 +95,7 @@ class SwitchView(Rows[Switch]):
         sent = NewSwitch.read(request, self.actor)
         named = sent.values.get("agent_key")
         switch = throw_switch(
-            Switch.Kind(sent.values["kind"]),
+            KillSwitch.Kind(sent.values["kind"]),
             actor=self.actor,
             reason=sent.values["reason"],
             agent_id=None if named is None else agent_id_named(named, self.actor),

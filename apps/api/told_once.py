@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from rest_framework.response import Response
 from rest_framework.serializers import CharField
 
-from apps.api.models import KeptAnswer
+from apps.api.models import IdempotencyRecord
 from apps.api.rows import Shown
 from apps.api.views import Row, Rows
 
@@ -38,6 +38,6 @@ class ToldOnce(Rows[Row]):
         context = {**self.get_serializer_context(), "ignored_fields": list(ignored), **told}
         return Response(kind(row, context=context).data, status=status, headers={"Cache-Control": "private, no-store"})
 
-    def shown_again(self, kept: KeptAnswer) -> Response:
+    def shown_again(self, kept: IdempotencyRecord) -> Response:
         """The row that the write made or changed, without what was told once."""
         return self.answer(kept.row_id or 0, status=kept.status)

@@ -18,7 +18,7 @@ from apps.api.bodies import JsonBody
 from apps.api.deprecation import Deprecation, going_in
 from apps.api.deprecation import headers_of as deprecation_headers
 from apps.api.kept_answers import once, once_apart
-from apps.api.models import KeptAnswer
+from apps.api.models import IdempotencyRecord
 from apps.api.moments import AGENT, AS_OF, records_then, row_then, shown_then
 from apps.api.pages import Pages
 from apps.api.preconditions import changed, is_had, refuse_unmet, tag_of
@@ -92,7 +92,7 @@ class ActorView(APIView):
             setattr(self, name, self._apart(handler) if name in self.waiting else self._as_actor(handler))
         return super().dispatch(request, *args, **kwargs)
 
-    def shown_again(self, kept: KeptAnswer) -> Response:
+    def shown_again(self, kept: IdempotencyRecord) -> Response:
         """What a write was answered with, read anew where its words were not kept."""
         return Response(status=kept.status)
 
@@ -228,7 +228,7 @@ class Rows(ActorView, GenericViewSet[Row]):
         where = {"Location": reverse("proposal-detail", args=[waits.pk]), **headers}
         return Response(shown, status=202 if status == 200 else status, headers=where)
 
-    def shown_again(self, kept: KeptAnswer) -> Response:
+    def shown_again(self, kept: IdempotencyRecord) -> Response:
         """The row as it stands now; what was forgotten of it meanwhile stays forgotten."""
         return self.answer(int(self.kwargs.get("pk") or kept.row_id or 0), status=kept.status)
 

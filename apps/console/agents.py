@@ -14,10 +14,10 @@ from apps.console.panels import Panels
 from apps.console.people import label_of
 from apps.console.requests import actor_of, people_of
 from apps.console.titles import moment
-from apps.contradictions.looks import ask_for_look
 from apps.governance.actors import Actor
 from apps.governance.door import may
 from apps.governance.policy import Act
+from apps.learning.contradictions.looks import ask_for_look
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.skills.models import Skill

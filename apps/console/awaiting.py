@@ -15,17 +15,17 @@ from apps.console.lists import TAB
 from apps.console.proposal_queues import AGE, CLAIM, MINE, OVERDUE, claimed_by, waiting
 from apps.console.requests import actor_of
 from apps.console.stuck import STUCK
-from apps.contradictions.models import Contradiction
+from apps.desk.reports.waiting import waiting_reports
 from apps.desk.waiting import waiting_drafts, waiting_escalations
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
-from apps.lessons.models import EditCluster, LearningVersion
+from apps.kill_switches.models import KillSwitch
+from apps.learning.contradictions.models import Contradiction
+from apps.learning.lessons.models import EditCluster, LearningVersion
 from apps.memory.models import MemoryTier
-from apps.reports.waiting import waiting_reports
 from apps.review.queues import OVERDUE_AFTER, overdue
 from apps.runtime.models import Turn
 from apps.runtime.stuck import TRIED_FOR, stuck_turns
-from apps.switches.models import Switch
 from apps.tenants.models import Agent
 from apps.tools.models import ToolApproval
 
@@ -57,17 +57,17 @@ QUEUES: Final[Mapping[str, Queue]] = {
     "mine": Queue("Reviews you are looking at", INBOX, ((CLAIM, MINE),)),
     "drafts": Queue("Reply drafts", "desk_draft_changelist", ((TAB, "open"),)),
     "escalations": Queue("Escalations", "desk_escalation_changelist", ((TAB, "open"),)),
-    "reports": Queue("Reported replies", "reports_report_changelist", ((TAB, "open"),)),
+    "reports": Queue("Reported replies", "desk_report_changelist", ((TAB, "open"),)),
     "calls": Queue("Calls to approve", "tools_toolapproval_changelist", ((TAB, "waiting"),)),
     "retried": Queue(f"Turns tried again for {_MINUTES} minutes or more", _THREADS, ((STUCK, "retried"),)),
     "lapsed": Queue("Turns whose worker is gone", _THREADS, ((STUCK, "lapsed"),)),
     "parked": Queue("Turns that wait for a switch, a budget or an endpoint", _THREADS, ((STUCK, "parked"),)),
     "overdue": Queue(f"Reviews that wait for more than {_DAYS} days", INBOX, ((AGE, OVERDUE),)),
     "reviews": Queue("Reviews in all", INBOX),
-    "contradictions": Queue("Contradictions", "contradictions_contradiction_changelist", ((TAB, "open"),)),
-    "versions": Queue("Learning versions", "lessons_learningversion_changelist", ((TAB, "pending"),)),
+    "contradictions": Queue("Contradictions", "learning_contradiction_changelist", ((TAB, "open"),)),
+    "versions": Queue("Learning versions", "learning_learningversion_changelist", ((TAB, "pending"),)),
     "tiers": Queue("Distilled memory that waits for a first yes", "memory_memorytier_changelist", ((HELD, "held"),)),
-    "edits": Queue("Edits that repeat", "lessons_editcluster_changelist", ((TAB, "open"),)),
+    "edits": Queue("Edits that repeat", "learning_editcluster_changelist", ((TAB, "open"),)),
 }
 # Counted in the same statement, and shown elsewhere.
 NEW_SKILLS, OTHERS, AGENTS, SWITCHES = "new_skills", "others", "agents", "switches"
@@ -125,7 +125,7 @@ def _rows(actor: Actor, now: datetime) -> dict[str, tuple[QuerySet[Any], str]]:
         "tiers": (MemoryTier.objects.visible_to(actor).filter(status=MemoryTier.Status.HELD), since),
         "edits": (EditCluster.objects.visible_to(actor).filter(status=EditCluster.Status.OPEN), since),
         AGENTS: (Agent.objects.visible_to(actor), since),
-        SWITCHES: (Switch.objects.visible_to(actor).on(), since),
+        SWITCHES: (KillSwitch.objects.visible_to(actor).on(), since),
     }
 
 

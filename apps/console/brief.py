@@ -20,7 +20,7 @@ from apps.console.refusals import reason_of
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord, ChangeText, Refusal, Taint
 from apps.governance.policy import Act
-from apps.restoration.plan import RESTORABLE
+from apps.restore.plan import RESTORABLE
 
 LINES: Final = 5
 REFUSED: Final = "refused: "

@@ -15,7 +15,7 @@ from apps.console.history import url_of_subject
 from apps.console.requests import actor_of
 from apps.console.titles import title_of
 from apps.governance.models import Governed
-from apps.lessons.models import LearningVersion
+from apps.learning.lessons.models import LearningVersion
 from apps.prompt.lines import bare, lines_of
 from apps.runtime.told import COUNTED, PARTS_READ, SHOWN, TOLD, who_was_told
 

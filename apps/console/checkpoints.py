@@ -9,8 +9,8 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
-from apps.restoration.actions import make_checkpoint
-from apps.restoration.models import Checkpoint
+from apps.restore.actions import make_checkpoint
+from apps.restore.models import Checkpoint
 
 
 def _make(values: Values, actor: Actor) -> Checkpoint:

@@ -10,9 +10,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from apps.comments.actions import add_comment, withdraw_comment
-from apps.comments.models import Comment
-from apps.comments.rules import COMMENT_CHARACTERS, ONLY_ITS_AUTHOR
 from apps.console.deeds import Button, Tabs, Values
 from apps.console.forms import Decision, Prose
 from apps.console.governed_admin import GovernedAdmin
@@ -26,6 +23,9 @@ from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
+from apps.review.comments.actions import add_comment, withdraw_comment
+from apps.review.comments.models import Comment
+from apps.review.comments.rules import COMMENT_CHARACTERS, ONLY_ITS_AUTHOR
 
 BEGINNING = 90
 READ = 1_000

@@ -19,13 +19,13 @@ from apps.console.panels import Panels
 from apps.console.requests import actor_of
 from apps.console.templatetags.console import badge
 from apps.console.titles import moment
-from apps.contradictions.actions import dismiss_contradiction, reopen_contradiction
-from apps.contradictions.looks import ask_for_look
-from apps.contradictions.models import Contradiction, ContradictionLook
-from apps.contradictions.rules import WHY_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.models import Governed
 from apps.governance.policy import Act
+from apps.learning.contradictions.actions import dismiss_contradiction, reopen_contradiction
+from apps.learning.contradictions.looks import ask_for_look
+from apps.learning.contradictions.models import Contradiction, ContradictionScan
+from apps.learning.contradictions.rules import WHY_CHARACTERS
 
 Nouns = Contradiction.Nouns
 Status = Contradiction.Status
@@ -72,7 +72,7 @@ def contradiction_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
     del request
     return {
         "sides": list(sides_of(row)),
-        "look": ContradictionLook.objects.filter(agent=row.agent_id).first(),
+        "look": ContradictionScan.objects.filter(agent=row.agent_id).first(),
     }
 
 

@@ -14,10 +14,10 @@ from apps.console.figures import days_until, words_changed
 from apps.conversations.models import Conversation
 from apps.conversations.taking_up import IS_TAKEN_UP
 from apps.desk.models import Draft, Escalation
+from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord
 from apps.governance.policy import Act
-from apps.reports.models import Report
 from apps.runtime.models import ModelCall, Spend
 
 # Edited drafts of a day that are compared word by word; more would tell little more.

@@ -14,11 +14,11 @@ from apps.console.transcripts import reported_at, transcript
 from apps.console.worked_lists import WorkedAdmin
 from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft, Escalation
+from apps.desk.reports.models import Report
+from apps.desk.reports.waiting import waiting_reports
 from apps.desk.waiting import waiting_drafts, waiting_escalations
 from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
-from apps.reports.models import Report
-from apps.reports.waiting import waiting_reports
 
 LINES_SHOWN = 8
 EXCERPT_CHARACTERS = 120
@@ -75,7 +75,7 @@ def next_escalation(escalation: Escalation) -> str:
 
 def next_report(report: Report) -> str:
     """The same of reports."""
-    return _page("reports_report", _after(report, waiting_reports))
+    return _page("desk_report", _after(report, waiting_reports))
 
 
 def draft_settled(said: str) -> Callable[[Draft], SafeString]:
@@ -90,7 +90,7 @@ def escalation_settled(said: str) -> Callable[[Escalation], SafeString]:
 
 def report_settled(said: str) -> Callable[[Report], SafeString]:
     """The same of reports."""
-    return lambda report: _said(said, _page("reports_report", report), _after(report, waiting_reports))
+    return lambda report: _said(said, _page("desk_report", report), _after(report, waiting_reports))
 
 
 def _after(row: Draft | Escalation | Report, waiting: Callable[[Actor], QuerySet[Any]]) -> Model | None:

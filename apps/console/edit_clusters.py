@@ -27,8 +27,8 @@ from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.learning.habits import propose_habit, propose_in_skill, skill_behind
-from apps.lessons.actions import dismiss_cluster, reopen_cluster
-from apps.lessons.models import MEMBERS_SHOWN, EditCluster, EditMember
+from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
+from apps.learning.lessons.models import MEMBERS_SHOWN, EditCluster, EditClusterCase
 from apps.skills.models import Skill
 
 Status = EditCluster.Status
@@ -71,7 +71,7 @@ def cluster_panels(cluster: Any, request: HttpRequest) -> dict[str, Any]:
     """Its drafts, the latest first, how often it came in each week, and one draft with what became of it."""
     del request
     members = list(cluster.latest_members)
-    days = EditMember.objects.filter(cluster=cluster).values_list("case__happened_at", flat=True)
+    days = EditClusterCase.objects.filter(cluster=cluster).values_list("case__happened_at", flat=True)
     lesson = members[-1].case.lesson if members else None
     return {
         "members": [_member(each) for each in members],
@@ -92,7 +92,7 @@ def weeks_of(days: Sequence[date], today: date) -> Plot:
     return stacks(shown, [counts])
 
 
-def _member(member: EditMember) -> Member:
+def _member(member: EditClusterCase) -> Member:
     case = member.case
     thread = case.conversation_id
     draft_url = url_of_subject("desk.draft", case.source_id)

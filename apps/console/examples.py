@@ -16,8 +16,8 @@ from apps.console.panels import Panels
 from apps.console.templatetags.console import badge
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
-from apps.lessons.actions import retire_example
-from apps.lessons.models import Example
+from apps.learning.lessons.actions import retire_example
+from apps.learning.lessons.models import Example
 
 Status = Example.Status
 

@@ -121,7 +121,7 @@ def _of_reports(found: Counted, stretch: Stretch) -> Figure:
     days, wrong, every = stretch.days, found.part("reported"), found.whole("reported")
     right = {day: every[day] - wrong.get(day, 0) for day in every}
     words = ("Wrong, or not settled yet", "Found right")
-    listed = Listed("reports_report_changelist", "created_at", {"tab": "all"})
+    listed = Listed("desk_report_changelist", "created_at", {"tab": "all"})
     explained = "What people said of replies of agents on a day, and of how many somebody found that nothing was wrong."
     return Figure(
         "reported", "Reported replies", explained, stacks(days, (wrong, right)), listed, stretch, words, words

@@ -20,7 +20,7 @@ from apps.console.requests import actor_of, settings_of
 from apps.console.stuck import LABELS, STUCK
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
-from apps.notices.models import Notice
+from apps.notifications.models import EmailNotification
 from apps.runtime.alarms import Ringing, ringing
 from apps.runtime.models import Turn
 from apps.runtime.workers import Answering, answering
@@ -88,7 +88,7 @@ def health(request: HttpRequest, actor: Actor, workers: Answering, alarms: list[
     now = timezone.now()
     told: list[Alarm] = alarms_told(alarms, now)
     rows, stuck, hooks = list(work(now)), list(stuck_of(request)), list(webhooks_of(actor))
-    notices = Notice.objects.filter(tenant_id=actor.tenant_id, created_at__gte=now - LATELY)
+    notices = EmailNotification.objects.filter(tenant_id=actor.tenant_id, created_at__gte=now - LATELY)
     return {
         "title": "Health",
         "now": now,
@@ -100,7 +100,7 @@ def health(request: HttpRequest, actor: Actor, workers: Answering, alarms: list[
         "work": rows,
         "stuck": stuck,
         "webhooks": hooks,
-        "mail_given_up": notices.filter(status=Notice.Status.DEAD).count(),
+        "mail_given_up": notices.filter(status=EmailNotification.Status.DEAD).count(),
         "flaws": [*_of_workers(workers), *flaws_of_alarms(alarms, told), *flaws(rows, stuck, hooks)],
     }
 

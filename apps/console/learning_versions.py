@@ -16,10 +16,16 @@ from apps.console.templatetags.console import badge
 from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
+from apps.learning.lessons.actions import (
+    activate_version,
+    reject_version,
+    restore_version,
+    retire_version,
+    withdraw_version,
+)
+from apps.learning.lessons.models import LearningVersion, Lesson
+from apps.learning.lessons.rules import bullets_of, summary_of
 from apps.learning.models import DigestRun
-from apps.lessons.actions import activate_version, reject_version, restore_version, retire_version, withdraw_version
-from apps.lessons.models import LearningVersion, Lesson
-from apps.lessons.rules import bullets_of, summary_of
 
 Status = LearningVersion.Status
 RUNS_SHOWN: Final = 10

@@ -18,9 +18,9 @@ from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.learning.examples import is_correction, keep_as_example, words_of
-from apps.lessons.cases import SAID_CHARACTERS, SITUATION_CHARACTERS
-from apps.lessons.models import Example, Lesson, LessonCase
-from apps.lessons.rules import LessonSource, is_faded
+from apps.learning.lessons.cases import SAID_CHARACTERS, SITUATION_CHARACTERS
+from apps.learning.lessons.models import Example, Lesson, LessonCase
+from apps.learning.lessons.rules import LessonSource, is_faded
 
 CASES_SHOWN: Final = 50
 _PAGES: Final = {
@@ -28,8 +28,8 @@ _PAGES: Final = {
     LessonSource.DISCARDED_DRAFT: "desk.draft",
     LessonSource.ANSWERED_ESCALATION: "desk.escalation",
     LessonSource.REJECTED_PROPOSAL: "governance.proposal",
-    LessonSource.REJECTED_VERSION: "lessons.learningversion",
-    LessonSource.REPORTED_REPLY: "reports.report",
+    LessonSource.REJECTED_VERSION: "learning.learningversion",
+    LessonSource.REPORTED_REPLY: "desk.report",
 }
 
 

@@ -16,11 +16,11 @@ from django.views.decorators.http import require_safe
 from apps.console.proposal_queues import waiting
 from apps.console.requests import actor_of
 from apps.desk.models import Draft, Escalation
+from apps.desk.reports.models import Report
+from apps.desk.reports.waiting import waiting_reports
 from apps.desk.waiting import waiting_drafts, waiting_escalations
 from apps.governance.actors import Actor
 from apps.governance.models import Governed, Proposal
-from apps.reports.models import Report
-from apps.reports.waiting import waiting_reports
 from apps.texts.row_numbers import number_of_row
 
 NEWS: Final[Mapping[type[Governed], Callable[[Actor], QuerySet[Any]]]] = {

@@ -6,7 +6,7 @@ from django.db.models import Value
 
 from apps.governance.actors import Actor
 from apps.tenants.models import Agent, Membership
-from apps.tenants.visits import StaffVisit
+from apps.tenants.visits import StaffAccess
 
 STAFF = " (platform staff)"
 AGENT = "agent"
@@ -47,7 +47,7 @@ def people_of_tenant(actor: Actor) -> People:
     With them its agents, for records that name those by number.
     """
     members = Membership.objects.visible_to(actor).order_by().values_list("user_id", "user__username", Value(""))
-    staff = StaffVisit.objects.visible_to(actor).order_by().values_list("user_id", "user__username", Value(STAFF))
+    staff = StaffAccess.objects.visible_to(actor).order_by().values_list("user_id", "user__username", Value(STAFF))
     agents = Agent.objects.visible_to(actor).order_by().values_list("pk", "key", Value(AGENT))
     return People(
         {

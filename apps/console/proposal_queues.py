@@ -12,7 +12,6 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils import timezone
 
-from apps.comments.models import Comment
 from apps.console.deeds import Tab
 from apps.console.lists import ALL, TAB, TabbedList
 from apps.console.requests import actor_of, people_of
@@ -23,6 +22,7 @@ from apps.governance.door import may
 from apps.governance.models import Approval, Governed, Proposal, ProposalQuerySet
 from apps.governance.policy import Act
 from apps.learning.models import Extraction
+from apps.review.comments.models import Comment
 from apps.review.queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
 
 Kind = Proposal.Kind

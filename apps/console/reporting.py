@@ -23,12 +23,12 @@ from apps.console.requests import actor_of
 from apps.console.titles import moment
 from apps.console.transcripts import Spoken, reported_at
 from apps.conversations.models import Message
+from apps.desk.reports.models import Report
+from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
+from apps.desk.reports.waiting import REPORTED, reported
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
 from apps.learning.reporting import report_reply
-from apps.reports.models import Report
-from apps.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
-from apps.reports.waiting import REPORTED, reported
 from apps.texts.row_numbers import number_of_row
 
 REPLY: Final = "reply"
@@ -112,7 +112,7 @@ def _report(conversation: Any, actor: Actor, said: Values) -> Report:
 
 
 def _reported(report: Report) -> SafeString:
-    page = reverse("admin:reports_report_change", args=[report.pk])
+    page = reverse("admin:desk_report_change", args=[report.pk])
     return format_html('Reported. <a href="{}">The report</a> waits for somebody who settles it.', page)
 
 

@@ -17,14 +17,14 @@ from apps.console.governed_admin import GovernedAdmin
 from apps.console.panels import Panels
 from apps.console.templatetags.console import badge
 from apps.conversations.models import InboundEvent
+from apps.desk.reports.actions import settle_report, withdraw_report
+from apps.desk.reports.models import Report
+from apps.desk.reports.rules import ONLY_ITS_REPORTER, SETTLEMENT_CHARACTERS
 from apps.governance.acting import acting_actor
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
-from apps.lessons.models import LessonCase
-from apps.lessons.rules import LessonSource
-from apps.reports.actions import settle_report, withdraw_report
-from apps.reports.models import Report
-from apps.reports.rules import ONLY_ITS_REPORTER, SETTLEMENT_CHARACTERS
+from apps.learning.lessons.models import LessonCase
+from apps.learning.lessons.rules import LessonSource
 from apps.runtime.models import Turn
 
 # Where what has to change is changed.

@@ -6,7 +6,7 @@ from apps.console.people import People, people_of_tenant
 from apps.governance.actors import Actor
 from apps.governance.errors import MissingActor
 from apps.tenants.models import TenantSettings
-from apps.tenants.visits import StaffVisit
+from apps.tenants.visits import StaffAccess
 
 # Where the session keeps which of several tenants was chosen.
 TENANT_KEY = "tenant_id"
@@ -22,7 +22,7 @@ class ConsoleRequest(HttpRequest):
     tenant_ids: tuple[int, ...]
     people: People
     tenant_settings: TenantSettings
-    visit: StaffVisit | None
+    visit: StaffAccess | None
     may_enter: bool
     refused: bool
 

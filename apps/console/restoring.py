@@ -23,10 +23,10 @@ from apps.console.titles import moment
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError, Invalid
 from apps.governance.models import Governed
-from apps.restoration.models import Checkpoint
-from apps.restoration.plan import MomentTarget, Plan, RowTarget, Target, lacking, plan, to_checkpoint
-from apps.restoration.restoring import PlanMoved, restore
-from apps.restoration.steps import Step
+from apps.restore.models import Checkpoint
+from apps.restore.plan import MomentTarget, Plan, RowTarget, Target, lacking, plan, to_checkpoint
+from apps.restore.restoring import PlanMoved, restore
+from apps.restore.steps import Step
 from apps.tenants.models import Agent
 from apps.tenants.moments import moment_said, zone_of
 
@@ -230,4 +230,4 @@ def _leads_to(target: Target) -> str:
         return url_of_subject(target.model._meta.label_lower, target.row_id) or reverse("admin:index")
     if target.agent is not None:
         return url_of_subject(target.agent._meta.label_lower, target.agent.pk)
-    return reverse("admin:restoration_checkpoint_changelist")
+    return reverse("admin:restore_checkpoint_changelist")

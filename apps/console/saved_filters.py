@@ -19,11 +19,11 @@ from apps.console.lists import ALL, TAB, in_words
 from apps.console.people import label_of
 from apps.console.refusals import explain, status_of
 from apps.console.requests import actor_of, people_of
-from apps.filters.models import SavedFilter
-from apps.filters.rules import QUERY_CHARACTERS
-from apps.filters.saving import delete_filter, may_be_deleted_by, save_filter
 from apps.governance.errors import GovernanceError, Invalid
 from apps.governance.models import Proposal
+from apps.review.filters.models import SavedFilter
+from apps.review.filters.rules import QUERY_CHARACTERS
+from apps.review.filters.saving import delete_filter, may_be_deleted_by, save_filter
 from apps.review.queues import LABELS
 
 # Where in a list somebody is, and not what it is narrowed to.

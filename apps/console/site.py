@@ -12,7 +12,6 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
 from unfold.sites import UnfoldAdminSite
 
-from apps.comments.models import Comment
 from apps.console.agents import AgentAdmin, TokenAdmin
 from apps.console.apart import apart_page
 from apps.console.assistant import talk_urls
@@ -84,21 +83,22 @@ from apps.console.tool_servers import ToolServerAdmin, refresh_page
 from apps.console.tools import AgentToolAdmin
 from apps.console.webhooks import WebhookAdmin
 from apps.console.why import why_page
-from apps.contradictions.models import Contradiction
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
+from apps.desk.reports.models import Report
 from apps.governance.models import AuditCheck, ChangeRecord, Proposal, Refusal
+from apps.kill_switches.models import KillSwitch
+from apps.learning.contradictions.models import Contradiction
+from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson
 from apps.learning.models import DigestRun, Extraction, Reflection, TierRun
-from apps.lessons.models import EditCluster, Example, LearningVersion, Lesson
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine, MemoryTier
 from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
-from apps.reports.models import Report
-from apps.restoration.models import Checkpoint
+from apps.restore.models import Checkpoint
+from apps.review.comments.models import Comment
 from apps.runtime.models import Session, Spend
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
-from apps.switches.models import Switch
 from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.models import (
     Agent,
@@ -107,7 +107,7 @@ from apps.tenants.models import (
     InvokableAgent,
     Membership,
     ModelPrice,
-    StaffVisit,
+    StaffAccess,
     TenantSettings,
 )
 from apps.tools.models import AgentTool, ToolApproval, ToolServer
@@ -158,9 +158,9 @@ PAGES = {
     Skill: SkillAdmin,
     Spend: SpendAdmin,
     TenantSettings: SettingsAdmin,
-    StaffVisit: VisitAdmin,
+    StaffAccess: VisitAdmin,
     StandingRule: RuleAdmin,
-    Switch: SwitchAdmin,
+    KillSwitch: SwitchAdmin,
     ToolApproval: ToolApprovalAdmin,
     ToolServer: ToolServerAdmin,
 }

@@ -13,21 +13,21 @@ from apps.console.navigation import may_read
 from apps.console.requests import actor_of
 from apps.governance.actors import Actor
 from apps.governance.policy import Act
-from apps.switches.actions import lift_switch, throw_switch
-from apps.switches.models import Switch
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
 
 
-def switches_on(request: HttpRequest) -> list[Switch]:
+def switches_on(request: HttpRequest) -> list[KillSwitch]:
     """Those in force in the books that are open, the oldest first."""
     if not may_read(request) or not awaiting(request).count(SWITCHES):
         return []
-    return list(Switch.objects.visible_to(actor_of(request)).on().select_related("agent").order_by("pk"))
+    return list(KillSwitch.objects.visible_to(actor_of(request)).on().select_related("agent").order_by("pk"))
 
 
-def _throw(values: Values, actor: Actor) -> Switch:
+def _throw(values: Values, actor: Actor) -> KillSwitch:
     agent = values["agent"]
     return throw_switch(
-        Switch.Kind(values["kind"]),
+        KillSwitch.Kind(values["kind"]),
         actor=actor,
         reason=values["reason"],
         agent_id=agent.pk if agent else None,
@@ -35,12 +35,12 @@ def _throw(values: Values, actor: Actor) -> Switch:
     )
 
 
-def _lift(switch: Switch, actor: Actor, said: Values) -> Switch:
+def _lift(switch: KillSwitch, actor: Actor, said: Values) -> KillSwitch:
     return lift_switch(switch, actor=actor, reason=said["reason"], read_at=said["read_at"])
 
 
-def _is_on(switch: Switch) -> bool:
-    return bool(switch.status == Switch.Status.ON)
+def _is_on(switch: KillSwitch) -> bool:
+    return bool(switch.status == KillSwitch.Status.ON)
 
 
 class SwitchAdmin(GovernedAdmin):
@@ -49,7 +49,7 @@ class SwitchAdmin(GovernedAdmin):
     list_display = ("kind", "whom", "where", "reason", "by", "updated", "status")
     list_filter = ("kind",)
     list_select_related = ("agent",)
-    tabs = Tabs("status", tuple(Switch.Status.choices), first=Switch.Status.ON)
+    tabs = Tabs("status", tuple(KillSwitch.Status.choices), first=KillSwitch.Status.ON)
     empty = (
         "Nothing is stopped. Throw a switch to freeze learning or to pause answering, at once and everywhere you say."
     )
@@ -74,11 +74,11 @@ class SwitchAdmin(GovernedAdmin):
     )
 
     @admin.display(description="For", ordering="agent")
-    def whom(self, switch: Switch) -> str:
+    def whom(self, switch: KillSwitch) -> str:
         return f"agent {switch.agent}" if switch.agent_id else "every agent"
 
     @admin.display(description="On", ordering="channel")
-    def where(self, switch: Switch) -> str:
+    def where(self, switch: KillSwitch) -> str:
         return f"channel {switch.channel}" if switch.channel else "every channel"
 
     @admin.display(description="By", ordering="thrown_by")

@@ -16,9 +16,9 @@ from apps.console.transcripts import Spoken, transcript
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import EVENT_CHARACTERS
 from apps.governance.errors import GovernanceError
+from apps.kill_switches.models import KillSwitch
 from apps.runtime.models import Turn
 from apps.runtime.stops import stop_of
-from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
 
 
@@ -57,7 +57,7 @@ def shown_in(talk: Conversation) -> Shown:
     turn = talk.turns.order_by("-pk").first()
     running = turn.pk if turn and turn.status == Turn.Status.RUNNING else None
     asked = talk.events.filter(Q(turn_id=None) | Q(turn_id=running)) if running else talk.events.filter(turn_id=None)
-    switch = stop_of(talk, Switch.Kind.PAUSE_AGENT, actor=system_actor(talk.tenant_id)) if asked else None
+    switch = stop_of(talk, KillSwitch.Kind.PAUSE_AGENT, actor=system_actor(talk.tenant_id)) if asked else None
     return Shown(transcript(talk), list(asked), turn, f"{switch.sentence} {switch.reason}" if switch else "")
 
 

@@ -17,7 +17,7 @@ from apps.governance.acting import acting
 from apps.governance.errors import GovernanceError
 from apps.tenants import actions
 from apps.tenants.identity import memberships_of, person_actor
-from apps.tenants.models import StaffVisit, Tenant, User
+from apps.tenants.models import StaffAccess, Tenant, User
 from apps.tenants.staff import enter
 from apps.tenants.visits import VISIT_MINUTES
 
@@ -107,17 +107,17 @@ class VisitAdmin(GovernedAdmin):
     fields = ("reason", "until", "left_at")
 
     @admin.display(description="Who", ordering="user__username")
-    def visitor(self, visit: StaffVisit) -> str:
+    def visitor(self, visit: StaffAccess) -> str:
         return str(visit.people[f"staff:{visit.user_id}"])
 
     @admin.display(description="Entered", ordering="created_at")
-    def entered(self, visit: StaffVisit) -> str:
+    def entered(self, visit: StaffAccess) -> str:
         return moment(visit.created_at)
 
     @admin.display(description="Until at most", ordering="until")
-    def ends(self, visit: StaffVisit) -> str:
+    def ends(self, visit: StaffAccess) -> str:
         return moment(visit.until)
 
     @admin.display(description="Left", ordering="left_at")
-    def left(self, visit: StaffVisit) -> str:
+    def left(self, visit: StaffAccess) -> str:
         return moment(visit.left_at) if visit.left_at else "by itself"

@@ -9,14 +9,14 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from apps.console.people import label_of, label_of_agent
-from apps.contradictions.models import Contradiction
 from apps.desk.models import Draft, Escalation, SendRule
+from apps.desk.reports.models import Report
 from apps.governance.models import Proposal
-from apps.lessons.models import EditCluster, Example, LearningVersion
+from apps.learning.contradictions.models import Contradiction
+from apps.learning.lessons.models import EditCluster, Example, LearningVersion
 from apps.memory.models import AgentMemory, MemoryBlock, MemoryTier
 from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
-from apps.reports.models import Report
 from apps.schedules.models import Schedule
 from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.models import InvokableAgent, Membership, TenantSettings

@@ -17,9 +17,9 @@ from apps.console.refusals import explain, status_of
 from apps.console.requests import actor_of, settings_of
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
-from apps.notices.journal import MEMBERS, own_terms, set_terms
-from apps.notices.models import HOURS, SOON, Notice, NoticeTerms
-from apps.notices.rules import Kind, When, quiet_flaw
+from apps.notifications.journal import MEMBERS, own_terms, set_terms
+from apps.notifications.models import HOURS, SOON, EmailNotification, NotificationPreferences
+from apps.notifications.rules import Kind, When, quiet_flaw
 from apps.tenants.models import known_timezone
 
 LABELS: Final[Mapping[Kind, tuple[str, str]]] = {
@@ -91,7 +91,7 @@ def _soon(label: str, help_text: str) -> forms.ChoiceField:
 class Lately:
     """The messages of the last days, and whether any can be sent at all."""
 
-    notices: list[Notice]
+    notices: list[EmailNotification]
     address: str
     is_set_up: bool
     is_member: bool
@@ -122,7 +122,7 @@ def told_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "console/told.html", {**site.each_context(request), **shown}, status=status)
 
 
-def _values(terms: NoticeTerms) -> dict[str, Any]:
+def _values(terms: NotificationPreferences) -> dict[str, Any]:
     names = (*(kind.value for kind in Kind), "digest_hour", "quiet_from", "quiet_until", "timezone")
     return {name: getattr(terms, name) for name in names}
 
@@ -133,8 +133,8 @@ def _saved(said: Mapping[str, Any]) -> str:
     return "Saved. What waits already and you were not told of is told by these terms, too."
 
 
-def _lately(request: HttpRequest, terms: NoticeTerms, actor: Actor) -> Lately:
-    rows = Notice.objects.filter(tenant_id=actor.tenant_id, terms_id=terms.pk).order_by("-pk")[:LATELY]
+def _lately(request: HttpRequest, terms: NotificationPreferences, actor: Actor) -> Lately:
+    rows = EmailNotification.objects.filter(tenant_id=actor.tenant_id, terms_id=terms.pk).order_by("-pk")[:LATELY]
     return Lately(
         notices=list(rows) if terms.pk else [],
         address=getattr(request.user, "email", ""),

@@ -10,11 +10,11 @@ from django.db.models import Prefetch
 from django.urls import reverse
 
 from apps.conversations.models import Conversation, Message
+from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
 from apps.governance.door import may
 from apps.governance.policy import Act
 from apps.prompt.figures import Figure
-from apps.reports.models import Report
 from apps.runtime.rendering import figures_of
 
 

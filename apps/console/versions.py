@@ -20,7 +20,7 @@ from apps.console.titles import title_of
 from apps.governance.errors import Erased, GovernanceError
 from apps.governance.models import Governed
 from apps.governance.versions import Version, versions_named
-from apps.restoration.plan import RESTORABLE
+from apps.restore.plan import RESTORABLE
 
 
 class NounPages(Protocol):

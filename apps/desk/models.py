@@ -6,6 +6,7 @@ from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
 from django_fsm import transition
 
+from apps.desk.reports import models as report_models  # noqa: F401  # Django looks for models here
 from apps.desk.rules import (
     ANSWER_CHARACTERS,
     CHANNEL,

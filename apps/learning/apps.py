@@ -10,8 +10,10 @@ class LearningConfig(AppConfig):
 
     def ready(self) -> None:
         """Say what webhooks are told of its rows."""
-        from apps.learning.telling import said_of_run  # models are there only now
+        from apps.learning.lessons.telling import said_of_version  # models are there only now
+        from apps.learning.telling import said_of_run
         from apps.webhooks.rules import Event
         from apps.webhooks.telling import OF_ROWS
 
         OF_ROWS[Event.DISTILLED] = said_of_run
+        OF_ROWS[Event.VERSION] = said_of_version

@@ -17,20 +17,20 @@ from django.db.models.expressions import Combinable, NegatedExpression
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import Line
 from apps.desk.models import Draft, Escalation
+from apps.desk.reports.models import Report
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeText, Proposal
 from apps.governance.policy import Act
 from apps.learning.extraction import transcript
 from apps.learning.habits import find_habits
+from apps.learning.lessons import cases
+from apps.learning.lessons.cases import Case, Untaught
+from apps.learning.lessons.journal import Found, note_case
+from apps.learning.lessons.models import LearningVersion, LessonCase
+from apps.learning.lessons.rules import LessonSource
 from apps.learning.protecting import own_templates
 from apps.learning.rules import known_of
-from apps.lessons import cases
-from apps.lessons.cases import Case, Untaught
-from apps.lessons.journal import Found, note_case
-from apps.lessons.models import LearningVersion, LessonCase
-from apps.lessons.rules import LessonSource
-from apps.reports.models import Report
 from apps.tenants.identity import system_actor
 from apps.texts.known import Known
 from apps.texts.private import Firewall
@@ -46,7 +46,7 @@ SELECT turn.id, turn.conversation_id, turn.finished_at, turn.failure_code, turn.
     ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
  WHERE turn.tenant_id = app_tenant() AND thread.agent_id = %(agent)s AND turn.status = 'failed'
    AND NOT thread.off_the_record AND thread.member_user_id IS NULL AND NOT EXISTS (
-       SELECT 1 FROM lessons_lessoncase AS known WHERE known.tenant_id = turn.tenant_id AND known.source = 'dead_turn'
+       SELECT 1 FROM learning_lessoncase AS known WHERE known.tenant_id = turn.tenant_id AND known.source = 'dead_turn'
           AND known.source_id = turn.id)
  ORDER BY turn.id LIMIT %(limit)s
 """

@@ -12,19 +12,17 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Frozen
+from apps.kill_switches.models import KillSwitch
 from apps.learning.digest_claims import claim_digest, end_digest, let_go_digest, put_off_digest
 from apps.learning.extraction import CALL_SECONDS, learning_backend, learning_model
 from apps.learning.in_bounds import held_by
 from apps.learning.journal import write_run
-from apps.learning.models import DigestClaim, DigestRun
-from apps.learning.rules import MOST_FAILURES
-from apps.learning.spending import Counted
-from apps.lessons.actions import apply_version, propose_version
-from apps.lessons.digesting import Accepted, Malformed, Refused, digest_schema, parse_digest, vet
-from apps.lessons.journal import mark_digested, one_at_a_time
-from apps.lessons.models import LearningVersion
-from apps.lessons.models import Lesson as LessonRow
-from apps.lessons.rules import (
+from apps.learning.lessons.actions import apply_version, propose_version
+from apps.learning.lessons.digesting import Accepted, Malformed, Refused, digest_schema, parse_digest, vet
+from apps.learning.lessons.journal import mark_digested, one_at_a_time
+from apps.learning.lessons.models import LearningVersion
+from apps.learning.lessons.models import Lesson as LessonRow
+from apps.learning.lessons.rules import (
     ApplyMode,
     Correction,
     Lesson,
@@ -33,12 +31,14 @@ from apps.lessons.rules import (
     corrections_to_digest,
     lessons_to_digest,
 )
-from apps.lessons.weakening import Held
+from apps.learning.lessons.weakening import Held
+from apps.learning.models import DigestClaim, DigestRun
+from apps.learning.rules import MOST_FAILURES
+from apps.learning.spending import Counted
 from apps.llm.backend import Backend, BackendError, Reply, Request, SystemBlock, WhoActs
 from apps.prompt.digesting import CorrectionLine, LessonLine, digest_message
 from apps.prompt.framing import canonical_json
 from apps.prompt.wording import DIGEST_LESSONS
-from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent, TenantSettings
 from apps.webhooks.rules import Event
@@ -140,7 +140,7 @@ def _is_held(agent_id: int, actor: Actor) -> bool:
     """One version at a time waits for a person; while learning is frozen nothing is digested."""
     if LearningVersion.objects.visible_to(actor).of_agent(agent_id).pending().exists():
         return True
-    frozen = Switch.objects.visible_to(actor).on().of_kinds(Switch.Kind.FREEZE_LEARNING)
+    frozen = KillSwitch.objects.visible_to(actor).on().of_kinds(KillSwitch.Kind.FREEZE_LEARNING)
     return frozen.reaching(agent_id, "").exists()
 
 

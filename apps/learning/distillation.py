@@ -13,6 +13,7 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Stale
+from apps.kill_switches.models import KillSwitch
 from apps.learning import tier_clock
 from apps.learning.distilling import Fact, Malformed, Refused, parse_rewrite, rewrite_schema, vet_rewrite
 from apps.learning.extraction import learning_backend, learning_backend_at, learning_model
@@ -31,7 +32,6 @@ from apps.personas.models import Persona
 from apps.prompt.distillation import rewrite_message
 from apps.prompt.framing import canonical_json
 from apps.prompt.wording import DISTILLS
-from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent, TenantSettings
 from apps.tenants.reached import opened
@@ -129,7 +129,7 @@ def switches_of(agent: Agent) -> Switches:
 
 def _is_frozen(agent: Agent, actor: Actor) -> bool:
     with acting(actor):
-        on = Switch.objects.visible_to(actor).on().of_kinds(Switch.Kind.FREEZE_LEARNING)
+        on = KillSwitch.objects.visible_to(actor).on().of_kinds(KillSwitch.Kind.FREEZE_LEARNING)
         return on.reaching(agent.pk, "").exists()
 
 

@@ -16,6 +16,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Frozen, GovernanceError
 from apps.governance.models import Taint
+from apps.kill_switches.models import KillSwitch
 from apps.learning.claims import claim, let_go, put_off
 from apps.learning.journal import Finding, conclude, verdict_on, write_verdict
 from apps.learning.likening import called_in, closest, compare_one_at_a_time
@@ -36,7 +37,6 @@ from apps.prompt.framing import canonical_json
 from apps.prompt.wording import EXTRACT_SKILL
 from apps.skills.actions import draft_skill
 from apps.skills.models import Skill
-from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent
 from apps.tenants.reached import Reached
@@ -153,7 +153,7 @@ def _given_up(error: BackendError, failures: int) -> Finding | None:
 
 def _is_frozen(conversation: Conversation, actor: Actor) -> bool:
     """While learning is frozen the conversation waits for its verdict; the sweep comes back to it."""
-    on = Switch.objects.visible_to(actor).on().of_kinds(Switch.Kind.FREEZE_LEARNING)
+    on = KillSwitch.objects.visible_to(actor).on().of_kinds(KillSwitch.Kind.FREEZE_LEARNING)
     return on.reaching(conversation.agent_id, conversation.channel).exists()
 
 

@@ -18,16 +18,16 @@ from apps.governance.door import authorize
 from apps.governance.errors import Conflicting, Invalid
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
-from apps.lessons.actions import find_cluster, mark_proposed, reopen_cluster
-from apps.lessons.edits import EDITS_READ, SUPPORT, Change, Cluster, Edit, clusters
-from apps.lessons.habits import DISCARDED, grew_enough, habit_of, habit_of_discards, in_runbook
-from apps.lessons.journal import note_members, one_at_a_time
-from apps.lessons.models import EditCluster, LessonCase
-from apps.lessons.rules import LessonSource
+from apps.kill_switches.models import KillSwitch
+from apps.learning.lessons.actions import find_cluster, mark_proposed, reopen_cluster
+from apps.learning.lessons.edits import EDITS_READ, SUPPORT, Change, Cluster, Edit, clusters
+from apps.learning.lessons.habits import DISCARDED, grew_enough, habit_of, habit_of_discards, in_runbook
+from apps.learning.lessons.journal import note_members, one_at_a_time
+from apps.learning.lessons.models import EditCluster, LessonCase
+from apps.learning.lessons.rules import LessonSource
 from apps.personas.actions import propose_rules
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_revision, revision_of
-from apps.switches.models import Switch
 from apps.tenants.models import Agent
 
 HORIZON: Final = timedelta(days=90)
@@ -41,7 +41,13 @@ def find_habits(agent_id: int, *, actor: Actor) -> int:
     case brings it.
     """
     with acting(actor):
-        if Switch.objects.visible_to(actor).on().of_kinds(Switch.Kind.FREEZE_LEARNING).reaching(agent_id, "").exists():
+        if (
+            KillSwitch.objects.visible_to(actor)
+            .on()
+            .of_kinds(KillSwitch.Kind.FREEZE_LEARNING)
+            .reaching(agent_id, "")
+            .exists()
+        ):
             return 0
         known = _known(agent_id, actor)
         cases = _cases(agent_id)

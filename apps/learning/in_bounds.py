@@ -1,7 +1,7 @@
 """What holds for an agent whatever it learns, as it stands just now."""
 
 from apps.governance.actors import Actor
-from apps.lessons.weakening import Held
+from apps.learning.lessons.weakening import Held
 from apps.personas.models import Persona, StandingRule
 from apps.prompt.values import Disclosure
 from apps.tenants.models import TenantSettings

@@ -8,9 +8,9 @@ from django.db import IntegrityError
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.learning.lessons.models import LearningVersion
 from apps.learning.models import DigestRun, Extraction
 from apps.learning.used import used
-from apps.lessons.models import LearningVersion
 from apps.llm.backend import Reply
 from apps.skills.models import Skill
 

@@ -4,10 +4,12 @@ from typing import ClassVar
 
 from django.db import models
 
+from apps.learning.contradictions import models as contradiction_models
+from apps.learning.lessons import models as lesson_models
 from apps.learning.tier_models import TierClock, TierRun
 
 # Django looks for an app's models here.
-__all__ = ["Extraction", "ExtractionClaim", "TierClock", "TierRun"]
+__all__ = ["Extraction", "ExtractionClaim", "TierClock", "TierRun", "contradiction_models", "lesson_models"]
 
 
 class Extraction(models.Model):
@@ -153,7 +155,7 @@ class DigestRun(models.Model):
     made_up_ids = models.JSONField(default=list, help_text="Ids of lessons that the answer made up.")
     # Versions are pruned, so the database does not hold this reference.
     learning_version = models.ForeignKey(
-        "lessons.LearningVersion", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+        "learning.LearningVersion", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
     )
     model = models.CharField(max_length=80, blank=True)
     stand_in = models.BooleanField(default=False)

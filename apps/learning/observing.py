@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from apps.governance.actors import Actor
 from apps.learning.in_bounds import held_by
+from apps.learning.lessons.rules import dedup_key
+from apps.learning.lessons.weakening import weakenings
 from apps.learning.rules import SHOWN_BY, Refused, vet_memory
-from apps.lessons.rules import dedup_key
-from apps.lessons.weakening import weakenings
 from apps.memory.bringing import Brought, bring_lines
 from apps.memory.models import AgentMemory
 from apps.prompt.lines import known

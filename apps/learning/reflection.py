@@ -22,6 +22,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Frozen, GovernanceError
 from apps.governance.models import Taint
+from apps.kill_switches.models import KillSwitch
 from apps.learning.days import Held, Outcome, TakenOver, claim_day, put_off, settle
 from apps.learning.extraction import learning_backend, learning_model, shown, transcript
 from apps.learning.likening import called_in, closest, compare_one_at_a_time
@@ -50,7 +51,6 @@ from apps.prompt.framing import canonical_json
 from apps.prompt.reflection import OfDay, SkillOfDay, day_message, parse_reflection, reflection_schema
 from apps.prompt.wording import REFLECT_ON_DAY
 from apps.skills.actions import draft_skill
-from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
 from apps.tenants.models import Agent, TenantSettings
 from apps.texts.known import Known
@@ -128,7 +128,7 @@ def attempt_reflection(tenant_id: int, agent_id: int) -> None:
 
 
 def _is_frozen(agent: Agent, actor: Actor) -> bool:
-    on = Switch.objects.visible_to(actor).on().of_kinds(Switch.Kind.FREEZE_LEARNING)
+    on = KillSwitch.objects.visible_to(actor).on().of_kinds(KillSwitch.Kind.FREEZE_LEARNING)
     return on.reaching(agent.pk, "").exists()
 
 

@@ -1,11 +1,11 @@
 """How a person reports a reply: by its message, wherever they read it."""
 
 from apps.conversations.models import Conversation, Message
+from apps.desk.reports.actions import make_report
+from apps.desk.reports.models import Report
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
-from apps.reports.actions import make_report
-from apps.reports.models import Report
 
 
 def report_reply(

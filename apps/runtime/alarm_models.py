@@ -3,7 +3,7 @@
 from django.db import models
 
 
-class Alarm(models.Model):
+class PeriodicTask(models.Model):
     """One entry of the beat's table: how often it is due, and when a worker was last woken by it. It is no tenant's."""
 
     task = models.CharField(max_length=120, primary_key=True)

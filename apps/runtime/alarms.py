@@ -12,19 +12,19 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection
 
-from apps.runtime.models import Alarm
+from apps.runtime.models import PeriodicTask
 from config.beat import LONGEST_WAIT
 
 # A worker that is busy for a moment is not late.
 LEAST_PATIENCE: Final = timedelta(minutes=2)
 
 _SET: Final = """
-INSERT INTO runtime_alarm AS known (task, every_seconds, known_at)
+INSERT INTO runtime_periodictask AS known (task, every_seconds, known_at)
 SELECT task, every_seconds, statement_timestamp() FROM unnest(%s::text[], %s::float8[]) AS entry(task, every_seconds)
 ON CONFLICT (task) DO UPDATE SET every_seconds = excluded.every_seconds WHERE known.every_seconds <> excluded.every_seconds
 """
 _RANG: Final = """
-INSERT INTO runtime_alarm AS known (task, every_seconds, known_at, rang_at)
+INSERT INTO runtime_periodictask AS known (task, every_seconds, known_at, rang_at)
 VALUES (%s, %s, statement_timestamp(), statement_timestamp())
 ON CONFLICT (task) DO UPDATE SET rang_at = excluded.rang_at
 """
@@ -76,10 +76,10 @@ def rang(task: str) -> None:
 
 def ringing() -> list[Ringing]:
     """Every alarm of this installation, whether or not it ever rang. Asked outside a tenant."""
-    known = {alarm.task: alarm for alarm in Alarm.objects.all()}
+    known = {alarm.task: alarm for alarm in PeriodicTask.objects.all()}
     return [_ringing(task, seconds, known.get(task)) for task, seconds in sorted(table().items())]
 
 
-def _ringing(task: str, seconds: float, alarm: Alarm | None) -> Ringing:
+def _ringing(task: str, seconds: float, alarm: PeriodicTask | None) -> Ringing:
     every = timedelta(seconds=seconds)
     return Ringing(task, every, alarm.known_at, alarm.rang_at) if alarm else Ringing(task, every, None, None)

@@ -8,9 +8,9 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.history import stamps
 from apps.governance.models import Taint
-from apps.lessons.models import Example as KeptExample
-from apps.lessons.models import LearningVersion
-from apps.lessons.rules import summary_of
+from apps.learning.lessons.models import Example as KeptExample
+from apps.learning.lessons.models import LearningVersion
+from apps.learning.lessons.rules import summary_of
 from apps.llm.backend import JsonObject
 from apps.personas.models import IdentityCard
 from apps.prompt.framing import OWNERS, date_line

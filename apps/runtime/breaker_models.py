@@ -7,7 +7,7 @@ from django.db import models
 from apps.runtime.breaking import State
 
 
-class BreakerRow(models.Model):
+class CircuitBreaker(models.Model):
     """What is known of a failing model at an endpoint; 0 is the installation's.
 
     It is no tenant's: tenants share the installation's endpoint, and whoever's call fails there spares the others theirs.
@@ -23,7 +23,6 @@ class BreakerRow(models.Model):
     opened_for_seconds = models.PositiveIntegerField(default=0)
 
     class Meta:
-        db_table = "runtime_breaker"
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["endpoint_id", "model"], name="model_has_one_breaker_at_an_endpoint"),
             models.CheckConstraint(

@@ -30,7 +30,7 @@ from apps.runtime.breaking import (
 )
 from apps.runtime.brought import row_of
 from apps.runtime.claims import Claim
-from apps.runtime.models import BreakerRow
+from apps.runtime.models import CircuitBreaker
 from apps.runtime.retrying import counts_against_endpoint
 
 # While somebody looks, the others ask again after so many seconds; those that wait for a moment are spread behind it.
@@ -38,7 +38,7 @@ LOOK_AGAIN_SECONDS: Final = 5.0
 SPREAD: Final = 0.25
 
 _BEGIN_PROBE: Final = """
-UPDATE runtime_breaker SET state = 'half_open', opened_until = statement_timestamp() + %(probe)s::interval
+UPDATE runtime_circuitbreaker SET state = 'half_open', opened_until = statement_timestamp() + %(probe)s::interval
  WHERE endpoint_id = %(endpoint)s AND model = %(model)s AND state <> 'closed' AND opened_until <= statement_timestamp()
 RETURNING id
 """
@@ -108,10 +108,10 @@ def _failed(breaker: Breaker, now: datetime, beside: Sequence[float], is_counted
 
 def _verdict(claimed: Claim, model: str) -> Verdict:
     told = claimed.terms.breakers.get(model)
-    return may_call(_breaker(row_of(BreakerRow, told)), claimed.brought.now) if told else Verdict(Permission.CALL)
+    return may_call(_breaker(row_of(CircuitBreaker, told)), claimed.brought.now) if told else Verdict(Permission.CALL)
 
 
-def _breaker(row: BreakerRow) -> Breaker:
+def _breaker(row: CircuitBreaker) -> Breaker:
     return Breaker(State(row.state), row.failures, row.calls, row.window_from, row.opened_until, row.opened_for_seconds)
 
 
@@ -144,10 +144,10 @@ def _fell_back(claimed: Claim, actor: Actor) -> bool:
 def _note(key: tuple[int, str], after: Callable[[Breaker, datetime], Breaker], actor: Actor) -> None:
     endpoint_id, model = key
     with acting(actor):
-        BreakerRow.objects.get_or_create(endpoint_id=endpoint_id, model=model)
-        rows = BreakerRow.objects.filter(endpoint_id=endpoint_id, model=model).annotate(now=Now())
+        CircuitBreaker.objects.get_or_create(endpoint_id=endpoint_id, model=model)
+        rows = CircuitBreaker.objects.filter(endpoint_id=endpoint_id, model=model).annotate(now=Now())
         row = rows.select_for_update(no_key=True).get()
         before = _breaker(row)
         noted = after(before, row.now)
         if noted != before:
-            BreakerRow.objects.filter(pk=row.pk).update(**{**asdict(noted), "state": noted.state.value})
+            CircuitBreaker.objects.filter(pk=row.pk).update(**{**asdict(noted), "state": noted.state.value})

@@ -10,7 +10,7 @@ from django.db.models import Model
 
 from apps.conversations.rules import ToolCall
 from apps.desk.rules import Sending
-from apps.lessons.rules import summary_of
+from apps.learning.lessons.rules import summary_of
 from apps.llm.backend import JsonObject
 from apps.prompt.turns import without_learning
 from apps.prompt.values import SendMode, Slot

@@ -6,7 +6,7 @@ writes the conversation's own rows from then on.
 
 from typing import Final
 
-from apps.lessons.examples import WORD_BEGINNING, WORD_LETTERS
+from apps.learning.lessons.examples import WORD_BEGINNING, WORD_LETTERS
 from apps.runtime.others_tools import OTHERS
 from apps.runtime.reach import TERMS
 from apps.runtime.spend_statements import CLAIMED
@@ -57,7 +57,7 @@ WITH thread AS (
            statement_timestamp(), '', '',
            -- The first turn that an agent takes pins what is active then, if anything is; the others read that one (R146).
            CASE WHEN NOT thread.learns THEN NULL WHEN first.id IS NOT NULL THEN first.learning_version_id ELSE (
-               SELECT version.id FROM lessons_learningversion AS version WHERE version.tenant_id = thread.tenant_id
+               SELECT version.id FROM learning_learningversion AS version WHERE version.tenant_id = thread.tenant_id
                   AND version.agent_id = thread.agent_id AND version.status = 'active') END
       FROM thread LEFT JOIN LATERAL (
                SELECT turn.id, turn.learning_version_id FROM runtime_turn AS turn
@@ -171,10 +171,10 @@ _STANDING: Final = f"""
 _LEARNED: Final = """
     'learning', (SELECT json_build_object('id', version.id, 'version', version.version, 'body', version.body,
                                           'approver', version.approved_by, 'taint', version.taint)
-                   FROM lessons_learningversion AS version
+                   FROM learning_learningversion AS version
                   WHERE version.tenant_id = %(tenant)s AND version.id = claimed.learning_version_id
                     AND version.status IN ('active', 'retired') AND agent.learns),
-    'withdrawn', (SELECT version.body FROM lessons_learningversion AS version
+    'withdrawn', (SELECT version.body FROM learning_learningversion AS version
                    WHERE version.tenant_id = %(tenant)s AND version.status = 'withdrawn' AND version.id = (
                        SELECT turn.learning_version_id FROM runtime_turn AS turn
                         WHERE turn.tenant_id = %(tenant)s AND turn.conversation_id = thread.id AND turn.session_id IS NOT NULL
@@ -197,7 +197,7 @@ _BANK: Final = f"""
                                           'correction', kept.correction, 'by', kept.approved_by, 'taint', kept.taint)
                         ORDER BY kept.shared DESC, kept.id DESC)
           FROM (SELECT example.*, count(said.word) AS shared
-                  FROM lessons_example AS example
+                  FROM learning_example AS example
                   LEFT JOIN LATERAL jsonb_array_elements_text(example.telling_words) AS telling (word) ON true
                   LEFT JOIN (
                       SELECT DISTINCT left(spoken.found[1], {WORD_BEGINNING}) AS word

@@ -13,12 +13,12 @@ from zoneinfo import ZoneInfo
 
 from django.utils import timezone
 
-from apps.contradictions.actions import clear_contradiction, find_contradiction, return_contradiction
-from apps.contradictions.looks import Extent, Held, claim_look, end_look
-from apps.contradictions.models import Contradiction
-from apps.contradictions.rules import Known, Pair, Settled, Side, night_of, settled, within
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.learning.contradictions.actions import clear_contradiction, find_contradiction, return_contradiction
+from apps.learning.contradictions.looks import Extent, Held, claim_look, end_look
+from apps.learning.contradictions.models import Contradiction
+from apps.learning.contradictions.rules import Known, Pair, Settled, Side, night_of, settled, within
 from apps.prompt.tool_names import HOUSE, ROUTING
 from apps.runtime.going_by import Text, distilled, remembered, runbooks, tools_of_others, written_by_people
 from apps.runtime.house_tools import house_tools

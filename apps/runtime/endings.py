@@ -14,6 +14,8 @@ from apps.desk.rules import Fact, Grounding, Sending, grounding_of, mode_of
 from apps.governance.acting import acting, one_shot
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting
+from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.llm.backend import Json, JsonObject
 from apps.prompt.derived import Heard, derived
 from apps.prompt.lines import lines_of
@@ -31,8 +33,6 @@ from apps.runtime.spend_statements import TELL
 from apps.runtime.steps import Step, canonical_object, skills_read
 from apps.runtime.stops import ANSWERING, SENDING, Stopped, is_answering_paused, is_sending_paused, is_taken_over
 from apps.runtime.tool_approvals import only_waits
-from apps.switches.actions import throw_switch
-from apps.switches.models import Switch
 from apps.tenants.models import Agent
 
 DRAFTED: Final = Ending(Turn.Status.DONE, Turn.Outcome.DRAFTED)
@@ -239,7 +239,7 @@ def pause_for_money(claimed: Claim, *, actor: Actor) -> None:
     agent = claimed.agent
     reason = "The model's account has reached its spending limit. Raise it, then lift this."
     with suppress(Conflicting):
-        throw_switch(Switch.Kind.PAUSE_AGENT, actor=actor, reason=reason, agent_id=agent.pk)
+        throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=actor, reason=reason, agent_id=agent.pk)
     escalate(claimed, Escalation.Reason.BUDGET, "The model's account has reached its spending limit.", actor=actor)
 
 

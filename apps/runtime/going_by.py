@@ -6,8 +6,8 @@ from datetime import datetime
 
 from django.db import connection
 
-from apps.contradictions.models import Contradiction
 from apps.governance.actors import Actor
+from apps.learning.contradictions.models import Contradiction
 from apps.memory.models import AgentMemory, MemoryBlock, MemoryTier
 from apps.personas.models import SECTIONS, Persona, StandingRule
 from apps.prompt.line_dates import holding

@@ -23,7 +23,7 @@ TERMS: Final = """
                      FROM (SELECT DISTINCT ON (model) * FROM tenants_modelprice
                             WHERE tenant_id = %(tenant)s AND valid_from <= statement_timestamp()
                             ORDER BY model, valid_from DESC) AS price),
-        'breakers', (SELECT json_object_agg(breaker.model, to_json(breaker)) FROM runtime_breaker AS breaker
+        'breakers', (SELECT json_object_agg(breaker.model, to_json(breaker)) FROM runtime_circuitbreaker AS breaker
                       WHERE breaker.endpoint_id = coalesce(agent.endpoint_id, 0) AND breaker.state <> 'closed'))"""
 
 

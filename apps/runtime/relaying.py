@@ -14,10 +14,10 @@ from apps.desk.actions import open_escalation
 from apps.desk.models import Escalation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
+from apps.kill_switches.models import KillSwitch
 from apps.prompt.tool_names import ENQUEUE_PARENT
 from apps.runtime.kick import kick_turn
 from apps.runtime.stops import stop_of
-from apps.switches.models import Switch
 from apps.tenants.identity import system_actor
 
 WAITS_FOR_A_PERSON: Final = "It has an answer, which a colleague reads before you get it."
@@ -61,7 +61,7 @@ def tell_of_pause(tenant_id: int, child_id: int) -> None:
     system = system_actor(tenant_id, "worker")
     with acting(system):
         child = Conversation.objects.visible_to(system).open().filter(pk=child_id, held_at=None).first()
-        switch = child and stop_of(child, Switch.Kind.PAUSE_AGENT, actor=system)
+        switch = child and stop_of(child, KillSwitch.Kind.PAUSE_AGENT, actor=system)
         if child and switch and (parent_id := tell_paused(child, switch.pk)):
             kick_turn(tenant_id, parent_id)
 

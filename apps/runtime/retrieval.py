@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from apps.runtime.models import Session, Turn
 
-VERSION: Final = "lessons.learningversion"
+VERSION: Final = "learning.learningversion"
 DRAFT: Final = "desk.draft"
-EXAMPLE: Final = "lessons.example"
+EXAMPLE: Final = "learning.example"
 TURNS_TOLD: Final = 50
 
 

@@ -6,11 +6,11 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import Frozen
-from apps.switches.models import Switch
+from apps.kill_switches.models import KillSwitch
 
 # Under the first nothing is answered; under the second a reply waits for a person instead of leaving.
-ANSWERING: Final = (Switch.Kind.PAUSE_AGENT.value,)
-SENDING: Final = (Switch.Kind.PAUSE_AGENT.value, Switch.Kind.PAUSE_SENDING.value)
+ANSWERING: Final = (KillSwitch.Kind.PAUSE_AGENT.value,)
+SENDING: Final = (KillSwitch.Kind.PAUSE_AGENT.value, KillSwitch.Kind.PAUSE_SENDING.value)
 
 
 class Stopped(Exception):
@@ -19,16 +19,16 @@ class Stopped(Exception):
     code = "stopped"
 
 
-def stop_of(conversation: Conversation, *kinds: Switch.Kind, actor: Actor) -> Switch | None:
+def stop_of(conversation: Conversation, *kinds: KillSwitch.Kind, actor: Actor) -> KillSwitch | None:
     """The oldest switch that holds for this conversation, if one does; asked as the system, who reads all of them."""
     with acting(actor):
-        on = Switch.objects.visible_to(actor).on().of_kinds(*kinds).select_related("agent")
+        on = KillSwitch.objects.visible_to(actor).on().of_kinds(*kinds).select_related("agent")
         return on.reaching(conversation.agent_id, conversation.channel).order_by("pk").first()
 
 
 def why_stopped(conversation: Conversation, *, actor: Actor) -> str:
     """What people read while a turn waits here."""
-    switch = stop_of(conversation, Switch.Kind.PAUSE_AGENT, actor=actor)
+    switch = stop_of(conversation, KillSwitch.Kind.PAUSE_AGENT, actor=actor)
     return switch.sentence if switch else "An operator stopped this for a moment."
 
 
@@ -41,15 +41,15 @@ def is_taken_over(conversation: Conversation, *, actor: Actor) -> bool:
 
 def is_answering_paused(conversation: Conversation, *, actor: Actor) -> bool:
     """Whether nothing is answered here, drafts included."""
-    return stop_of(conversation, Switch.Kind.PAUSE_AGENT, actor=actor) is not None
+    return stop_of(conversation, KillSwitch.Kind.PAUSE_AGENT, actor=actor) is not None
 
 
 def is_sending_paused(conversation: Conversation, *, actor: Actor) -> bool:
     """Whether replies wait for a person here."""
-    return stop_of(conversation, Switch.Kind.PAUSE_SENDING, actor=actor) is not None
+    return stop_of(conversation, KillSwitch.Kind.PAUSE_SENDING, actor=actor) is not None
 
 
 def refuse_if_frozen(conversation: Conversation, *, actor: Actor) -> None:
     """Raise `Frozen` while nothing may be learned here. PostgreSQL refuses too, but knows no channel."""
-    if switch := stop_of(conversation, Switch.Kind.FREEZE_LEARNING, actor=actor):
+    if switch := stop_of(conversation, KillSwitch.Kind.FREEZE_LEARNING, actor=actor):
         raise Frozen(f"{switch.sentence} Nothing was written; go on without it.")

@@ -12,8 +12,8 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
 from apps.governance.errors import NotPermitted
 from apps.governance.governed import Governed
-from apps.lessons.models import LearningVersion
-from apps.lessons.rules import summary_of
+from apps.learning.lessons.models import LearningVersion
+from apps.learning.lessons.rules import summary_of
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryTier
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.prompt.lines import bare, known

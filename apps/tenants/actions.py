@@ -22,7 +22,7 @@ from apps.tenants.identity import token_digest
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, Tenant, TenantSettings, User, slug_rule
 from apps.tenants.pace import refuse_faster
 from apps.tenants.sealing import refuse_without_keys
-from apps.tenants.visits import VISIT_MINUTES, StaffVisit
+from apps.tenants.visits import VISIT_MINUTES, StaffAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,18 +228,18 @@ def withdraw_invokable(
         pass
 
 
-def enter_tenant(reason: str, *, actor: Actor) -> StaffVisit:
+def enter_tenant(reason: str, *, actor: Actor) -> StaffAccess:
     """Open the tenant's books to one of the platform's staff for an hour; that they did, and why, stays in those books."""
     if not reason.strip():
         raise Invalid("Say why; the tenant reads it in its books.", {"reason": ["This may not be blank."]})
     until = timezone.now() + timedelta(minutes=VISIT_MINUTES)
-    visit = StaffVisit(tenant_id=actor.tenant_id, user_id=actor.user_id or 0, reason=reason, until=until)
+    visit = StaffAccess(tenant_id=actor.tenant_id, user_id=actor.user_id or 0, reason=reason, until=until)
     with governed(Act.TENANT_ENTER, visit, actor=actor, reason=reason):
         pass
     return visit
 
 
-def leave_tenant(visit: StaffVisit, *, actor: Actor) -> StaffVisit:
+def leave_tenant(visit: StaffAccess, *, actor: Actor) -> StaffAccess:
     """Close the books before the hour is over."""
     with governed(Act.TENANT_LEAVE, visit, actor=actor) as row:
         if row.user_id != actor.user_id:

@@ -20,7 +20,7 @@ from apps.tenants.member_models import Membership, User
 from apps.tenants.rules import MOST_STEPS
 from apps.tenants.taught import Taught
 from apps.tenants.tenant_settings import TenantSettings, known_timezone
-from apps.tenants.visits import StaffVisit
+from apps.tenants.visits import StaffAccess
 
 # Django looks for an app's models here.
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
     "ModelPrice",
     "RoleTemplate",
     "SealedSecret",
-    "StaffVisit",
+    "StaffAccess",
     "Tenant",
     "TenantSettings",
     "User",

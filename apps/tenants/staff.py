@@ -8,7 +8,7 @@ from apps.governance.errors import NotVisible
 from apps.tenants.actions import enter_tenant
 from apps.tenants.identity import staff_actor
 from apps.tenants.models import User
-from apps.tenants.visits import StaffVisit
+from apps.tenants.visits import StaffAccess
 
 
 def is_staff(user: object) -> bool:
@@ -16,7 +16,7 @@ def is_staff(user: object) -> bool:
     return isinstance(user, User) and user.is_active and user.is_superuser and not user.is_service
 
 
-def enter(key: str, reason: str, user: User) -> StaffVisit:
+def enter(key: str, reason: str, user: User) -> StaffAccess:
     """Let one of the staff into the tenant of this key. An unknown key and somebody who may not read the same."""
     # The database cannot even be asked for a NUL; no key has one.
     tenant_id = tenant_id_named(key) if is_staff(user) and "\x00" not in key else None
@@ -25,14 +25,14 @@ def enter(key: str, reason: str, user: User) -> StaffVisit:
     return enter_tenant(reason, actor=staff_actor(user.pk, tenant_id))
 
 
-def visit_of(user: object, tenant_id: int, visit_id: int) -> tuple[Actor, StaffVisit] | None:
+def visit_of(user: object, tenant_id: int, visit_id: int) -> tuple[Actor, StaffAccess] | None:
     """Who the visitor acts as while the visit lasts; None once it ended, or once they are staff no more."""
     if not (isinstance(user, User) and is_staff(user)):
         return None
     actor = staff_actor(user.pk, tenant_id)
     with acting(actor):
         visits = (
-            StaffVisit.objects.visible_to(actor)
+            StaffAccess.objects.visible_to(actor)
             .select_related("tenant")
             .filter(user=user, left_at=None, until__gt=timezone.now())
         )

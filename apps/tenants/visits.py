@@ -12,7 +12,7 @@ from apps.governance.text import plain_text
 VISIT_MINUTES: Final = 60
 
 
-class StaffVisit(Governed):
+class StaffAccess(Governed):
     """Who looked in, why, and until when at most. It belongs to the tenant, whose members read it."""
 
     user = models.ForeignKey("tenants.User", on_delete=models.PROTECT, related_name="+")
@@ -21,7 +21,7 @@ class StaffVisit(Governed):
     left_at = models.DateTimeField("left", null=True, blank=True)
 
     noun = "visit"
-    objects = GovernedQuerySet["StaffVisit"].as_manager()
+    objects = GovernedQuerySet["StaffAccess"].as_manager()
 
     class Meta(Governed.Meta):
         ordering: ClassVar = ["-id"]

@@ -6,9 +6,9 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.models import Governed
 from apps.prompt.assembly import assemble
-from apps.restoration.models import Checkpoint
-from apps.restoration.plan import MomentTarget, Plan, Target, plan
-from apps.restoration.restoring import restore
+from apps.restore.models import Checkpoint
+from apps.restore.plan import MomentTarget, Plan, Target, plan
+from apps.restore.restoring import restore
 from apps.runtime.gather import gather_at
 from apps.runtime.preview import told
 from apps.tenants.models import Agent

@@ -10,6 +10,8 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
 from apps.governance.models import ChangeRecord, Refusal, Taint
 from apps.governance.policy import Act
+from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.personas.actions import propose_patch, write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.prompt.framing import unfence_lines
@@ -18,8 +20,6 @@ from apps.runtime.assisting import ASSISTING
 from apps.runtime.driving import answer
 from apps.runtime.models import Session, ToolStep, Turn
 from apps.runtime.sessions import thawed
-from apps.switches.actions import throw_switch
-from apps.switches.models import Switch
 from apps.tenants.actions import amend_agent, deactivate_member
 from apps.tenants.identity import person_actor, system_actor
 from tests.actions.conversing import reply, say, tool
@@ -229,6 +229,6 @@ def test_pausing_what_is_sent_to_customers_holds_no_answer_to_a_colleague(world:
     # R134
     make_persona(world)
     amend_agent(world.agent, actor=world.admin, send_mode="suggest")
-    throw_switch(Switch.Kind.PAUSE_SENDING, actor=world.operator, reason="Rest.")
+    throw_switch(KillSwitch.Kind.PAUSE_SENDING, actor=world.operator, reason="Rest.")
     turn = talk_on(make_talk(world), "Hello", world.operator, standin, reply("Hello."))
     assert turn.outcome == Turn.Outcome.REPLIED

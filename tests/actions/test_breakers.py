@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from apps.governance.acting import acting
 from apps.runtime.breaking import CALLS_TO_JUDGE, OPEN_SECONDS
 from apps.runtime.driving import answer
-from apps.runtime.models import BreakerRow, ModelCall, Turn
+from apps.runtime.models import CircuitBreaker, ModelCall, Turn
 from apps.runtime.turn import Turning, begin
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import fault, lines, reply, say, take, tell, tool
@@ -29,9 +29,9 @@ def world() -> World:
     return world
 
 
-def breaker(world: World) -> BreakerRow | None:
+def breaker(world: World) -> CircuitBreaker | None:
     with acting(world.system):
-        return BreakerRow.objects.filter(model=f"{MODEL}-{world.tenant.pk}").first()
+        return CircuitBreaker.objects.filter(model=f"{MODEL}-{world.tenant.pk}").first()
 
 
 def storm(world: World, standin: StandIn, calls: int = CALLS_TO_JUDGE) -> Turn:
@@ -52,7 +52,7 @@ def noted(world: World, *, failures: int, calls: int, model: str = "") -> None:
     """What a breaker counted in the minute that runs."""
     counted = {"failures": failures, "calls": calls, "window_from": Now()}
     with acting(world.system):
-        BreakerRow.objects.update_or_create(counted, endpoint_id=0, model=model or f"{MODEL}-{world.tenant.pk}")
+        CircuitBreaker.objects.update_or_create(counted, endpoint_id=0, model=model or f"{MODEL}-{world.tenant.pk}")
 
 
 def ask(world: World, standin: StandIn) -> Turn:
@@ -63,7 +63,7 @@ def ask(world: World, standin: StandIn) -> Turn:
 def moments_pass(world: World) -> None:
     """What waits is due, and the breaker's wait is over."""
     with acting(world.system), connection.cursor() as cursor:
-        cursor.execute("UPDATE runtime_breaker SET opened_until = statement_timestamp() - interval '1 second'")
+        cursor.execute("UPDATE runtime_circuitbreaker SET opened_until = statement_timestamp() - interval '1 second'")
         cursor.execute("UPDATE runtime_turn SET run_at = statement_timestamp() WHERE status = 'running'")
 
 
@@ -208,4 +208,4 @@ def test_where_the_fallback_fails_too_customers_wait(world: World, standin: Stan
 def test_breakers_are_the_workers_alone(world: World) -> None:
     for actor in (world.operator, world.bot):
         with pytest.raises(Exception, match="permission denied"), acting(actor), connection.cursor() as cursor:
-            cursor.execute("SELECT * FROM runtime_breaker")
+            cursor.execute("SELECT * FROM runtime_circuitbreaker")

@@ -5,13 +5,13 @@ import json
 import pytest
 from django.db import connection
 
-from apps.comments.actions import add_comment, withdraw_comment
-from apps.comments.models import Comment
-from apps.comments.rules import COMMENT_CHARACTERS, COMMENTS_KEPT
 from apps.governance.acting import acting
 from apps.governance.actions import reject_proposal, withdraw_proposal
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, Stale
 from apps.governance.models import ChangeRecord, Proposal
+from apps.review.comments.actions import add_comment, withdraw_comment
+from apps.review.comments.models import Comment
+from apps.review.comments.rules import COMMENT_CHARACTERS, COMMENTS_KEPT
 from apps.skills.actions import discard_skill
 from apps.skills.models import Skill
 from tests.actions.conversing import reply, say, tool
@@ -32,7 +32,7 @@ def world() -> World:
 
 def recorded(world: World, comment: Comment) -> list[ChangeRecord]:
     with acting(world.operator):
-        rows = ChangeRecord.objects.filter(subject_type="comments.comment", subject_id=comment.pk)
+        rows = ChangeRecord.objects.filter(subject_type="review.comment", subject_id=comment.pk)
         return list(rows.select_related("text").order_by("pk"))
 
 
@@ -84,9 +84,9 @@ def test_a_proposal_with_too_many_comments_takes_no_more(world: World) -> None:
     comment = make_comment(world)
     with acting(world.operator), connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO comments_comment (tenant_id, proposal_id, agent_id, text, status, author, version, taint,"
+            "INSERT INTO review_comment (tenant_id, proposal_id, agent_id, text, status, author, version, taint,"
             " created_at, updated_at) SELECT tenant_id, proposal_id, agent_id, 'x', 'stands', author, 1, 'operator', now(),"
-            " now() FROM comments_comment, generate_series(2, %s) WHERE id = %s",
+            " now() FROM review_comment, generate_series(2, %s) WHERE id = %s",
             [COMMENTS_KEPT, comment.pk],
         )
     with pytest.raises(Conflicting, match="200 comments"):
@@ -111,18 +111,18 @@ def submission_of(draft: Skill, world: World) -> Proposal:
 @pytest.mark.parametrize("text", ["Otherwise.", "Ask finance first. Or not."])
 def test_the_database_lets_nobody_reword_a_comment(world: World, text: str) -> None:
     comment = make_comment(world)
-    reworded = attempt(world.operator, "UPDATE comments_comment SET text = %s WHERE id = %s", [text, comment.pk])
+    reworded = attempt(world.operator, "UPDATE review_comment SET text = %s WHERE id = %s", [text, comment.pk])
     assert reworded.sqlstate == BROKEN_RULE
-    for statement in ("UPDATE comments_comment SET author = 'operator:1'", "DELETE FROM comments_comment"):
+    for statement in ("UPDATE review_comment SET author = 'operator:1'", "DELETE FROM review_comment"):
         assert attempt(world.operator, statement).sqlstate == NO_RIGHT
-    emptied = attempt(world.operator, "UPDATE comments_comment SET text = ''")
+    emptied = attempt(world.operator, "UPDATE review_comment SET text = ''")
     assert emptied.constraint == "comment_says_something_until_it_is_withdrawn"
 
 
 def test_neither_agents_nor_turns_may_look_at_comments(world: World) -> None:
     make_comment(world)
     for actor in (world.bot, world.system):
-        assert attempt(actor, "SELECT text FROM comments_comment").sqlstate == NO_RIGHT
+        assert attempt(actor, "SELECT text FROM review_comment").sqlstate == NO_RIGHT
     with pytest.raises(NotPermitted):
         add_comment(make_proposal_again(world), actor=world.bot, text="Me too.")
 

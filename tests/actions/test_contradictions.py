@@ -6,13 +6,13 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.utils import timezone
 
-from apps.contradictions.actions import dismiss_contradiction, reopen_contradiction
-from apps.contradictions.looks import Extent, ask_for_look, claim_look, end_look
-from apps.contradictions.models import Contradiction, ContradictionLook
-from apps.contradictions.rules import night_of
 from apps.governance.acting import acting
 from apps.governance.errors import Invalid, NotVisible
 from apps.governance.models import ChangeRecord
+from apps.learning.contradictions.actions import dismiss_contradiction, reopen_contradiction
+from apps.learning.contradictions.looks import Extent, ask_for_look, claim_look, end_look
+from apps.learning.contradictions.models import Contradiction, ContradictionScan
+from apps.learning.contradictions.rules import night_of
 from apps.memory.actions import amend_memory
 from apps.memory.dating import date_memory
 from apps.personas.actions import amend_rule
@@ -48,14 +48,14 @@ def states(world: World) -> list[str]:
     return [str(row.status) for row in contradictions_of(world)]
 
 
-def looked(world: World) -> ContradictionLook:
+def looked(world: World) -> ContradictionScan:
     with acting(world.operator):
-        return ContradictionLook.objects.get(agent=world.agent)
+        return ContradictionScan.objects.get(agent=world.agent)
 
 
 def acts(world: World) -> list[str]:
     with acting(world.operator):
-        found = ChangeRecord.objects.filter(subject_type="contradictions.contradiction").order_by("id")
+        found = ChangeRecord.objects.filter(subject_type="learning.contradiction").order_by("id")
         return list(found.values_list("act", flat=True))
 
 
@@ -240,9 +240,9 @@ def test_database_lets_no_worker_decide(world: World, before: str, after: str) -
     [row] = contradictions_of(world)
     if before == "dismissed":
         dismiss_contradiction(row, actor=world.operator, dismissal=WHY)
-    setting = "UPDATE contradictions_contradiction SET status = %s WHERE id = %s"
+    setting = "UPDATE learning_contradiction SET status = %s WHERE id = %s"
     assert attempt(world.system, setting, [after, row.pk]).sqlstate == NO_RIGHT
-    assert attempt(world.operator, "UPDATE contradictions_contradiction SET one_line = 'x'").sqlstate == NO_RIGHT
+    assert attempt(world.operator, "UPDATE learning_contradiction SET one_line = 'x'").sqlstate == NO_RIGHT
 
 
 def test_a_night_ends_at_three_by_the_tenants_clock() -> None:

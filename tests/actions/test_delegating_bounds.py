@@ -6,12 +6,12 @@ from apps.conversations.asking import PAUSED
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.runtime.budgets import Money
 from apps.runtime.delegating import ask_agent
 from apps.runtime.models import Turn
 from apps.runtime.tasks import tell_who_asked
-from apps.switches.actions import lift_switch, throw_switch
-from apps.switches.models import Switch
 from apps.tenants.actions import allow_invokable, amend_agent, amend_invokable, withdraw_invokable
 from apps.tenants.due import due_work
 from apps.tenants.identity import agent_actor
@@ -54,7 +54,9 @@ def test_a_question_that_cannot_be_put_is_refused_in_words(world: World, standin
     assert "is empty" in refused(world, standin, task=" ")
     with acting(world.system):
         invokable = InvokableAgent.objects.get()
-    paused = throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=invokable.callee_id)
+    paused = throw_switch(
+        KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=invokable.callee_id
+    )
     assert "Agent billing is paused" in refused(world, standin)
     lift_switch(paused, actor=world.operator)
     withdraw_invokable(invokable, actor=world.operator)
@@ -75,7 +77,7 @@ def test_whoever_asked_an_agent_that_is_paused_since_is_told_once_for_each_pause
     tell_waiting()
     assert told(world, parent) == []
     for times in (1, 2):
-        paused = throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=billing.pk)
+        paused = throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=billing.pk)
         tell_waiting()
         assert due_work("question") == []
         tell_who_asked.run(world.tenant.pk, below(world, parent).pk)
@@ -84,14 +86,14 @@ def test_whoever_asked_an_agent_that_is_paused_since_is_told_once_for_each_pause
         assert PAUSED in said_last(standin)
         lift_switch(paused, actor=world.operator)
     take_next(world, below(world, parent), standin, reply("Forty euros."))
-    throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=billing.pk)
+    throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=billing.pk)
     tell_waiting()
     assert [kind for kind, _ in told(world, parent)] == ["note", "note", "answer"], "it waits for nothing any more"
 
 
 def test_nobody_is_told_of_a_pause_that_holds_for_them_too(world: World, standin: StandIn) -> None:
     parent = asks(world, standin)
-    throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.")
+    throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.")
     tell_waiting()
     assert told(world, parent) == []
 

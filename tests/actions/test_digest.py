@@ -8,16 +8,16 @@ from django.db.models.functions import Now
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted
 from apps.governance.models import ChangeRecord
+from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.learning.digest import attempt_digest, digest
 from apps.learning.digest_claims import claim_digest
+from apps.learning.lessons.actions import activate_version, apply_version, reject_version, restore_version
+from apps.learning.lessons.models import LearningVersion
+from apps.learning.lessons.rules import VERSIONS_KEPT
 from apps.learning.models import DigestClaim, DigestRun
 from apps.learning.rules import MOST_FAILURES
-from apps.lessons.actions import activate_version, apply_version, reject_version, restore_version
-from apps.lessons.models import LearningVersion
-from apps.lessons.rules import VERSIONS_KEPT
 from apps.llm.backend import Overloaded
-from apps.switches.actions import throw_switch
-from apps.switches.models import Switch
 from apps.tenants.actions import amend_agent
 from apps.tenants.due import due_work
 from tests.actions.conversing import fault, reply
@@ -105,7 +105,7 @@ def test_an_agent_that_does_not_learn_digests_nothing_and_keeps_its_lessons(worl
 
 def test_while_learning_is_frozen_nothing_is_digested(world: World, standin: StandIn) -> None:
     make_lesson(world, cases=2)
-    throw_switch(Switch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
+    throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
     assert not is_due(world)
     assert run(world, standin) is None
     assert standin.requests() == []
@@ -217,7 +217,7 @@ def test_nobody_but_a_person_activates_where_a_person_is_wanted(world: World) ->
     for actor in (world.bot, world.system):
         with pytest.raises(NotPermitted):
             activate_version(version, actor=actor)
-    raw = "UPDATE lessons_learningversion SET status = 'active'"
+    raw = "UPDATE learning_learningversion SET status = 'active'"
     assert attempt(world.system, raw).sqlstate == NO_RIGHT
     assert attempt(world.operator, raw).sqlstate == NO_RIGHT, "whoever activates it signs"
     assert attempt(world.operator, f"{raw}, approved_by = 'operator:1', approved_at = now()").passed
@@ -234,12 +234,12 @@ def test_one_version_is_active_and_the_one_before_retires_in_the_same_commit(wor
     assert second.previous_version_id == first.pk
     assert second.approved_by == world.operator.label
     with acting(world.operator):
-        acts = ChangeRecord.objects.filter(subject_type="lessons.learningversion").order_by("id")
+        acts = ChangeRecord.objects.filter(subject_type="learning.learningversion").order_by("id")
         assert list(acts.values_list("act", flat=True))[-2:] == ["learning_version.retire", "learning_version.activate"]
     first = versions_of(world)[0]
     restore_version(first, actor=world.admin)
     assert [each.status for each in versions_of(world)] == [Status.ACTIVE, Status.RETIRED]
-    two = "UPDATE lessons_learningversion SET status = 'active', approved_by = 'x', approved_at = now()"
+    two = "UPDATE learning_learningversion SET status = 'active', approved_by = 'x', approved_at = now()"
     assert attempt(world.operator, two).sqlstate == "23505"
 
 
@@ -249,9 +249,9 @@ def test_a_version_is_decided_once_and_its_words_never_change(world: World) -> N
     with pytest.raises(IllegalTransition):
         activate_version(version, actor=world.operator)
     for actor in (world.operator, world.system, world.bot):
-        assert not attempt(actor, "UPDATE lessons_learningversion SET body = '- Obey.'").passed
+        assert not attempt(actor, "UPDATE learning_learningversion SET body = '- Obey.'").passed
     born = (
-        "INSERT INTO lessons_learningversion (tenant_id, agent_id, number, body, change_summary, lesson_ids, status, approved_by,"
+        "INSERT INTO learning_learningversion (tenant_id, agent_id, number, body, change_summary, lesson_ids, status, approved_by,"
         " version, taint, created_at, updated_at) VALUES (%s, %s, 7, '- x', 'x', '[]', %s, '', 1, 'agent', now(), now())"
     )
     mine = [world.tenant.pk, world.agent.pk]
@@ -262,8 +262,8 @@ def test_a_version_is_decided_once_and_its_words_never_change(world: World) -> N
 
 def test_two_versions_of_one_number_conflict(world: World) -> None:
     make_version(world)
-    twin = "INSERT INTO lessons_learningversion SELECT (jsonb_populate_record(NULL::lessons_learningversion,"
-    twin += " to_jsonb(row) || '{\"id\": 1000000}')).* FROM lessons_learningversion AS row"
+    twin = "INSERT INTO learning_learningversion SELECT (jsonb_populate_record(NULL::learning_learningversion,"
+    twin += " to_jsonb(row) || '{\"id\": 1000000}')).* FROM learning_learningversion AS row"
     assert attempt(world.system, twin).sqlstate == "23505"
     assert issubclass(Conflicting, Exception)
 
@@ -277,7 +277,7 @@ def test_at_most_twenty_versions_are_kept(world: World) -> None:
     kept = versions_of(world)
     assert len(kept) == VERSIONS_KEPT
     assert [each.number for each in kept][:3] == [1, 2, 5], "what is read and what waits stays"
-    active = "DELETE FROM lessons_learningversion WHERE status IN ('active', 'pending')"
+    active = "DELETE FROM learning_learningversion WHERE status IN ('active', 'pending')"
     assert attempt(world.system, active).sqlstate == BROKEN_RULE
 
 

@@ -10,14 +10,14 @@ from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.errors import IllegalTransition, Invalid
 from apps.governance.models import Taint
+from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.learning.distillation import distil_due, facts_of_row
 from apps.learning.models import TierClock, TierRun
 from apps.learning.tier_acts import correct_tier, run_tier
 from apps.memory.models import MemoryTier
 from apps.memory.tiers import approve_tier, clear_tier
 from apps.runtime.gather import gather
-from apps.switches.actions import throw_switch
-from apps.switches.models import Switch
 from apps.tenants.actions import amend_agent
 from apps.tenants.due import due_work
 from tests.actions.conversing import fault, reply, take, tool
@@ -189,7 +189,7 @@ def test_an_unusable_answer_is_told_and_changes_nothing(world: World, standin: S
 
 def test_while_learning_is_frozen_nothing_is_distilled(world: World, standin: StandIn) -> None:
     make_tier(world, tier="short")
-    throw_switch(Switch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.", agent_id=world.agent.pk)
+    throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.", agent_id=world.agent.pk)
     assert distil(world, standin.backend, "mid") == []
     assert standin.requests() == []
 

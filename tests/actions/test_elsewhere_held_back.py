@@ -10,6 +10,8 @@ from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Invalid
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.learning.extraction import extract
 from apps.learning.models import Extraction
 from apps.runtime.driving import answer
@@ -19,8 +21,6 @@ from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.runtime.scheduling import due_now
 from apps.runtime.sending import answer_question, send_out, write_to_customer
 from apps.runtime.why import why
-from apps.switches.actions import lift_switch, throw_switch
-from apps.switches.models import Switch
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
 from tests.actions.conversing import lines
@@ -107,7 +107,7 @@ def test_refusal_of_the_model_asks_a_person(world: World) -> None:
 
 def test_paused_agent_is_handed_nothing_and_its_report_waits(world: World) -> None:
     out = handed(world, "Where is my parcel?")
-    switch = throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Rest.", agent_id=world.agent.pk)
+    switch = throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Rest.", agent_id=world.agent.pk)
     for refused in (lambda: handed(world, "Hello?", thread="two"), lambda: reported(world, out, answered("In Lyon."))):
         with pytest.raises(Conflicting, match="Send nothing"):
             refused()
@@ -118,14 +118,14 @@ def test_paused_agent_is_handed_nothing_and_its_report_waits(world: World) -> No
 
 def test_where_sending_is_paused_the_reply_waits_for_a_person(world: World) -> None:
     out = handed(world, "Where is my parcel?")
-    throw_switch(Switch.Kind.PAUSE_SENDING, actor=world.operator, reason="Look.")
+    throw_switch(KillSwitch.Kind.PAUSE_SENDING, actor=world.operator, reason="Look.")
     assert reported(world, out, answered("In Lyon.")).turn.outcome == "drafted"
 
 
 def test_frozen_learning_holds_a_tool_that_keeps_something(world: World) -> None:
     make_memory(world)
     out = handed(world, "Where is my parcel?")
-    throw_switch(Switch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Look.")
+    throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Look.")
     assert "Nothing was written" in use_tool(world, out, "update_memory", body="New.")
 
 

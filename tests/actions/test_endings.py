@@ -11,13 +11,13 @@ from apps.conversations.models import InboundEvent
 from apps.desk.models import Draft, Escalation
 from apps.governance.acting import acting
 from apps.governance.errors import Invalid
+from apps.kill_switches.actions import lift_switch
+from apps.kill_switches.models import KillSwitch
 from apps.llm.backend import Reply, Request
 from apps.runtime.driving import answer
 from apps.runtime.handing_over import REASONS
 from apps.runtime.models import ModelCall, Turn
 from apps.runtime.sending import hand_back, length_of, send_out, write_to_customer
-from apps.switches.actions import lift_switch
-from apps.switches.models import Switch
 from apps.tenants.actions import amend_agent
 from apps.tenants.due import due_work
 from tests.actions.conversing import calls, fault, lease_runs_out, lines, reply, say, take, tell, tool, turn_of
@@ -215,7 +215,7 @@ def test_a_spent_account_pauses_the_agent_and_asks_an_operator_once(world: World
     assert len(standin.requests()) == 1, "nothing is asked while the switch is on"
     assert [reason for reason, _ in questions(world)] == ["budget"]
     with acting(world.operator):
-        [switch] = Switch.objects.visible_to(world.operator).on()
+        [switch] = KillSwitch.objects.visible_to(world.operator).on()
     lift_switch(switch, actor=world.operator)
     assert take(world, event, standin.backend).status == Turn.Status.DONE
 

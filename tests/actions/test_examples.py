@@ -12,9 +12,9 @@ from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord, Taint
 from apps.learning.examples import keep_as_example
-from apps.lessons.actions import keep_example, retire_example
-from apps.lessons.examples import EXAMPLES_KEPT, Words
-from apps.lessons.models import Example, Lesson
+from apps.learning.lessons.actions import keep_example, retire_example
+from apps.learning.lessons.examples import EXAMPLES_KEPT, Words
+from apps.learning.lessons.models import Example, Lesson
 from apps.runtime.models import Turn
 from apps.runtime.retrieval import Retrieval, retrieval_of
 from apps.tenants.actions import amend_agent
@@ -37,13 +37,13 @@ from tests.teaching import (
 
 pytestmark = pytest.mark.django_db
 LEAD = "Drafts of yours that an operator corrected"
-COPIED = "INSERT INTO lessons_example SELECT (jsonb_populate_record(row, '{\"id\": 987654321}')).* FROM lessons_example AS row"
+COPIED = "INSERT INTO learning_example SELECT (jsonb_populate_record(row, '{\"id\": 987654321}')).* FROM learning_example AS row"
 MORE = """
-INSERT INTO lessons_example (tenant_id, agent_id, lesson_id, situation, draft, correction, masked, telling_words, status,
+INSERT INTO learning_example (tenant_id, agent_id, lesson_id, situation, draft, correction, masked, telling_words, status,
                              approved_by, approved_at, version, taint, created_at, updated_at)
 SELECT row.tenant_id, row.agent_id, lesson.id, row.situation, row.draft, row.correction, row.masked, row.telling_words, 'approved',
        row.approved_by, row.approved_at, 1, row.taint, now(), now()
-  FROM lessons_example AS row JOIN lessons_lesson AS lesson ON lesson.tenant_id = row.tenant_id
+  FROM learning_example AS row JOIN learning_lesson AS lesson ON lesson.tenant_id = row.tenant_id
  WHERE row.id = %s AND lesson.id <> %s ORDER BY lesson.id LIMIT %s
 """
 NOBODY = Firewall.against(Known())
@@ -77,7 +77,7 @@ def test_a_lesson_of_an_edited_draft_is_kept_with_one_signed_record(world: World
     assert example.approved_by == world.operator.label
     assert example.taint == Taint.CUSTOMER_DERIVED
     with acting(world.operator):
-        [record] = ChangeRecord.objects.filter(subject_type="lessons.example", subject_id=example.pk)
+        [record] = ChangeRecord.objects.filter(subject_type="learning.example", subject_id=example.pk)
     assert (record.act, record.evidence) == ("example.keep", {"lesson_id": lesson.pk})
     with pytest.raises(Conflicting, match="is an example already"):
         keep_as_example(lesson, actor=world.operator, words={})
@@ -111,17 +111,17 @@ def test_neither_an_agent_nor_a_worker_keeps_retires_or_lists_one(world: World) 
             keep_example(lesson, actor=actor, words=Words("Why?", "No.", "Yes."), firewall=NOBODY)
         with pytest.raises(NotPermitted):
             retire_example(example, actor=actor)
-        assert attempt(actor, "UPDATE lessons_example SET status = 'retired'").sqlstate == NO_RIGHT
+        assert attempt(actor, "UPDATE learning_example SET status = 'retired'").sqlstate == NO_RIGHT
         assert attempt(actor, COPIED).sqlstate == NO_RIGHT
-    assert attempt(world.bot, "SELECT id FROM lessons_example").sqlstate == NO_RIGHT
+    assert attempt(world.bot, "SELECT id FROM learning_example").sqlstate == NO_RIGHT
 
 
 def test_nobody_rewords_an_example_or_takes_a_retired_one_up_again(world: World) -> None:
     example = make_example(world, "retired")
     with pytest.raises(IllegalTransition):
         retire_example(example, actor=world.operator)
-    assert attempt(world.operator, "UPDATE lessons_example SET correction = 'Pay me.'").sqlstate == NO_RIGHT
-    assert attempt(world.operator, "UPDATE lessons_example SET status = 'approved'").sqlstate == BROKEN_RULE
+    assert attempt(world.operator, "UPDATE learning_example SET correction = 'Pay me.'").sqlstate == NO_RIGHT
+    assert attempt(world.operator, "UPDATE learning_example SET status = 'approved'").sqlstate == BROKEN_RULE
     assert keep_as_example(example.lesson, actor=world.operator, words={}).pk != example.pk
 
 

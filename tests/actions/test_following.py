@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from apps.governance.errors import NotVisible
+from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.llm.backend import Reply, Request
 from apps.runtime import following
 from apps.runtime.airing import may_be_aired
@@ -14,8 +16,6 @@ from apps.runtime.following import Place, place_of, since
 from apps.runtime.outside import NO_TOOLS
 from apps.runtime.scheduling import run_due
 from apps.runtime.turn import Turning, begin
-from apps.switches.actions import throw_switch
-from apps.switches.models import Switch
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply, say, tell, tool
 from tests.factories import World, make_skill, make_world
@@ -102,7 +102,7 @@ class Heard:
     def complete(self, request: Request) -> Reply:
         self.told.append(may_be_aired(self.turning.claimed))
         if len(self.told) == 1:
-            throw_switch(Switch.Kind.PAUSE_SENDING, actor=self.world.operator, reason="It misquotes prices.")
+            throw_switch(KillSwitch.Kind.PAUSE_SENDING, actor=self.world.operator, reason="It misquotes prices.")
         return self.standin.backend.complete(request)
 
 

@@ -16,7 +16,7 @@ from apps.governance.errors import Conflicting, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
 from apps.governance.policy import Act, codename, default_grants
 from apps.memory.actions import amend_memory, amend_profile
-from apps.restoration.plan import MomentTarget, plan
+from apps.restore.plan import MomentTarget, plan
 from apps.skills.actions import approve_skill, draft_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import limit_member, unlimit_member, withdraw_grants, write_grants

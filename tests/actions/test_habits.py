@@ -9,14 +9,14 @@ from django.test.utils import CaptureQueriesContext
 from apps.governance.acting import acting
 from apps.governance.errors import IllegalTransition, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord, Proposal
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.learning.capture import attempt_capture, capture
 from apps.learning.habits import find_habits, propose_habit
-from apps.lessons.actions import dismiss_cluster, reopen_cluster
-from apps.lessons.models import EditCluster, EditMember
+from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
+from apps.learning.lessons.models import EditCluster, EditClusterCase
 from apps.personas.models import StandingRule
 from apps.runtime.sending import turn_down
-from apps.switches.actions import lift_switch, throw_switch
-from apps.switches.models import Switch
 from tests.factories import World, make_world
 from tests.governance.attempts import NO_RIGHT, attempt
 from tests.reviewing import say_yes
@@ -50,7 +50,7 @@ def edit(world: World, drafts: int = 1, sent: str = NUMBERED) -> None:
 
 def acts_on(world: World, cluster: EditCluster) -> list[str]:
     with acting(world.operator):
-        rows = ChangeRecord.objects.filter(subject_type="lessons.editcluster", subject_id=cluster.pk)
+        rows = ChangeRecord.objects.filter(subject_type="learning.editcluster", subject_id=cluster.pk)
         return list(rows.order_by("pk").values_list("act", flat=True))
 
 
@@ -182,12 +182,12 @@ def test_no_agent_and_no_worker_proposes(world: World) -> None:
         propose_habit(cluster, actor=world.bot)
     with pytest.raises(NotPermitted):
         propose_habit(cluster, actor=world.system)
-    proposed = "UPDATE lessons_editcluster SET status = 'proposed'"
+    proposed = "UPDATE learning_editcluster SET status = 'proposed'"
     assert attempt(world.system, proposed).sqlstate == NO_RIGHT
 
 
 def test_while_learning_is_frozen_nothing_is_found_and_the_next_case_makes_up_for_it(world: World) -> None:
-    switch = throw_switch(Switch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
+    switch = throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
     edit(world, 3)
     assert habits_of(world) == []
     lift_switch(switch, actor=world.operator)
@@ -212,7 +212,7 @@ def test_another_agents_and_another_tenants_drafts_are_apart(world: World) -> No
     assert len(habits_of(other)) == 1
     with acting(world.operator):
         assert not EditCluster.objects.all().exists()
-        assert not EditMember.objects.exists()
+        assert not EditClusterCase.objects.exists()
 
 
 def statements(world: World, drafts: int) -> int:

@@ -7,8 +7,8 @@ from apps.governance.errors import Conflicting, Invalid, NotPermitted
 from apps.governance.models import Proposal
 from apps.learning.capture import attempt_capture
 from apps.learning.habits import propose_in_skill, skill_behind
-from apps.lessons.actions import reopen_cluster
-from apps.lessons.models import EditCluster
+from apps.learning.lessons.actions import reopen_cluster
+from apps.learning.lessons.models import EditCluster
 from apps.runtime.sending import send_out
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill

@@ -6,7 +6,7 @@ import pytest
 
 from apps.governance.acting import acting
 from apps.learning.digest import digest
-from apps.lessons.actions import activate_version, retire_version
+from apps.learning.lessons.actions import activate_version, retire_version
 from apps.runtime.models import Turn
 from apps.runtime.retrieval import Retrieval, retrieval_of
 from apps.tenants.actions import amend_agent

@@ -10,9 +10,9 @@ from apps.governance.acting import acting
 from apps.governance.actions import reject_proposal
 from apps.governance.models import Proposal
 from apps.learning.capture import attempt_capture, capture
-from apps.lessons.actions import reject_version, withdraw_version
-from apps.lessons.models import Lesson, LessonCase
-from apps.lessons.rules import LessonSource
+from apps.learning.lessons.actions import reject_version, withdraw_version
+from apps.learning.lessons.models import Lesson, LessonCase
+from apps.learning.lessons.rules import LessonSource
 from apps.llm.backend import BadRequest, Reply, Request
 from apps.personas.actions import propose_patch
 from apps.runtime.models import Turn
@@ -227,13 +227,13 @@ def test_workers_at_once_count_each_case_once(committing: str) -> None:
 def test_no_agent_sees_a_lesson_and_nobody_rewrites_one(world: World) -> None:
     # R151
     make_lesson(world)
-    for table in ("lessons_lesson", "lessons_lessoncase"):
+    for table in ("learning_lesson", "learning_lessoncase"):
         assert attempt(world.bot, f"SELECT 1 FROM {table}").sqlstate == NO_RIGHT  # noqa: S608  # names above
         assert attempt(world.operator, f"SELECT 1 FROM {table}").rows == 1  # noqa: S608
     for statement in (
-        "UPDATE lessons_lesson SET instead = 'Obey.'",
-        "UPDATE lessons_lessoncase SET nothing_because = 'x'",
-        "DELETE FROM lessons_lesson",
+        "UPDATE learning_lesson SET instead = 'Obey.'",
+        "UPDATE learning_lessoncase SET nothing_because = 'x'",
+        "DELETE FROM learning_lesson",
     ):
         for actor in (world.operator, world.system, world.bot):
             assert not attempt(actor, statement).passed, statement

@@ -53,11 +53,11 @@ def test_a_look_reads_a_week_of_years_of_settled_drafts(committing: str, postgre
         superuser.execute("SET session_replication_role = replica")
         copies = {"table": "desk_draft", "rows": SETTLED, "model": draft.pk, "changes": DRAFTS}
         superuser.execute(COPY.format(**copies).encode())
-        [case] = superuser.execute("SELECT id FROM lessons_lessoncase").fetchone() or [0]
+        [case] = superuser.execute("SELECT id FROM learning_lessoncase").fetchone() or [0]
         looked_at = "'source_id', 5000000 + number"
-        copies |= {"table": "lessons_lessoncase", "model": case, "changes": looked_at}
+        copies |= {"table": "learning_lessoncase", "model": case, "changes": looked_at}
         superuser.execute(COPY.format(**copies).encode())
-        superuser.execute("VACUUM ANALYZE desk_draft, lessons_lessoncase")
+        superuser.execute("VACUUM ANALYZE desk_draft, learning_lessoncase")
         plan = plan_of_the_look(superuser)
     assert rows_read(plan["Plan"], "desk_draft") < MOST_READ
 

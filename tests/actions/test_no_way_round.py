@@ -8,6 +8,8 @@ from apps.governance.actors import Role
 from apps.governance.errors import FindingsUnconfirmed, Frozen, NeedsAnotherReviewer, NotPermitted, Unseen
 from apps.governance.models import Approval, Proposal, Taint
 from apps.governance.policy import Act
+from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.memory.actions import amend_block, amend_profile, approve_block, create_profile, write_block
 from apps.memory.models import MemoryBlock
 from apps.prompt.derived import NOTHING_HEARD
@@ -17,8 +19,6 @@ from apps.skills.actions import approve_skill, arrange_files, detach_file
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_revision, submission_of
 from apps.skills.uploads import upload_file
-from apps.switches.actions import throw_switch
-from apps.switches.models import Switch
 from apps.tenants.identity import person_actor
 from tests.actions.restoring import carry_out, of_agent, only
 from tests.factories import (
@@ -141,7 +141,7 @@ def test_restoring_the_pin_of_a_block_changes_nothing_about_who_answers_for_its_
 
 def test_a_freeze_of_learning_holds_for_files(world: World) -> None:
     skill = make_skill_with_file(world)
-    throw_switch(Switch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Odd.", agent_id=None)
+    throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Odd.", agent_id=None)
     with pytest.raises(Frozen):
         upload_file(skill, actor=world.bot, name="more.txt", content=b"More.")
     with pytest.raises(Frozen):

@@ -9,13 +9,13 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Frozen, IllegalTransition, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord, Taint
+from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
 from apps.notebook.models import Note
 from apps.notebook.rules import OPEN_PER_AGENT, OPEN_PER_CUSTOMER
 from apps.notebook.sweeping import drop_old_scratch
 from apps.notebook.tasks import drop_scratch, sweep
-from apps.switches.actions import throw_switch
-from apps.switches.models import Switch
 from apps.tenants.due import due_work
 from tests.factories import World, make_world
 from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, attempt
@@ -109,7 +109,7 @@ def test_one_note_too_many_is_refused_until_one_is_finished(world: World) -> Non
 
 def test_while_learning_is_frozen_an_agent_notes_nothing_and_still_finishes(world: World) -> None:
     note = make_note(world)
-    throw_switch(Switch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
+    throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
     with pytest.raises(Frozen):
         make_note(world, actor=world.bot)
     make_note(world)

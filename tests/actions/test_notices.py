@@ -10,11 +10,11 @@ from pytest_django import Settings
 from apps.desk.actions import dismiss_escalation
 from apps.governance.acting import acting
 from apps.governance.errors import MissingActor, NotPermitted
-from apps.notices.journal import claim, own_terms, set_terms
-from apps.notices.models import Notice, NoticeTerms
-from apps.notices.rules import Kind
-from apps.notices.sending import hand_over, note_outcome, prepare, tell_person
-from apps.notices.waiting import Found
+from apps.notifications.journal import claim, own_terms, set_terms
+from apps.notifications.models import EmailNotification, NotificationPreferences
+from apps.notifications.rules import Kind
+from apps.notifications.sending import hand_over, note_outcome, prepare, tell_person
+from apps.notifications.waiting import Found
 from apps.tenants.due import due_work
 from apps.tenants.identity import staff_actor
 from apps.tenants.models import Membership
@@ -42,9 +42,9 @@ def box(settings: Settings) -> Iterator[MailBox]:
         yield opened
 
 
-def notices(world: World) -> list[Notice]:
+def notices(world: World) -> list[EmailNotification]:
     with acting(world.system):
-        return list(Notice.objects.filter(tenant_id=world.tenant.pk).order_by("pk"))
+        return list(EmailNotification.objects.filter(tenant_id=world.tenant.pk).order_by("pk"))
 
 
 def test_an_escalation_is_told_at_once_with_a_link_and_no_word_of_the_customer(world: World, box: MailBox) -> None:
@@ -87,7 +87,7 @@ def test_what_was_settled_meanwhile_is_not_told_and_is_forgotten(world: World, b
     look(world, terms)
     assert len(box.letters) == 1
     with acting(world.system):
-        assert NoticeTerms.objects.get(pk=terms.pk).told == {"escalations": []}
+        assert NotificationPreferences.objects.get(pk=terms.pk).told == {"escalations": []}
 
 
 def test_a_digest_is_one_message_about_all_that_waits_once_a_day(world: World, box: MailBox) -> None:
@@ -211,7 +211,7 @@ def test_only_members_say_what_they_are_told(world: World) -> None:
         own_terms(world.system)
     set_terms(actor=world.operator, values={"escalations": "at-once"})
     with acting(world.system):
-        assert NoticeTerms.objects.filter(tenant_id=world.tenant.pk).count() == 1
+        assert NotificationPreferences.objects.filter(tenant_id=world.tenant.pk).count() == 1
 
 
 def test_of_a_heap_the_newest_are_counted_and_what_lies_below_stays_told() -> None:

@@ -16,6 +16,7 @@ from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.acting import acting
 from apps.governance.errors import IllegalTransition, Invalid, NotPermitted, NotVisible
 from apps.governance.models import Proposal, Taint
+from apps.kill_switches.models import KillSwitch
 from apps.memory.holding import propose_profile
 from apps.memory.models import AgentMemory
 from apps.personas.models import Persona
@@ -33,7 +34,6 @@ from apps.runtime.playground import KIND
 from apps.runtime.sessions import Frozen, thawed
 from apps.skills.models import SkillUse
 from apps.skills.proposing import propose_deprecation, propose_revision
-from apps.switches.models import Switch
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import calls, fault, lines, prompt, reply, say, sessions, tool, unmarked
 from tests.actions.test_foreseeing import would_of
@@ -231,7 +231,7 @@ def test_a_bill_that_is_not_paid_stops_no_agent_from_the_playground(world: World
     turn = tried(world, make_trial(world), standin, fault("spend_limit"))
     assert (turn.status, turn.failure_code) == (Turn.Status.RUNNING, "spend_limit_reached")
     with acting(world.operator):
-        assert not Switch.objects.visible_to(world.operator).exists()
+        assert not KillSwitch.objects.visible_to(world.operator).exists()
 
 
 def test_the_day_s_one_word_about_money_is_not_spent_on_who_tries(world: World) -> None:

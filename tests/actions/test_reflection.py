@@ -11,6 +11,8 @@ from pytest_django import Settings
 
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Proposal
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.learning.days import Outcome, TakenOver, claim_day, settle
 from apps.learning.models import Reflection
 from apps.learning.reflection import attempt_reflection, reflect
@@ -18,8 +20,6 @@ from apps.learning.rules import MOST_FAILURES, day_to_reflect_on
 from apps.llm.backend import BadRequest, Overloaded, Reply, Request
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
-from apps.switches.actions import lift_switch, throw_switch
-from apps.switches.models import Switch
 from apps.tenants.actions import amend_agent
 from apps.tenants.due import due_work
 from tests.actions.conversing import fault, reply
@@ -190,7 +190,7 @@ def test_only_an_agent_that_learns_and_reflects_has_days(world: World, standin: 
     assert due_work("reflection") == []
     let_reflect(world)
     assert due_work("reflection") == [(world.tenant.pk, world.agent.pk)]
-    held = throw_switch(Switch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Stop.", agent_id=world.agent.pk)
+    held = throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Stop.", agent_id=world.agent.pk)
     assert due_work("reflection") == []
     assert reflect(world.agent.pk, actor=world.system, backend=standin.backend, now=evening()) is None
     lift_switch(held, actor=world.operator)

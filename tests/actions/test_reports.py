@@ -6,14 +6,14 @@ import pytest
 
 from apps.conversations.actions import send_message
 from apps.conversations.models import Conversation, Message
+from apps.desk.reports.actions import make_report as file_report
+from apps.desk.reports.actions import settle_report, withdraw_report
+from apps.desk.reports.models import Report
+from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord
 from apps.learning.reporting import report_reply
-from apps.reports.actions import make_report as file_report
-from apps.reports.actions import settle_report, withdraw_report
-from apps.reports.models import Report
-from apps.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
 from tests.actions.conversing import reply, say, tool
 from tests.factories import World, make_conversation, make_event, make_persona, make_world
 from tests.governance.attempts import BROKEN_RULE, NO_RIGHT, Outcome, attempt
@@ -32,7 +32,7 @@ def world() -> World:
 
 def recorded(world: World, report: Report) -> list[ChangeRecord]:
     with acting(world.operator):
-        rows = ChangeRecord.objects.filter(subject_type="reports.report", subject_id=report.pk)
+        rows = ChangeRecord.objects.filter(subject_type="desk.report", subject_id=report.pk)
         return list(rows.select_related("text").order_by("pk"))
 
 
@@ -125,7 +125,7 @@ def inserted(world: World, said: Message, thread: Conversation) -> Outcome:
     """An attempt on a report past the application."""
     return attempt(
         world.operator,
-        "INSERT INTO reports_report (tenant_id, conversation_id, agent_id, message_id, reason_code, explanation, correction,"
+        "INSERT INTO desk_report (tenant_id, conversation_id, agent_id, message_id, reason_code, explanation, correction,"
         " status, author, outcome, settlement, decided_by, version, taint, created_at, updated_at) VALUES (%s, %s, %s, %s,"
         " 'wrong_tone', '', '', 'open', 'operator:1', '', '', '', 1, 'operator', now(), now())",
         [world.tenant.pk, thread.pk, thread.agent_id, said.pk],
@@ -168,21 +168,21 @@ def test_of_another_conversation_or_tenant_there_is_no_reply(world: World) -> No
 
 def test_the_database_lets_nobody_reword_a_report(world: World) -> None:
     report = make_report(world)
-    reworded = "UPDATE reports_report SET explanation = %s WHERE id = %s"
+    reworded = "UPDATE desk_report SET explanation = %s WHERE id = %s"
     for words in ("Otherwise.", ""):
         assert attempt(world.operator, reworded, [words, report.pk]).sqlstate == BROKEN_RULE
-    for statement in ("UPDATE reports_report SET author = 'operator:1'", "DELETE FROM reports_report"):
+    for statement in ("UPDATE desk_report SET author = 'operator:1'", "DELETE FROM desk_report"):
         assert attempt(world.operator, statement).sqlstate == NO_RIGHT
     settle_report(report, actor=world.operator, outcome="skill")
-    otherwise = attempt(world.operator, "UPDATE reports_report SET outcome = 'nothing_wrong'")
+    otherwise = attempt(world.operator, "UPDATE desk_report SET outcome = 'nothing_wrong'")
     assert otherwise.sqlstate == BROKEN_RULE
 
 
 def test_agents_read_no_report_and_workers_write_none(world: World) -> None:
     said = make_reply(world)
     make_report_of(world, said)
-    assert attempt(world.bot, "SELECT explanation FROM reports_report").sqlstate == NO_RIGHT
-    assert attempt(world.system, "UPDATE reports_report SET outcome = 'skill'").sqlstate == NO_RIGHT
+    assert attempt(world.bot, "SELECT explanation FROM desk_report").sqlstate == NO_RIGHT
+    assert attempt(world.system, "UPDATE desk_report SET outcome = 'skill'").sqlstate == NO_RIGHT
     with pytest.raises(NotPermitted):
         make_report_of(world, said, actor=world.bot)
 

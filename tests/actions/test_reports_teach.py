@@ -6,14 +6,14 @@ import pytest
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation, Message
+from apps.desk.reports.actions import settle_report, withdraw_report
+from apps.desk.reports.models import Report
 from apps.governance.acting import acting
 from apps.learning.capture import capture
 from apps.learning.extraction import extract, shown, transcript
+from apps.learning.lessons.models import LessonCase
 from apps.learning.models import Extraction
 from apps.learning.rules import masked
-from apps.lessons.models import LessonCase
-from apps.reports.actions import settle_report, withdraw_report
-from apps.reports.models import Report
 from apps.runtime.sending import send_out
 from apps.texts.known import Known
 from apps.texts.private import Firewall

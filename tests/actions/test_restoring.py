@@ -22,9 +22,9 @@ from apps.personas.actions import (
 )
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.prompt.derived import NOTHING_HEARD
-from apps.restoration.models import Checkpoint
-from apps.restoration.plan import MomentTarget, RowTarget, plan
-from apps.restoration.restoring import PlanMoved, restore
+from apps.restore.models import Checkpoint
+from apps.restore.plan import MomentTarget, RowTarget, plan
+from apps.restore.restoring import PlanMoved, restore
 from apps.skills.actions import revise_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent, amend_invokable, amend_settings, withdraw_invokable

@@ -7,14 +7,14 @@ from apps.governance.acting import acting
 from apps.governance.actions import reject_proposal, release_proposal
 from apps.governance.errors import NotPermitted
 from apps.governance.models import ChangeRecord, Proposal
-from apps.lessons.actions import withdraw_version
-from apps.lessons.models import LearningVersion
+from apps.learning.lessons.actions import withdraw_version
+from apps.learning.lessons.models import LearningVersion
 from apps.memory.actions import amend_memory, amend_profile
 from apps.memory.joining import withhold_block, withhold_memory, withhold_profile
 from apps.memory.line_models import MemoryLine
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
-from apps.restoration.plan import MomentTarget, RowTarget, plan
-from apps.restoration.restoring import restore
+from apps.restore.plan import MomentTarget, RowTarget, plan
+from apps.restore.restoring import restore
 from tests.actions.restoring import carry_out, of_agent, only, said
 from tests.factories import World, make_block, make_memory, make_profile, make_world
 from tests.teaching import make_version

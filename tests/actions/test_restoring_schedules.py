@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from apps.governance.acting import acting
-from apps.restoration.plan import Plan, plan
+from apps.restore.plan import Plan, plan
 from apps.schedules.actions import (
     amend_schedule,
     approve_schedule,

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from apps.governance.models import Taint
-from apps.restoration.plan import RowTarget, plan
+from apps.restore.plan import RowTarget, plan
 from apps.skills.actions import amend_skill, approve_skill, deprecate_skill, detach_file, discard_skill, revise_skill
 from apps.skills.models import Skill
 from apps.skills.uploads import upload_file

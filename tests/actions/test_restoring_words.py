@@ -11,7 +11,7 @@ from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.actions import amend_persona, write_overlay
 from apps.personas.models import Persona, PersonaOverlay
 from apps.prompt.derived import NOTHING_HEARD
-from apps.restoration.plan import RowTarget, plan
+from apps.restore.plan import RowTarget, plan
 from tests.actions.restoring import carry_out, of_agent, only, said, told_now
 from tests.committing import committing
 from tests.factories import World, make_block, make_memory, make_overlay, make_persona, make_world

@@ -2,13 +2,13 @@
 
 import pytest
 
-from apps.filters.models import SavedFilter
-from apps.filters.rules import FILTERS_KEPT
-from apps.filters.saving import delete_filter, save_filter
 from apps.governance.acting import acting
 from apps.governance.actors import Actor, Role
 from apps.governance.errors import Conflicting, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
+from apps.review.filters.models import SavedFilter
+from apps.review.filters.rules import FILTERS_KEPT
+from apps.review.filters.saving import delete_filter, save_filter
 from apps.tenants.identity import person_actor
 from tests.factories import World, make_member, make_world
 from tests.filtering import HIGH, make_filter
@@ -16,8 +16,8 @@ from tests.governance.attempts import attempt
 
 pytestmark = pytest.mark.django_db
 
-READ = "SELECT id FROM filters_savedfilter"
-WRITE = """INSERT INTO filters_savedfilter (tenant_id, user_id, place, name, query, is_shared)
+READ = "SELECT id FROM review_savedfilter"
+WRITE = """INSERT INTO review_savedfilter (tenant_id, user_id, place, name, query, is_shared)
     VALUES (%s, %s, %s, %s, %s, %s)"""
 UNIQUE, CHECK, NO_RIGHT = "23505", "23514", "42501"
 
@@ -67,7 +67,7 @@ def test_a_shared_filter_is_deleted_by_its_maker_or_an_admin(world: World, colle
     by_maker, by_admin = make_filter(world), make_filter(world, "Another")
     with pytest.raises(NotPermitted, match="Only whoever saved a shared filter deletes it, or an admin"):
         delete_filter(by_maker, actor=colleague)
-    removing = "DELETE FROM filters_savedfilter WHERE id = %s"
+    removing = "DELETE FROM review_savedfilter WHERE id = %s"
     assert attempt(colleague, removing, [by_maker.pk]).rows == 0
     assert attempt(world.admin, removing, [by_maker.pk]).rows == 1
     delete_filter(by_maker, actor=world.operator)
@@ -81,7 +81,7 @@ def test_nobody_deletes_what_another_keeps_for_themselves(world: World) -> None:
     own = make_filter(world, is_shared=False)
     with pytest.raises(NotPermitted):
         delete_filter(own, actor=world.admin)
-    assert attempt(world.admin, "DELETE FROM filters_savedfilter").rows == 0
+    assert attempt(world.admin, "DELETE FROM review_savedfilter").rows == 0
     assert seen_by(world.operator) == {"High tier"}
 
 
@@ -115,7 +115,7 @@ def test_postgresql_refuses_what_no_page_writes(world: World, colleague: Actor) 
     for query in ("", "p=2", f"p=2&{HIGH}", f"{HIGH}&p=2"):
         assert attempt(world.operator, WRITE, [*row[:4], query, False]).sqlstate == CHECK
     make_filter(world)
-    assert attempt(world.operator, "UPDATE filters_savedfilter SET is_shared = true").sqlstate == NO_RIGHT
+    assert attempt(world.operator, "UPDATE review_savedfilter SET is_shared = true").sqlstate == NO_RIGHT
 
 
 def test_a_saved_filter_leaves_no_record(world: World) -> None:

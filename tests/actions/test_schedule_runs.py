@@ -12,6 +12,8 @@ from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted, NotVisible
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.prompt.scheduled import NOTHING_TO_REPORT
 from apps.runtime.driving import answer
 from apps.runtime.models import Turn
@@ -19,8 +21,6 @@ from apps.runtime.schedule_runs import totals_of
 from apps.runtime.scheduling import run_all, run_due, run_now
 from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
 from apps.skills.actions import deprecate_skill
-from apps.switches.actions import lift_switch, throw_switch
-from apps.switches.models import Switch
 from apps.tenants.actions import amend_agent
 from apps.tenants.due import due_work
 from tests.actions.conversing import reply, tool
@@ -233,7 +233,7 @@ def test_a_paused_agent_begins_nothing_by_itself(world: World) -> None:
     assert due_work("schedule") == []
     lift_switch(switch, actor=world.operator)
     assert due_work("schedule") == [(world.tenant.pk, row.pk)]
-    throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Rest.", channel="slack")
+    throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Rest.", channel="slack")
     assert due_work("schedule") == []
 
 

@@ -13,6 +13,8 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible
 from apps.governance.models import ChangeRecord, Proposal
 from apps.governance.policy import Act, codename
+from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.skills.actions import deprecate_skill, revise_skill
 from apps.skills.exporting import approved_all, approved_one, archive_name, zipped
 from apps.skills.importing import Item, Outcome, foreseen, skills_in, take_skills
@@ -20,8 +22,6 @@ from apps.skills.models import Skill
 from apps.skills.proposing import findings_in
 from apps.skills.quarantine import quarantine_skill
 from apps.skills.uploads import upload_file
-from apps.switches.actions import throw_switch
-from apps.switches.models import Switch
 from apps.tenants.identity import staff_actor
 from tests.factories import (
     World,
@@ -276,7 +276,7 @@ def test_what_came_along_unread_is_confirmed_by_hand(world: World) -> None:
 
 
 def test_learning_that_is_frozen_takes_nothing_and_says_so(world: World) -> None:
-    throw_switch(Switch.Kind.FREEZE_LEARNING, actor=world.admin, reason="Rest.")
+    throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.admin, reason="Rest.")
     [item] = take(world, a_zip(WHOLE), world.bot)
     assert (item.outcome, "frozen" in item.reason.lower()) == (Outcome.REFUSED, True), item.reason
     assert skills(world) == []

@@ -11,6 +11,8 @@ from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft
 from apps.governance.acting import acting
 from apps.governance.errors import Conflicting, Frozen, IllegalTransition, Invalid
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.learning.extraction import extract
 from apps.llm.backend import Reply, Request
 from apps.memory.actions import amend_memory, amend_profile
@@ -21,8 +23,6 @@ from apps.runtime.driving import answer
 from apps.runtime.models import Turn
 from apps.runtime.rules import PATIENCE
 from apps.skills.models import Skill
-from apps.switches.actions import lift_switch, throw_switch
-from apps.switches.models import Switch
 from apps.tenants.actions import create_agent
 from apps.tenants.due import due_work
 from apps.tenants.models import Agent
@@ -33,7 +33,7 @@ from tests.standing_in import StandIn
 
 pytestmark = pytest.mark.django_db
 
-FREEZE, SENDING, ANSWERING = Switch.Kind.FREEZE_LEARNING, Switch.Kind.PAUSE_SENDING, Switch.Kind.PAUSE_AGENT
+FREEZE, SENDING, ANSWERING = KillSwitch.Kind.FREEZE_LEARNING, KillSwitch.Kind.PAUSE_SENDING, KillSwitch.Kind.PAUSE_AGENT
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def world() -> World:
     return make_world()
 
 
-def throw(world: World, kind: Switch.Kind, agent: Agent | None = None, channel: str = "") -> Switch:
+def throw(world: World, kind: KillSwitch.Kind, agent: Agent | None = None, channel: str = "") -> KillSwitch:
     agent_id = agent.pk if agent else None
     return throw_switch(kind, actor=world.operator, reason="It misquotes prices.", agent_id=agent_id, channel=channel)
 
@@ -92,7 +92,7 @@ def test_a_running_turn_stops_before_its_next_model_call_and_is_resumed(world: W
     with acting(world.system):
         long_ago = timezone.now() - 2 * PATIENCE
         Turn.objects.filter(pk=turn.pk).update(lease_until=long_ago, deadline_at=long_ago + PATIENCE)
-        [switch] = Switch.objects.visible_to(world.system).on()
+        [switch] = KillSwitch.objects.visible_to(world.system).on()
     lift_switch(switch, actor=world.operator)
     standin.play(reply("Sorry for the wait."))
     take(world, event, standin.backend)
@@ -111,7 +111,7 @@ def test_a_reply_written_while_answering_was_paused_leaves_when_it_goes_on(world
     answer(world.tenant.pk, event.conversation_id, backend=model)
     with acting(world.operator):
         assert not Message.objects.exists()
-        [switch] = Switch.objects.visible_to(world.operator).on()
+        [switch] = KillSwitch.objects.visible_to(world.operator).on()
     assert turn_of(world, event).failure_code == "stopped"
     lift_switch(switch, actor=world.operator)
     answer(world.tenant.pk, event.conversation_id, backend=model)
@@ -176,9 +176,11 @@ def test_postgresql_itself_refuses_an_agent_that_writes_while_learning_is_frozen
     assert attempt(world.bot, write, [memory.pk]).passed
     switch = throw(world, FREEZE)
     assert attempt(world.bot, write, [memory.pk]).sqlstate == NO_RIGHT
-    assert attempt(world.bot, "UPDATE switches_switch SET status = 'lifted' WHERE id = %s", [switch.pk]).sqlstate
-    assert attempt(world.bot, "SELECT reason FROM switches_switch").sqlstate == NO_RIGHT
-    assert attempt(world.bot, "SELECT kind FROM switches_switch").rows == 1
+    assert attempt(
+        world.bot, "UPDATE kill_switches_killswitch SET status = 'lifted' WHERE id = %s", [switch.pk]
+    ).sqlstate
+    assert attempt(world.bot, "SELECT reason FROM kill_switches_killswitch").sqlstate == NO_RIGHT
+    assert attempt(world.bot, "SELECT kind FROM kill_switches_killswitch").rows == 1
 
 
 def test_a_turn_goes_on_without_learning_where_one_channel_is_frozen(world: World, standin: StandIn) -> None:
@@ -214,7 +216,7 @@ def test_a_freeze_thrown_while_the_extractor_reads_leaves_the_conversation_for_l
     assert extract(conversation.pk, actor=world.system, backend=model) is None
     with acting(world.operator):
         assert not Skill.objects.visible_to(world.operator).exists()
-        [switch] = Switch.objects.visible_to(world.operator).on()
+        [switch] = KillSwitch.objects.visible_to(world.operator).on()
     lift_switch(switch, actor=world.operator)
     assert extract(conversation.pk, actor=world.system, backend=standin.backend) is not None
 

@@ -11,8 +11,8 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.governance.actions import snooze_proposal
 from apps.governance.models import Proposal
-from apps.notices.reviews import tell_of_reviews
-from apps.notices.tasks import note_reviews
+from apps.notifications.reviews import tell_of_reviews
+from apps.notifications.tasks import note_reviews
 from apps.personas.actions import propose_patch
 from apps.runtime.deliveries import Answer, note_answer
 from apps.tenants.due import due_work

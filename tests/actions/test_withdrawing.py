@@ -6,9 +6,9 @@ from apps.governance.acting import acting
 from apps.governance.errors import IllegalTransition, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
 from apps.learning.digest import digest
-from apps.lessons.actions import restore_version, retire_version, withdraw_version
-from apps.lessons.models import LearningVersion
-from apps.lessons.rules import VERSIONS_KEPT
+from apps.learning.lessons.actions import restore_version, retire_version, withdraw_version
+from apps.learning.lessons.models import LearningVersion
+from apps.learning.lessons.rules import VERSIONS_KEPT
 from apps.runtime.models import Turn
 from apps.runtime.retrieval import retrieval_of
 from apps.tenants.actions import amend_agent
@@ -38,19 +38,19 @@ def test_a_person_alone_withdraws_a_version_and_for_good(world: World, status: s
     version = make_version(world, status)
     with pytest.raises(Invalid):
         withdraw_version(version, actor=world.operator, reason=" ")
-    raw = "UPDATE lessons_learningversion SET status = 'withdrawn'"
+    raw = "UPDATE learning_learningversion SET status = 'withdrawn'"
     for actor in (world.bot, world.system):
         with pytest.raises(NotPermitted):
             withdraw_version(version, actor=actor, reason=POISONED)
         assert attempt(actor, raw).sqlstate == NO_RIGHT
     withdraw_version(version, actor=world.operator, reason=POISONED)
     with acting(world.operator):
-        record = ChangeRecord.objects.filter(subject_type="lessons.learningversion").latest("id")
+        record = ChangeRecord.objects.filter(subject_type="learning.learningversion").latest("id")
     assert (record.act, record.actor_label) == ("learning_version.withdraw", world.operator.label)
     assert [each.status for each in versions_of(world)] == [Status.WITHDRAWN], "nothing is active"
     with pytest.raises(IllegalTransition):
         restore_version(version, actor=world.operator)
-    back = "UPDATE lessons_learningversion SET status = 'active', approved_by = 'x', approved_at = now()"
+    back = "UPDATE learning_learningversion SET status = 'active', approved_by = 'x', approved_at = now()"
     assert attempt(world.operator, back).sqlstate == BROKEN_RULE
 
 
@@ -69,7 +69,7 @@ def test_withdrawn_versions_stay_beside_the_twenty(world: World) -> None:
     assert len(kept) == VERSIONS_KEPT + 1
     assert kept[0] == first
     assert (
-        attempt(world.system, "DELETE FROM lessons_learningversion WHERE status = 'withdrawn'").sqlstate == BROKEN_RULE
+        attempt(world.system, "DELETE FROM learning_learningversion WHERE status = 'withdrawn'").sqlstate == BROKEN_RULE
     )
 
 

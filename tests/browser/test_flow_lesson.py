@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from apps.desk.models import Draft
 from apps.governance.acting import acting
-from apps.lessons.models import LearningVersion, Lesson
+from apps.learning.lessons.models import LearningVersion, Lesson
 from apps.tenants.actions import amend_agent
 from tests.actions.conversing import reply
 from tests.browser.flowing import look, visit

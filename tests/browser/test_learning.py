@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from apps.contradictions.models import Contradiction
 from apps.governance.acting import acting
+from apps.learning.contradictions.models import Contradiction
 from apps.learning.models import Reflection, TierRun
 from apps.memory.models import MemoryTier
 from tests.browser.conftest import SCREENSHOTS, Console
@@ -31,13 +31,13 @@ def test_the_pages_of_learning_are_accessible(page: Page, console: Console, sche
     make_version(console.full, "active", "- Be brief.")
     version = make_version(console.full, body="- Be brief.\n- Name the order number.\n- Say when the parcel comes.")
     pages = {
-        "lessons": "/admin/lessons/lesson/",
+        "lessons": "/admin/learning/lesson/",
         "lesson": page_of(lesson),
-        "versions": "/admin/lessons/learningversion/",
+        "versions": "/admin/learning/learningversion/",
         "version": page_of(version),
-        "edits": "/admin/lessons/editcluster/",
+        "edits": "/admin/learning/editcluster/",
         "edit": page_of(make_cluster(console.full)),
-        "examples": "/admin/lessons/example/",
+        "examples": "/admin/learning/example/",
         "example": page_of(make_example(console.full)),
         "digests": "/admin/learning/digestrun/",
         "digest": page_of(make_run(console.full)),

@@ -6,8 +6,8 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
+from apps.desk.reports.models import Report
 from apps.governance.acting import acting
-from apps.reports.models import Report
 from tests.actions.conversing import reply
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.flowing import look
@@ -105,7 +105,7 @@ def test_every_page_of_a_report_is_for_every_eye(page: Page, console: Console) -
         "thread": page_of(said.conversation),
         "asked": f"{page_of(said.conversation)}?reply={said.pk}",
         "report": page_of(report),
-        "list": reverse("admin:reports_report_changelist"),
+        "list": reverse("admin:desk_report_changelist"),
     }
     sign_in(page, world)
     for name, path in shown.items():

@@ -10,7 +10,7 @@ from playwright.sync_api import FloatRect, Locator, Page, expect
 from apps.governance.acting import acting
 from apps.personas.actions import amend_persona, amend_rule
 from apps.personas.models import Persona, StandingRule
-from apps.restoration.actions import make_checkpoint
+from apps.restore.actions import make_checkpoint
 from apps.skills.actions import deprecate_skill
 from tests.browser.conftest import SCREENSHOTS, Console
 from tests.browser.test_console import UNFOLD, flaws, sign_in

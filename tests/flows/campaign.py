@@ -12,12 +12,10 @@ from urllib.parse import quote
 
 from django.apps import apps
 
-from apps.api.models import KeptAnswer
-from apps.comments.models import Comment
+from apps.api.models import IdempotencyRecord
 from apps.conversations.actions import import_conversation, receive_message, resolve_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import EVENT_CHARACTERS, KEY_CHARACTERS, Line, ToolCall
-from apps.filters.models import SavedFilter
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from apps.learning.extraction import extract
@@ -26,6 +24,8 @@ from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.prompt.holding import MemoryReview
+from apps.review.comments.models import Comment
+from apps.review.filters.models import SavedFilter
 from apps.runtime.models import Turn
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent
@@ -289,7 +289,7 @@ def rows_of(world: World) -> Rows:
     """Every row of the tenant in every table that has one, as it stands."""
     models = [model for model in apps.get_models() if model.__module__.startswith("apps.")]
     # Whoever asked the API reads what it kept for them, and nobody else does.
-    kept = {KeptAnswer}
+    kept = {IdempotencyRecord}
     owned = [model for model in models if any(column.name == "tenant" for column in model._meta.get_fields())]
     found: Rows = {}
     for model in (each for each in owned if each not in kept):

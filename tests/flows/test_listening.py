@@ -11,6 +11,8 @@ from django.db.models import F
 from apps.conversations.actions import take_over_conversation
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
+from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.launcher.children import wait_until
 from apps.llm.anthropic.async_client import async_backend_at
 from apps.llm.backend import Listener
@@ -19,8 +21,6 @@ from apps.runtime.claims import Claim
 from apps.runtime.engine import Engine, Limits
 from apps.runtime.loop import CALL_SECONDS
 from apps.runtime.models import Turn
-from apps.switches.actions import throw_switch
-from apps.switches.models import Switch
 from tests.factories import World, make_event, make_persona, make_world
 from tests.patience import PATIENCE_SECONDS
 
@@ -118,7 +118,7 @@ def test_who_listens_hears_the_answer_as_it_is_said_and_a_failing_listener_costs
 
 
 def paused(world: World) -> None:
-    throw_switch(Switch.Kind.PAUSE_AGENT, actor=world.operator, reason="Stop.", agent_id=world.agent.pk)
+    throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Stop.", agent_id=world.agent.pk)
 
 
 def taken_over(world: World) -> None:

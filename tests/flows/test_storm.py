@@ -14,7 +14,7 @@ from apps.llm.anthropic.async_client import async_backend_at
 from apps.llm.standin.running import running_standin
 from apps.runtime.breaking import CALLS_TO_JUDGE
 from apps.runtime.engine import Engine, Limits
-from apps.runtime.models import BreakerRow, Turn
+from apps.runtime.models import CircuitBreaker, Turn
 from tests.factories import World, make_event, make_persona, make_world
 from tests.patience import PATIENCE_SECONDS
 
@@ -35,7 +35,7 @@ def asked(url: str) -> int:
 
 def state(world: World) -> str:
     with acting(world.system):
-        row = BreakerRow.objects.first()
+        row = CircuitBreaker.objects.first()
         return row.state if row else ""
 
 
@@ -64,7 +64,7 @@ def test_a_storm_is_waited_out(postgres: Postgres, database: str) -> None:  # R1
             assert wait_until(lambda: calm(url), PATIENCE_SECONDS, 1.0)
             assert CALLS_TO_JUDGE <= asked(url) <= 2 * CUSTOMERS
             set_faults(url, 0)
-            raw.execute("UPDATE runtime_breaker SET opened_until = now()")
+            raw.execute("UPDATE runtime_circuitbreaker SET opened_until = now()")
             assert wait_until(lambda: nudged(raw) and all_done(world), PATIENCE_SECONDS, 0.5)
         finally:
             engine.stop(drain_seconds=2)

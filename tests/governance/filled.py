@@ -15,20 +15,20 @@ from apps.governance.errors import NotPermitted
 from apps.governance.models import Proposal
 from apps.governance.proposals import Verdict
 from apps.governance.tiers import Tier
+from apps.kill_switches.actions import lift_switch
 from apps.learning.digest import digest
 from apps.learning.extraction import extract
 from apps.llm.backend import Backend, JsonObject, Reply, Request, StopReason, ToolUse, Usage
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
-from apps.restoration.actions import make_checkpoint
+from apps.restore.actions import make_checkpoint
 from apps.review.bulk import Verb
 from apps.review.bulk_journal import begin_bulk
 from apps.runtime.driving import answer
 from apps.runtime.scheduling import run_now
 from apps.skills.actions import approve_skill, count_use
 from apps.skills.models import Skill
-from apps.switches.actions import lift_switch
 from tests.commenting import make_comment
 from tests.contradicting import make_contradiction, run_look
 from tests.distilled import distil, make_tier

@@ -130,20 +130,20 @@ CASES = {
         f"{table} read": Case(f"SELECT {column} FROM {table}")  # noqa: S608  # names beside it
         for table, column in (
             *(("governance_changerecord", "act"), ("governance_changetext", "before")),
-            *(("lessons_lesson", "id"), ("lessons_lessoncase", "id"), ("lessons_learningversion", "id")),
-            *(("lessons_editcluster", "id"), ("lessons_editmember", "id"), ("lessons_example", "id")),
+            *(("learning_lesson", "id"), ("learning_lessoncase", "id"), ("learning_learningversion", "id")),
+            *(("learning_editcluster", "id"), ("learning_editclustercase", "id"), ("learning_example", "id")),
             *(
-                ("comments_comment", "id"),
-                ("reports_report", "id"),
-                ("notices_noticeterms", "id"),
-                ("notices_notice", "id"),
+                ("review_comment", "id"),
+                ("desk_report", "id"),
+                ("notifications_notificationpreferences", "id"),
+                ("notifications_emailnotification", "id"),
             ),
-            ("filters_savedfilter", "name"),
+            ("review_savedfilter", "name"),
             *(("learning_digestrun", "id"), ("learning_extraction", "id"), ("learning_reflection", "id")),
-            *(("tenants_agenttoken", "id"), ("tenants_membership", "id"), ("contradictions_contradiction", "id")),
+            *(("tenants_agenttoken", "id"), ("tenants_membership", "id"), ("learning_contradiction", "id")),
             *(("learning_tierrun", "id"), ("learning_tierclock", "id")),
             *(("review_bulkdecision", "id"), ("review_bulkitem", "id")),
         )
     },
-    "R149 learning version decided": Case("UPDATE lessons_learningversion SET status = 'rejected'"),
+    "R149 learning version decided": Case("UPDATE learning_learningversion SET status = 'rejected'"),
 }

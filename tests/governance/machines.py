@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from apps.comments.models import Comment
-from apps.contradictions.models import Contradiction
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
 from apps.desk.actions import (
@@ -18,23 +16,25 @@ from apps.desk.actions import (
     supersede_draft,
 )
 from apps.desk.models import Draft, Escalation
+from apps.desk.reports.models import Report
 from apps.governance.acting import acting
 from apps.governance.actions import approve_proposal, expire_proposal, quarantine_proposal, reject_proposal
 from apps.governance.models import Governed, Proposal
 from apps.governance.proposals import Verdict
 from apps.governance.tiers import Tier
-from apps.lessons.models import EditCluster, Example, LearningVersion
+from apps.kill_switches.actions import lift_switch
+from apps.kill_switches.models import KillSwitch
+from apps.learning.contradictions.models import Contradiction
+from apps.learning.lessons.models import EditCluster, Example, LearningVersion
 from apps.memory.models import MemoryTier
 from apps.notebook.actions import drop_note, finish_note
 from apps.notebook.models import Note
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
 from apps.personas.models import Persona, StandingRule
-from apps.reports.models import Report
+from apps.review.comments.models import Comment
 from apps.schedules.actions import deprecate_schedule
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
-from apps.switches.actions import lift_switch
-from apps.switches.models import Switch
 from apps.tools.models import ToolApproval
 from tests.commenting import comment_in
 from tests.contradicting import make_contradiction
@@ -113,9 +113,9 @@ def proposal_in(world: World, state: str) -> Proposal:
     return approved(proposal, world)
 
 
-def switch_in(world: World, state: str) -> Switch:
+def switch_in(world: World, state: str) -> KillSwitch:
     switch = make_switch(world)
-    return lift_switch(switch, actor=world.operator) if state == Switch.Status.LIFTED else switch
+    return lift_switch(switch, actor=world.operator) if state == KillSwitch.Status.LIFTED else switch
 
 
 def draft_in(world: World, state: str) -> Draft:
@@ -184,7 +184,7 @@ MACHINES = {
     "skill": Machine(Skill, "status", skill_in, {"approved": "approved_by = 'x', approved_sha256 = content_sha256"}),
     "persona": Machine(Persona, "status", persona_in, {}),
     "rule": Machine(StandingRule, "status", rule_in, {}),
-    "switch": Machine(Switch, "status", switch_in, {"lifted": "lifted_by = 'x'"}),
+    "switch": Machine(KillSwitch, "status", switch_in, {"lifted": "lifted_by = 'x'"}),
     "learning_version": Machine(
         LearningVersion, "status", make_version, {"active": "approved_by = 'x', approved_at = now()"}
     ),

@@ -193,9 +193,9 @@ class Console:
         ),
         Act.INVOKABLE_AMEND: edit("role_hint", role_hint="New."),
         Act.INVOKABLE_WITHDRAW: decision("withdraw"),
-        Act.SWITCH_THROW: add("switches_switch", agent="", kind="freeze-learning", reason="Rest."),
+        Act.SWITCH_THROW: add("kill_switches_killswitch", agent="", kind="freeze-learning", reason="Rest."),
         Act.SWITCH_LIFT: decision("lift"),
-        Act.CHECKPOINT_MAKE: add("restoration_checkpoint", name="Before the sale"),
+        Act.CHECKPOINT_MAKE: add("restore_checkpoint", name="Before the sale"),
         Act.MEMBER_INVITE: lambda _, user: (
             reverse("admin:tenants_membership_add"),
             {"email": user.username, "role": "operator"},

@@ -23,7 +23,7 @@ from apps.skills.quarantine import quarantine_skill
 from apps.skills.uploads import upload_file
 from apps.tenants.actions import amend_agent, deactivate_member, issue_token
 from apps.tenants.identity import new_tenant_actor, staff_actor
-from apps.tenants.models import StaffVisit, TenantSettings, User
+from apps.tenants.models import StaffAccess, TenantSettings, User
 from tests.asking import make_asking_conversation
 from tests.commenting import COMMENTING_SUBJECTS
 from tests.contradicting import CONTRADICTING_SUBJECTS
@@ -74,7 +74,7 @@ class Scene:
     world: World
     subject: Any  # Any: each act has its own kind
     staff_user: User
-    visit: StaffVisit | None = None
+    visit: StaffAccess | None = None
 
     @property
     def reader(self) -> Actor:

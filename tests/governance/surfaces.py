@@ -37,6 +37,8 @@ from apps.governance.models import Proposal, Taint
 from apps.governance.policy import Act
 from apps.governance.proposals import Base, Verdict
 from apps.governance.tiers import Tier
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
 from apps.memory.dating import date_block, date_memory, date_profile
 from apps.memory.holding import Share, hold_back, propose_profile
@@ -56,7 +58,7 @@ from apps.personas.actions import (
 )
 from apps.prompt.derived import NOTHING_HEARD
 from apps.prompt.line_dates import LineDates
-from apps.restoration.actions import make_checkpoint
+from apps.restore.actions import make_checkpoint
 from apps.skills.actions import (
     amend_skill,
     approve_skill,
@@ -73,8 +75,6 @@ from apps.skills.proposing import propose_revision, submit_draft
 from apps.skills.publishing import unpublish_skill
 from apps.skills.quarantine import quarantine_skill, release_skill
 from apps.skills.uploads import upload_file
-from apps.switches.actions import lift_switch, throw_switch
-from apps.switches.models import Switch
 from apps.tenants.actions import (
     accept_membership,
     add_member,
@@ -184,7 +184,9 @@ class Actions:
         Act.SKILL_REVISE: lambda _, row, actor: revise_skill(row, actor=actor, values={"body": "New."}),
         Act.SKILL_PROPOSE: lambda _, row, actor: propose_revision(row, actor=actor, values={"body": "New."}),
         Act.SKILL_DISCARD: lambda _, row, actor: discard_skill(row, actor=actor),
-        Act.SWITCH_THROW: lambda _, __, actor: throw_switch(Switch.Kind.FREEZE_LEARNING, actor=actor, reason="Rest."),
+        Act.SWITCH_THROW: lambda _, __, actor: throw_switch(
+            KillSwitch.Kind.FREEZE_LEARNING, actor=actor, reason="Rest."
+        ),
         Act.SWITCH_LIFT: lambda _, row, actor: lift_switch(row, actor=actor),
         Act.SKILL_FETCH: lambda _, row, actor: count_use(row, actor=actor),
         Act.SKILL_ATTACH: lambda _, row, actor: upload_file(row, actor=actor, name="terms.txt", content=b"Pay first."),

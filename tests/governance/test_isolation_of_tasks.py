@@ -15,8 +15,8 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.governance.acting import acting
 from apps.notebook.models import Note
-from apps.notices.mail import mail_server
-from apps.notices.models import NoticeTerms
+from apps.notifications.mail import mail_server
+from apps.notifications.models import NotificationPreferences
 from apps.review.models import BulkDecision
 from apps.runtime.models import Session
 from apps.tools.models import ToolServer
@@ -41,7 +41,7 @@ IDS: Mapping[str, Callable[[Filled], int]] = {
     "server_id": lambda filled: server_of(filled.world).pk,
     "webhook_id": lambda filled: row_of(Webhook, filled.world).pk,
     "bulk_id": lambda filled: row_of(BulkDecision, filled.world).pk,
-    "terms_id": lambda filled: row_of(NoticeTerms, filled.world).pk,
+    "terms_id": lambda filled: row_of(NotificationPreferences, filled.world).pk,
 }
 # Whose rows they are, and when to look.
 NO_IDS = {"tenant_id", "in_seconds"}

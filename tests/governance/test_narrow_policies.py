@@ -109,7 +109,7 @@ def test_no_table_shows_an_agent_a_row_of_another_agent(filled: Filled) -> None:
         assert {owner for (owner,) in found.found} <= {None, sales.pk}, table.name
         if attempt(filled.world.bot, f"SELECT 1 FROM {table.name} WHERE {column} = {filled.world.agent.pk}").passed:  # noqa: S608
             shown.add(table.name)
-    assert {"tenants_agentgrants", "switches_switch", "memory_agentmemory", "tenants_agent"} <= shown
+    assert {"tenants_agentgrants", "kill_switches_killswitch", "memory_agentmemory", "tenants_agent"} <= shown
 
 
 def test_an_agent_writes_into_the_books_in_its_own_name_alone(filled: Filled) -> None:

@@ -14,7 +14,7 @@ from apps.governance.acting import acting
 from apps.governance.actors import Role
 from apps.governance.models import Refusal
 from apps.governance.policy import POLICY, Act, codename
-from apps.restoration.management.commands.restore import Command as Restore
+from apps.restore.management.commands.restore import Command as Restore
 from apps.runtime.agreement import ACTS
 from apps.runtime.agreement import CALLED as FIELDS_CALLED
 from apps.runtime.house_tools import HOUSE_TOOLS

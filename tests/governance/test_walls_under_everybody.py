@@ -17,7 +17,7 @@ from tests.standing_in import StandIn
 Raw = psycopg.Connection[tuple[object, ...]]
 # What is written once and stands: the journal, the books, what people agreed to.
 APPEND_ONLY = (
-    *("conversations_inboundevent", "conversations_message", "learning_extraction", "restoration_checkpoint"),
+    *("conversations_inboundevent", "conversations_message", "learning_extraction", "restore_checkpoint"),
     *("governance_approval", "governance_auditcheck", "governance_auditlink", "governance_changerecord"),
     *("governance_changetext", "governance_refusal"),
     *("runtime_modelcall", "runtime_session", "runtime_sessionpart", "runtime_snapshotpart"),

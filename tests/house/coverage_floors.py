@@ -29,14 +29,14 @@ NAMED_RULES = (
     *(f"apps/runtime/{name}.py" for name in ("breaking", "budgets", "fairness", "retrying")),
     *(f"apps/learning/{name}.py" for name in ("distilling", "memory_tiers")),
     *(
-        f"apps/lessons/{name}.py"
+        f"apps/learning/lessons/{name}.py"
         for name in ("cases", "digesting", "edits", "examples", "habits", "loosening", "loosening_words", "weakening")
     ),
     *(f"apps/skills/{name}.py" for name in ("archives", "front_matter", "incoming", "skill_md")),
 )
 KERNEL = (
     Floor("prompt", ("apps/prompt/*",), 100.0),
-    Floor("rules", ("apps/*/rules.py", "apps/texts/*", *NAMED_RULES), 100.0),
+    Floor("rules", ("apps/**/rules.py", "apps/texts/*", *NAMED_RULES), 100.0),
     Floor("governance", ("apps/governance/*",), 100.0),
 )
 EVERYTHING = Floor("everything", ("apps/*",), 95.0)

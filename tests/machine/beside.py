@@ -14,9 +14,9 @@ from apps.learning.extraction import extract
 from apps.llm.backend import Backend, JsonObject
 from apps.memory.models import AgentMemory
 from apps.personas.models import Persona, StandingRule
-from apps.restoration.models import Checkpoint
-from apps.restoration.plan import MomentTarget, RowTarget, Target, plan
-from apps.restoration.restoring import restore
+from apps.restore.models import Checkpoint
+from apps.restore.plan import MomentTarget, RowTarget, Target, plan
+from apps.restore.restoring import restore
 from apps.runtime.driving import answer
 from apps.runtime.house_tools import HOUSE_TOOLS
 from apps.runtime.sessions import open_session
@@ -48,7 +48,7 @@ RAW = (
     "UPDATE governance_auditlink SET sha256 = ''",
     "UPDATE runtime_snapshotpart SET text = text || 'Obey.'",
     "UPDATE runtime_session SET prefix_sha256 = ''",
-    "UPDATE switches_switch SET status = 'lifted'",
+    "UPDATE kill_switches_killswitch SET status = 'lifted'",
     "UPDATE tenants_tenantsettings SET high_risk_reviewers = 1",
     "UPDATE tenants_membership SET role = 'admin'",
     "UPDATE tenants_agentgrants SET granted = '[]'",

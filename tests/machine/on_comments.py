@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from apps.comments.actions import add_comment, withdraw_comment
-from apps.comments.models import Comment
 from apps.governance.models import Proposal
 from apps.governance.policy import Act
+from apps.review.comments.actions import add_comment, withdraw_comment
+from apps.review.comments.models import Comment
 from tests.machine.chosen import Chosen, Deed, amending
 
 

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 
 from django.utils import timezone
 
-from apps.contradictions.actions import (
+from apps.governance.policy import Act
+from apps.learning.contradictions.actions import (
     clear_contradiction,
     dismiss_contradiction,
     find_contradiction,
     reopen_contradiction,
     return_contradiction,
 )
-from apps.contradictions.looks import ask_for_look
-from apps.contradictions.models import Contradiction
-from apps.contradictions.rules import Pair, Side
-from apps.governance.policy import Act
+from apps.learning.contradictions.looks import ask_for_look
+from apps.learning.contradictions.models import Contradiction
+from apps.learning.contradictions.rules import Pair, Side
 from tests.machine.chosen import Chosen, Deed, amending
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 
 from apps.governance.actors import Role
 from apps.governance.policy import Act, default_grants
-from apps.restoration.actions import make_checkpoint
-from apps.switches.actions import lift_switch, throw_switch
-from apps.switches.models import Switch
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
+from apps.restore.actions import make_checkpoint
 from apps.tenants.actions import (
     accept_membership,
     add_member,
@@ -96,7 +96,7 @@ def _agent_amend(chosen: Chosen) -> object:
 
 
 def _throw(chosen: Chosen) -> object:
-    kinds = list(Switch.Kind)
+    kinds = list(KillSwitch.Kind)
     agent_id = chosen.agent.pk if chosen.pick % 2 else None
     return throw_switch(kinds[chosen.pick % 3], actor=chosen.actor, reason=chosen.words, agent_id=agent_id)
 
@@ -131,6 +131,6 @@ TENANTS: Mapping[Act, Deed] = {
     Act.GRANT_WRITE: _grants,
     Act.GRANT_WITHDRAW: amending(AgentGrants, withdraw_grants),
     Act.SWITCH_THROW: _throw,
-    Act.SWITCH_LIFT: amending(Switch, lift_switch),
+    Act.SWITCH_LIFT: amending(KillSwitch, lift_switch),
     Act.CHECKPOINT_MAKE: lambda chosen: make_checkpoint(chosen.words, actor=chosen.actor, agent_id=chosen.agent.pk),
 }

@@ -6,7 +6,7 @@ from apps.governance.acting import acting
 from apps.governance.policy import Act
 from apps.learning.examples import keep_as_example
 from apps.learning.habits import propose_habit
-from apps.lessons.actions import (
+from apps.learning.lessons.actions import (
     activate_version,
     apply_version,
     dismiss_cluster,
@@ -18,7 +18,7 @@ from apps.lessons.actions import (
     retire_version,
     withdraw_version,
 )
-from apps.lessons.models import EditCluster, Example, LearningVersion, Lesson
+from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson
 from tests.machine.chosen import Chosen, Deed, amending, saying
 from tests.machine.stage import NothingToDo
 from tests.teaching import find, propose

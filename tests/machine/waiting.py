@@ -8,14 +8,14 @@ from apps.desk.models import Escalation, SendRule
 from apps.desk.rules import Fact, Grounding
 from apps.governance.actors import Role
 from apps.governance.policy import Act, default_grants
+from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.learning.capture import capture
 from apps.memory.actions import amend_block
 from apps.personas.actions import archive_persona, retire_rule
 from apps.personas.models import Persona
 from apps.prompt.derived import NOTHING_HEARD
 from apps.skills.quarantine import quarantine_skill
-from apps.switches.actions import throw_switch
-from apps.switches.models import Switch
 from apps.tenants.actions import limit_member, write_grants
 from apps.tenants.grant_models import AgentGrants, MemberLimit
 from apps.tenants.models import Membership
@@ -35,7 +35,7 @@ def lay_out(side: Side) -> None:
     take_over_conversation(make_conversation(world, "http:held"), actor=person)
     rule = SendRule(tenant_id=side.tenant_id, agent=side.agents[1])
     write_send_rule(rule, actor=admin, values={"channel": "sms", "send_mode": "suggest", "skill": None})
-    throw_switch(Switch.Kind.PAUSE_SENDING, actor=person, reason=side.words(person), agent_id=side.agents[1].pk)
+    throw_switch(KillSwitch.Kind.PAUSE_SENDING, actor=person, reason=side.words(person), agent_id=side.agents[1].pk)
     retire_rule(make_rule(world, side.words(person)), actor=person)
     quarantine_skill(make_skill(world, "draft", title=side.words(world.bot)), actor=person, reason="Odd.")
     amend_block(make_block(world, "Habits"), actor=world.bot, body=side.words(world.bot), heard=NOTHING_HEARD)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from apps.lessons.weakening import Weakens
+from apps.learning.lessons.weakening import Weakens
 
 _E, _D, _R, _C, _M = Weakens.ESCALATION, Weakens.DISCLOSURE, Weakens.REVIEW, Weakens.COMPENSATION, Weakens.MEASURE
 _A, _O, _S = Weakens.AVOID, Weakens.RULES, Weakens.SUSPICIOUS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.lessons.cases import (
+from apps.learning.lessons.cases import (
     AGENTS_OWN,
     SAID_CHARACTERS,
     SITUATION_CHARACTERS,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.comments.rules import COMMENT_CHARACTERS, COMMENTS_KEPT, flaw, too_many
+from apps.review.comments.rules import COMMENT_CHARACTERS, COMMENTS_KEPT, flaw, too_many
 
 
 @pytest.mark.parametrize("text", ["x", "x" * COMMENT_CHARACTERS, "# So\n\n- this"])

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.contradictions.rules import Known, Pair, Side, settled, within
+from apps.learning.contradictions.rules import Known, Pair, Side, settled, within
 
 ONE = Side("rule", 1, "rule 1", "Refunds take 3 days")
 OTHER = Side("memory", 2, "the memory", "Refunds take 4 days")

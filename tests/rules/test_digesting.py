@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.lessons.digesting import Accepted, Digest, Malformed, Refused, digest_schema, parse_digest, vet
-from apps.lessons.weakening import Held, Weakens
+from apps.learning.lessons.digesting import Accepted, Digest, Malformed, Refused, digest_schema, parse_digest, vet
+from apps.learning.lessons.weakening import Held, Weakens
 from apps.prompt.digesting import CorrectionLine, LessonLine, digest_message
 from apps.prompt.framing import canonical_json
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.lessons.edits import CLUSTERS, Change, Cluster, Edit, clusters
+from apps.learning.lessons.edits import CLUSTERS, Change, Cluster, Edit, clusters
 from apps.texts.known import Known
 from apps.texts.private import Firewall
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.lessons.cases import SAID_CHARACTERS, SITUATION_CHARACTERS
-from apps.lessons.examples import EXAMPLES_KEPT, WORDS_KEPT, Unfit, Vetted, Words, telling_words, too_many, vet
+from apps.learning.lessons.cases import SAID_CHARACTERS, SITUATION_CHARACTERS
+from apps.learning.lessons.examples import EXAMPLES_KEPT, WORDS_KEPT, Unfit, Vetted, Words, telling_words, too_many, vet
 from apps.texts.known import Known
 from apps.texts.private import Firewall
 from apps.texts.templates import Template, read_template

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.filters.rules import FILTERS_KEPT, free_place, may_delete, name_flaw, one_line
+from apps.review.filters.rules import FILTERS_KEPT, free_place, may_delete, name_flaw, one_line
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.desk.models import Draft
-from apps.lessons.edits import Change, Cluster, Edit, clusters
-from apps.lessons.habits import grew_enough, habit_of, habit_of_discards, in_runbook, rule_of, sentence_of
-from apps.lessons.weakening import Held, weakenings
+from apps.learning.lessons.edits import Change, Cluster, Edit, clusters
+from apps.learning.lessons.habits import grew_enough, habit_of, habit_of_discards, in_runbook, rule_of, sentence_of
+from apps.learning.lessons.weakening import Held, weakenings
 from apps.prompt.values import Disclosure
 
 DRAFT = "Hello. Your parcel left our house. It will arrive soon. Kind regards."

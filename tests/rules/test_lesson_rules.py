@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.lessons.digesting import BODY_BULLETS, BODY_CHARACTERS, Accepted, Digest, vet
-from apps.lessons.rules import (
+from apps.learning.lessons.digesting import BODY_BULLETS, BODY_CHARACTERS, Accepted, Digest, vet
+from apps.learning.lessons.rules import (
     CORRECTIONS_PER_DIGEST,
     FIRST_CONFIDENCE,
     LESSONS_PER_DIGEST,
@@ -35,7 +35,7 @@ from apps.lessons.rules import (
     summary_of,
     versions_to_prune,
 )
-from apps.lessons.weakening import Held
+from apps.learning.lessons.weakening import Held
 from apps.prompt.budgets import LEARNING_BULLET_CHARACTERS, LEARNING_BULLETS
 
 NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)

@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from apps.notices.mail import mail_server
-from apps.notices.rules import GAP, LOOK, Kind, Terms, When, is_quiet, next_look, planned, quiet_flaw
+from apps.notifications.mail import mail_server
+from apps.notifications.rules import GAP, LOOK, Kind, Terms, When, is_quiet, next_look, planned, quiet_flaw
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 MADRID = ZoneInfo("Europe/Madrid")

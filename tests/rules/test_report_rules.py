@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.lessons.cases import Told, Untaught, of_reported_reply
-from apps.reports.rules import OTHER, Reply, unexplained, unreportable
+from apps.desk.reports.rules import OTHER, Reply, unexplained, unreportable
+from apps.learning.lessons.cases import Told, Untaught, of_reported_reply
 
 
 def test_what_an_agent_said_to_its_customer_may_be_reported() -> None:

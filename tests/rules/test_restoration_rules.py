@@ -1,6 +1,6 @@
 """What a restored skill is called."""
 
-from apps.restoration.rules import fresh_name
+from apps.restore.rules import fresh_name
 
 
 def test_a_free_name_is_taken_as_it_is() -> None:

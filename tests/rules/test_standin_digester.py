@@ -2,7 +2,7 @@
 
 import json
 
-from apps.lessons.digesting import Digest, parse_digest
+from apps.learning.lessons.digesting import Digest, parse_digest
 from apps.llm.standin.digester import BULLETS, digest
 from apps.prompt.digesting import LessonLine, digest_message
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.lessons.weakening import Held, Weakens, weakenings
+from apps.learning.lessons.weakening import Held, Weakens, weakenings
 from apps.prompt.values import Disclosure
 from tests.rules import bullets
 

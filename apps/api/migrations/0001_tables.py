@@ -14,7 +14,7 @@ class Migration(TableMigration):
 
     operations = [
         migrations.CreateModel(
-            name="KeptAnswer",
+            name="IdempotencyRecord",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (

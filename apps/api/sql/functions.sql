@@ -6,7 +6,7 @@
 CREATE OR REPLACE FUNCTION due_of_answer()
     RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
-    SELECT kept.tenant_id, kept.tenant_id, min(kept.forget_at) FROM api_keptanswer AS kept
+    SELECT kept.tenant_id, kept.tenant_id, min(kept.forget_at) FROM api_idempotencyrecord AS kept
         WHERE kept.forget_at <= statement_timestamp() GROUP BY kept.tenant_id
 $$;
 REVOKE ALL ON FUNCTION due_of_answer() FROM PUBLIC;

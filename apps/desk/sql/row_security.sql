@@ -30,6 +30,14 @@ CREATE POLICY desk_escalation_crossing ON desk_escalation TO @crossing@ USING (t
 GRANT SELECT ON desk_escalation TO @operator@, @worker@, @agent@, @staff@;
 GRANT SELECT (id, status, decided_at, agent_id, conversation_id, tenant_id) ON desk_escalation TO @crossing@;
 
+-- desk_report: Rows of the tenant. Workers read settled reports to learn from them, agents have no access. The cross-
+-- tenant role reads decisions, for the search for lessons.
+ALTER TABLE desk_report ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY desk_report_tenant ON desk_report USING (tenant_id = app_tenant()) WITH CHECK (tenant_id = app_tenant());
+CREATE POLICY desk_report_crossing ON desk_report TO @crossing@ USING (true) WITH CHECK (true);
+GRANT SELECT ON desk_report TO @operator@, @worker@, @staff@;
+GRANT SELECT (id, status, decided_at, agent_id, conversation_id, tenant_id) ON desk_report TO @crossing@;
+
 -- desk_sendrule: Rows of the tenant. Workers read the rules before they send a reply, agents have no access.
 ALTER TABLE desk_sendrule ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY desk_sendrule_tenant ON desk_sendrule USING (tenant_id = app_tenant()) WITH CHECK (tenant_id = app_tenant());

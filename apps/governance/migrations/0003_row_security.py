@@ -12,9 +12,9 @@ class Migration(migrations.Migration):
 
     dependencies: ClassVar = [
         ("governance", "0002_functions"),
+        ("kill_switches", "0002_functions"),
         ("memory", "0001_tables"),
         ("personas", "0001_tables"),
-        ("switches", "0002_functions"),
         ("tenants", "0003_row_security"),
     ]
     operations: ClassVar = [

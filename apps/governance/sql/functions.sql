@@ -277,7 +277,7 @@ CREATE OR REPLACE FUNCTION rows_with_words(asked text, kinds text[], most intege
                     FROM governance_changetext WHERE record_id = ANY (newest) OFFSET 0) AS hit WHERE words_in(tenant_id, changed_words(before, after, reason)) @@ sought;
             END IF;
             RETURN QUERY SELECT 'change', shown.id, shown.at, common FROM governance_changerecord AS shown
-                WHERE shown.id = ANY (hits) AND shown.subject_type NOT IN ('conversations.conversation', 'desk.draft', 'desk.escalation', 'memory.customerprofile', 'notebook.note', 'personas.memberoverlay', 'tools.toolapproval', 'reports.report')
+                WHERE shown.id = ANY (hits) AND shown.subject_type NOT IN ('conversations.conversation', 'desk.draft', 'desk.escalation', 'memory.customerprofile', 'notebook.note', 'personas.memberoverlay', 'tools.toolapproval', 'desk.report')
                 AND NOT (shown.version_before = 0 AND shown.subject_type IN ('governance.proposal', 'memory.agentmemory', 'memory.memoryblock', 'skills.skill'))
                 AND NOT EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.tenant_id = shown.tenant_id
                     AND thread.id = CASE jsonb_typeof(shown.evidence -> 'conversation_id')

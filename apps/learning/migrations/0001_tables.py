@@ -1,7 +1,10 @@
+import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
+import django_fsm
 from django.db import migrations, models
 
+import apps.governance.text
 from apps.governance.database import TableMigration
 
 
@@ -10,12 +13,42 @@ class Migration(TableMigration):
 
     dependencies = [
         ("conversations", "0001_tables"),
-        ("lessons", "0001_tables"),
         ("skills", "0001_tables"),
         ("tenants", "0001_tables"),
     ]
 
     operations = [
+        migrations.CreateModel(
+            name="ContradictionScan",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    ),
+                ),
+                (
+                    "agent",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.agent"
+                    ),
+                ),
+                ("lease_until", models.DateTimeField()),
+                (
+                    "night",
+                    models.DateField(help_text="The latest night whose look ended, by the tenant's clock.", null=True),
+                ),
+                ("looked_at", models.DateTimeField(null=True)),
+                (
+                    "asked_at",
+                    models.DateTimeField(help_text="When a person asked for a look that has not begun yet.", null=True),
+                ),
+                ("texts", models.PositiveIntegerField(default=0)),
+                ("pairs", models.PositiveIntegerField(default=0, help_text="Pairs of statements that were compared.")),
+                ("is_whole", models.BooleanField(default=True, help_text="Off: a limit ended the look.")),
+            ],
+        ),
         migrations.CreateModel(
             name="DigestClaim",
             fields=[
@@ -47,7 +80,7 @@ class Migration(TableMigration):
             ],
         ),
         migrations.CreateModel(
-            name="ExtractionClaim",
+            name="EditCluster",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (
@@ -56,91 +89,87 @@ class Migration(TableMigration):
                         on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
                     ),
                 ),
+                ("version", models.PositiveIntegerField(default=1, editable=False)),
                 (
-                    "conversation",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="conversations.conversation"
+                    "taint",
+                    models.CharField(
+                        choices=[
+                            ("operator", "Operator"),
+                            ("agent", "Agent"),
+                            ("tool-derived", "Tool Derived"),
+                            ("customer-derived", "Customer Derived"),
+                            ("imported", "Imported"),
+                        ],
+                        default="operator",
+                        editable=False,
+                        max_length=20,
                     ),
                 ),
-                ("lease_until", models.DateTimeField()),
-                ("next_look_at", models.DateTimeField()),
-                (
-                    "failures",
-                    models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it."),
-                ),
-                ("failure", models.CharField(blank=True, help_text="The code of the latest failure.", max_length=40)),
-            ],
-        ),
-        migrations.CreateModel(
-            name="DigestRun",
-            fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "tenant",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
-                    ),
-                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("updated_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "agent",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.agent"
                     ),
                 ),
+                ("key", models.TextField(editable=False, help_text="The change by its words, masked.")),
+                ("key_sha256", models.CharField(editable=False, max_length=64)),
                 (
-                    "verdict",
+                    "habit",
                     models.CharField(
-                        choices=[
-                            ("proposed", "A version waits for a person"),
-                            ("applied", "A version is read at once"),
-                            ("refused", "The answer broke a rule"),
-                            ("malformed", "The answer was unusable"),
-                            ("failed", "The model refused the request"),
-                        ],
+                        editable=False, help_text="The change and its matter, by the house's names.", max_length=60
+                    ),
+                ),
+                ("removed", models.TextField(blank=True, editable=False)),
+                ("added", models.TextField(blank=True, editable=False)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[("open", "Open"), ("proposed", "Proposed"), ("dismissed", "Dismissed")],
+                        default="open",
                         max_length=10,
                     ),
                 ),
-                ("reasons", models.JSONField(default=list, help_text="Why nothing came of it, one sentence each.")),
-                ("lesson_ids", models.JSONField(default=list, help_text="The lessons it was given.")),
-                ("made_up_ids", models.JSONField(default=list, help_text="Ids of lessons that the answer made up.")),
-                (
-                    "learning_version",
-                    models.ForeignKey(
-                        db_constraint=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.DO_NOTHING,
-                        related_name="+",
-                        to="lessons.learningversion",
-                    ),
-                ),
-                ("model", models.CharField(blank=True, max_length=80)),
-                ("stand_in", models.BooleanField(default=False)),
-                ("input_tokens", models.PositiveIntegerField(default=0)),
-                ("output_tokens", models.PositiveIntegerField(default=0)),
-                (
-                    "cost_micro_usd",
-                    models.PositiveBigIntegerField(
-                        help_text="Empty: no price is known, or the stand-in answered.", null=True
-                    ),
-                ),
-                ("at", models.DateTimeField(auto_now_add=True)),
+                ("reason", models.TextField(blank=True, verbose_name="why it is dismissed")),
+                ("dismissed_count", models.PositiveIntegerField(default=0, editable=False)),
+                ("proposal_id", models.BigIntegerField(editable=False, null=True)),
+                ("decided_by", models.CharField(blank=True, editable=False, max_length=200)),
+                ("decided_at", models.DateTimeField(editable=False, null=True)),
             ],
             options={
                 "ordering": ["-id"],
+                "abstract": False,
+                "base_manager_name": "objects",
                 "constraints": [
+                    models.UniqueConstraint(
+                        fields=("tenant", "agent", "key_sha256"), name="edit_cluster_of_an_agent_is_kept_once"
+                    ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("learning_version__isnull", False), ("verdict__in", ["proposed", "applied"])),
-                            models.Q(
-                                models.Q(("verdict__in", ["proposed", "applied"]), _negated=True),
-                                ("learning_version__isnull", True),
-                            ),
+                            models.Q(("status", "dismissed"), _negated=True),
+                            models.Q(("reason", ""), _negated=True),
                             _connector="OR",
                         ),
-                        name="digest_names_its_version_or_has_none",
-                    )
+                        name="dismissed_edit_cluster_says_why",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("status", "proposed"), _negated=True),
+                            ("proposal_id__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="proposed_edit_cluster_names_its_proposal",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("status", "open"), models.Q(("decided_by", ""), _negated=True), _connector="OR"
+                        ),
+                        name="settled_edit_cluster_names_who_did",
+                    ),
                 ],
             },
+            bases=(django_fsm.FSMModelMixin, models.Model),
         ),
         migrations.CreateModel(
             name="Extraction",
@@ -224,6 +253,468 @@ class Migration(TableMigration):
                             models.Q(("verdict", "drafted"), _negated=True), ("skill__isnull", False), _connector="OR"
                         ),
                         name="drafting_extraction_names_its_skill",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ExtractionClaim",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    ),
+                ),
+                (
+                    "conversation",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="conversations.conversation"
+                    ),
+                ),
+                ("lease_until", models.DateTimeField()),
+                ("next_look_at", models.DateTimeField()),
+                (
+                    "failures",
+                    models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it."),
+                ),
+                ("failure", models.CharField(blank=True, help_text="The code of the latest failure.", max_length=40)),
+            ],
+        ),
+        migrations.CreateModel(
+            name="LearningVersion",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    ),
+                ),
+                ("version", models.PositiveIntegerField(default=1, editable=False)),
+                (
+                    "taint",
+                    models.CharField(
+                        choices=[
+                            ("operator", "Operator"),
+                            ("agent", "Agent"),
+                            ("tool-derived", "Tool Derived"),
+                            ("customer-derived", "Customer Derived"),
+                            ("imported", "Imported"),
+                        ],
+                        default="operator",
+                        editable=False,
+                        max_length=20,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("updated_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "agent",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.agent"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField(editable=False)),
+                (
+                    "previous_version",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        editable=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="learning.learningversion",
+                    ),
+                ),
+                ("body", models.TextField(editable=False)),
+                ("change_summary", models.TextField(editable=False)),
+                ("lesson_ids", models.JSONField(default=list, editable=False, help_text="The lessons it rests on.")),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Waits for a person"),
+                            ("active", "Active"),
+                            ("retired", "Retired"),
+                            ("rejected", "Rejected"),
+                            ("withdrawn", "Withdrawn"),
+                        ],
+                        default="pending",
+                        max_length=10,
+                    ),
+                ),
+                ("approved_by", models.CharField(blank=True, editable=False, max_length=200)),
+                ("approved_at", models.DateTimeField(editable=False, null=True)),
+            ],
+            options={
+                "ordering": ["-id"],
+                "abstract": False,
+                "base_manager_name": "objects",
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("status", "active")),
+                        fields=("tenant", "agent"),
+                        name="agent_reads_one_learning_version",
+                        violation_error_message="Another version of this agent became active meanwhile. Look again.",
+                    ),
+                    models.UniqueConstraint(
+                        fields=("tenant", "agent", "number"), name="learning_versions_are_numbered"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("body", ""), _negated=True), name="learning_version_says_something"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("approved_at__isnull", True), ("approved_by", "")),
+                            models.Q(models.Q(("approved_by", ""), _negated=True), ("approved_at__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="approved_learning_version_says_when",
+                    ),
+                ],
+            },
+            bases=(django_fsm.FSMModelMixin, models.Model),
+        ),
+        migrations.CreateModel(
+            name="DigestRun",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    ),
+                ),
+                (
+                    "agent",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.agent"
+                    ),
+                ),
+                (
+                    "verdict",
+                    models.CharField(
+                        choices=[
+                            ("proposed", "A version waits for a person"),
+                            ("applied", "A version is read at once"),
+                            ("refused", "The answer broke a rule"),
+                            ("malformed", "The answer was unusable"),
+                            ("failed", "The model refused the request"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("reasons", models.JSONField(default=list, help_text="Why nothing came of it, one sentence each.")),
+                ("lesson_ids", models.JSONField(default=list, help_text="The lessons it was given.")),
+                ("made_up_ids", models.JSONField(default=list, help_text="Ids of lessons that the answer made up.")),
+                (
+                    "learning_version",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="learning.learningversion",
+                    ),
+                ),
+                ("model", models.CharField(blank=True, max_length=80)),
+                ("stand_in", models.BooleanField(default=False)),
+                ("input_tokens", models.PositiveIntegerField(default=0)),
+                ("output_tokens", models.PositiveIntegerField(default=0)),
+                (
+                    "cost_micro_usd",
+                    models.PositiveBigIntegerField(
+                        help_text="Empty: no price is known, or the stand-in answered.", null=True
+                    ),
+                ),
+                ("at", models.DateTimeField(auto_now_add=True)),
+            ],
+            options={
+                "ordering": ["-id"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("learning_version__isnull", False), ("verdict__in", ["proposed", "applied"])),
+                            models.Q(
+                                models.Q(("verdict__in", ["proposed", "applied"]), _negated=True),
+                                ("learning_version__isnull", True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="digest_names_its_version_or_has_none",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Lesson",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    ),
+                ),
+                (
+                    "agent",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.agent"
+                    ),
+                ),
+                ("situation", models.TextField()),
+                ("went_wrong", models.TextField()),
+                ("instead", models.TextField(blank=True)),
+                (
+                    "source",
+                    models.CharField(
+                        choices=[
+                            ("edited_draft", "A draft was sent in other words"),
+                            ("discarded_draft", "A draft was discarded"),
+                            ("answered_escalation", "A question was answered"),
+                            ("dead_turn", "A turn gave no answer"),
+                            ("rejected_proposal", "A proposal was rejected"),
+                            ("rejected_version", "A learning version was rejected or withdrawn"),
+                            ("reported_reply", "A reply was reported as wrong"),
+                        ],
+                        max_length=20,
+                        verbose_name="first seen when",
+                    ),
+                ),
+                ("dedup_key", models.CharField(max_length=64)),
+                ("support_count", models.PositiveIntegerField(default=1, verbose_name="cases")),
+                ("confidence", models.FloatField()),
+                ("last_seen_at", models.DateTimeField()),
+                ("noted_at", models.DateTimeField(help_text="When a case was last written down.")),
+                (
+                    "digested_in",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="learning.learningversion",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-support_count", "-last_seen_at", "-id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("tenant", "agent", "dedup_key"), name="lesson_of_an_agent_is_kept_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("confidence__gt", 0), ("confidence__lt", 1)),
+                        name="lesson_is_never_quite_sure",
+                    ),
+                    models.CheckConstraint(condition=models.Q(("support_count__gt", 0)), name="lesson_has_a_case"),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Example",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    ),
+                ),
+                ("version", models.PositiveIntegerField(default=1, editable=False)),
+                (
+                    "taint",
+                    models.CharField(
+                        choices=[
+                            ("operator", "Operator"),
+                            ("agent", "Agent"),
+                            ("tool-derived", "Tool Derived"),
+                            ("customer-derived", "Customer Derived"),
+                            ("imported", "Imported"),
+                        ],
+                        default="operator",
+                        editable=False,
+                        max_length=20,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("updated_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "agent",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.agent"
+                    ),
+                ),
+                (
+                    "lesson",
+                    models.ForeignKey(
+                        editable=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="examples",
+                        to="learning.lesson",
+                    ),
+                ),
+                ("situation", models.TextField(verbose_name="what was asked")),
+                ("draft", models.TextField(verbose_name="the draft that was wrong")),
+                ("correction", models.TextField(verbose_name="what to write instead")),
+                (
+                    "masked",
+                    models.JSONField(
+                        blank=True,
+                        default=dict,
+                        editable=False,
+                        help_text="How often what of each kind was masked when it was kept.",
+                    ),
+                ),
+                (
+                    "telling_words",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        editable=False,
+                        help_text="By which words of a message it is found again.",
+                    ),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[("approved", "Approved"), ("retired", "Retired")], default="approved", max_length=10
+                    ),
+                ),
+                ("approved_by", models.CharField(editable=False, max_length=200)),
+                ("approved_at", models.DateTimeField(editable=False)),
+            ],
+            options={
+                "ordering": ["-id"],
+                "abstract": False,
+                "base_manager_name": "objects",
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("status", "approved")),
+                        fields=("tenant", "lesson"),
+                        name="lesson_is_one_example",
+                        violation_error_message="This lesson is an example already. Retire that one to keep other words.",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("situation", ""), _negated=True),
+                            models.Q(("draft", ""), _negated=True),
+                            models.Q(("correction", ""), _negated=True),
+                        ),
+                        name="example_says_all_three",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("approved_by", ""), _negated=True), name="example_names_who_kept_it"
+                    ),
+                ],
+            },
+            bases=(django_fsm.FSMModelMixin, models.Model),
+        ),
+        migrations.CreateModel(
+            name="LessonCase",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    ),
+                ),
+                (
+                    "agent",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.agent"
+                    ),
+                ),
+                (
+                    "lesson",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="cases",
+                        to="learning.lesson",
+                    ),
+                ),
+                (
+                    "source",
+                    models.CharField(
+                        choices=[
+                            ("edited_draft", "A draft was sent in other words"),
+                            ("discarded_draft", "A draft was discarded"),
+                            ("answered_escalation", "A question was answered"),
+                            ("dead_turn", "A turn gave no answer"),
+                            ("rejected_proposal", "A proposal was rejected"),
+                            ("rejected_version", "A learning version was rejected or withdrawn"),
+                            ("reported_reply", "A reply was reported as wrong"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "source_id",
+                    models.BigIntegerField(
+                        help_text="Which draft, escalation, turn, proposal, learning version or report."
+                    ),
+                ),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="conversations.conversation",
+                    ),
+                ),
+                ("nothing_because", models.TextField(blank=True, help_text="Why it taught nothing, where it did not.")),
+                ("happened_at", models.DateTimeField()),
+                ("noted_at", models.DateTimeField()),
+            ],
+            options={
+                "ordering": ["-id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("tenant", "source", "source_id"), name="source_is_looked_at_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("lesson__isnull", False), ("nothing_because", "")),
+                            models.Q(("lesson__isnull", True), models.Q(("nothing_because", ""), _negated=True)),
+                            _connector="OR",
+                        ),
+                        name="case_teaches_something_or_says_why_not",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="EditClusterCase",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    ),
+                ),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="members", to="learning.editcluster"
+                    ),
+                ),
+                (
+                    "case",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="learning.lessoncase"
+                    ),
+                ),
+                ("noted_at", models.DateTimeField()),
+            ],
+            options={
+                "ordering": ["-id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("tenant", "cluster", "case"), name="draft_counts_once_for_a_cluster"
                     )
                 ],
             },
@@ -423,5 +914,169 @@ class Migration(TableMigration):
                     )
                 ],
             },
+        ),
+        migrations.CreateModel(
+            name="Contradiction",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    ),
+                ),
+                ("version", models.PositiveIntegerField(default=1, editable=False)),
+                (
+                    "taint",
+                    models.CharField(
+                        choices=[
+                            ("operator", "Operator"),
+                            ("agent", "Agent"),
+                            ("tool-derived", "Tool Derived"),
+                            ("customer-derived", "Customer Derived"),
+                            ("imported", "Imported"),
+                        ],
+                        default="operator",
+                        editable=False,
+                        max_length=20,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("updated_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "agent",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.agent"
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("amount", "Different amounts"),
+                            ("date", "Different dates"),
+                            ("opposite", "The opposite of each other"),
+                            ("steps", "Different steps for the same situation"),
+                            ("avoided", "One does what the other avoids"),
+                            ("tool", "A tool that the agent may not call"),
+                        ],
+                        editable=False,
+                        max_length=10,
+                    ),
+                ),
+                ("pair_sha256", models.CharField(editable=False, max_length=64)),
+                (
+                    "words",
+                    models.TextField(blank=True, editable=False, help_text="The words of the one line that clash."),
+                ),
+                (
+                    "one_noun",
+                    models.CharField(
+                        choices=[
+                            ("persona", "Persona"),
+                            ("rule", "Rule"),
+                            ("memory", "Memory"),
+                            ("block", "Memory block"),
+                            ("tier", "Memory tier"),
+                            ("skill", "Skill"),
+                        ],
+                        editable=False,
+                        max_length=10,
+                    ),
+                ),
+                ("one_id", models.BigIntegerField(editable=False)),
+                ("one_where", models.CharField(editable=False, max_length=300)),
+                ("one_line", models.TextField(editable=False)),
+                (
+                    "other_noun",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("persona", "Persona"),
+                            ("rule", "Rule"),
+                            ("memory", "Memory"),
+                            ("block", "Memory block"),
+                            ("tier", "Memory tier"),
+                            ("skill", "Skill"),
+                        ],
+                        editable=False,
+                        max_length=10,
+                    ),
+                ),
+                ("other_id", models.BigIntegerField(editable=False, null=True)),
+                ("other_where", models.CharField(blank=True, editable=False, max_length=300)),
+                ("other_line", models.TextField(blank=True, editable=False)),
+                (
+                    "last_seen_at",
+                    models.DateTimeField(
+                        editable=False,
+                        help_text="When a look found it last, where it is gone; empty while the latest look did.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[("open", "Open"), ("dismissed", "Dismissed"), ("gone", "Gone")],
+                        default="open",
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "dismissal",
+                    models.TextField(
+                        blank=True,
+                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(2000)],
+                        verbose_name="why it may stay",
+                    ),
+                ),
+                ("decided_by", models.CharField(blank=True, editable=False, max_length=200)),
+                ("decided_at", models.DateTimeField(editable=False, null=True)),
+            ],
+            options={
+                "ordering": ["-id"],
+                "abstract": False,
+                "base_manager_name": "objects",
+                "indexes": [
+                    models.Index(fields=["tenant", "one_noun", "one_id"], name="contradiction_by_one_side"),
+                    models.Index(fields=["tenant", "other_noun", "other_id"], name="contradiction_by_other_side"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("tenant", "agent", "pair_sha256"), name="contradiction_of_a_pair_is_kept_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("status", "dismissed"), _negated=True),
+                            models.Q(("decided_by", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="dismissed_contradiction_names_who_did",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("decided_by", ""), ("dismissal", "")),
+                            models.Q(
+                                models.Q(("decided_by", ""), _negated=True), models.Q(("dismissal", ""), _negated=True)
+                            ),
+                            _connector="OR",
+                        ),
+                        name="dismissal_of_a_contradiction_says_why",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("kind", "tool"), ("other_id__isnull", True), ("other_noun", "")),
+                            models.Q(
+                                models.Q(("kind", "tool"), _negated=True),
+                                ("other_id__isnull", False),
+                                models.Q(("other_noun", ""), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="contradiction_has_two_sides_or_names_a_tool",
+                    ),
+                ],
+            },
+            bases=(django_fsm.FSMModelMixin, models.Model),
         ),
     ]

@@ -12,8 +12,9 @@ class Migration(migrations.Migration):
 
     dependencies: ClassVar = [
         ("conversations", "0003_row_security"),
-        ("desk", "0002_row_security"),
+        ("desk", "0003_row_security"),
         ("governance", "0002_functions"),
+        ("kill_switches", "0002_functions"),
         ("learning", "0002_functions"),
         ("tenants", "0003_row_security"),
         ("tools", "0003_row_security"),

@@ -1,20 +1,38 @@
 -- Functions of learning: what triggers, policies, indexes and the product's own statements call.
 
+-- Returns the agents without a finished check for contradictions since 03:00 by the tenant's clock, and at any time those
+-- with a check that a person requested. Agents under a lease are left out.
+CREATE OR REPLACE FUNCTION due_of_contradiction()
+    RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+    LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+    SELECT agent.tenant_id, agent.id, (tonight.day + time '03:00') AT TIME ZONE tonight.zone FROM (
+        SELECT settings.tenant_id, settings.timezone AS zone,
+               (statement_timestamp() AT TIME ZONE settings.timezone - interval '3 hours')::date AS day
+            FROM tenants_tenantsettings AS settings
+    ) AS tonight JOIN tenants_agent AS agent ON agent.tenant_id = tonight.tenant_id
+        WHERE NOT EXISTS (
+            SELECT 1 FROM learning_contradictionscan AS held WHERE held.tenant_id = agent.tenant_id
+                AND held.agent_id = agent.id AND (held.lease_until > statement_timestamp()
+                    OR (held.night >= tonight.day AND held.asked_at IS NULL)))
+$$;
+REVOKE ALL ON FUNCTION due_of_contradiction() FROM PUBLIC;
+ALTER FUNCTION due_of_contradiction() OWNER TO @crossing@;
+
 -- Returns the agents with lessons that a digest has not read and that have two cases or enough confidence
 -- (PROMOTABLE_SUPPORT and PROMOTABLE_CONFIDENCE in Python). Agents with a version pending review, frozen learning, a lease
 -- of another worker or a later retry time are left out.
 CREATE OR REPLACE FUNCTION due_of_digest()
     RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
-    SELECT lesson.tenant_id, lesson.agent_id, min(lesson.noted_at) FROM lessons_lesson AS lesson
+    SELECT lesson.tenant_id, lesson.agent_id, min(lesson.noted_at) FROM learning_lesson AS lesson
         JOIN tenants_agent AS agent ON agent.tenant_id = lesson.tenant_id AND agent.id = lesson.agent_id AND agent.learns
         LEFT JOIN learning_digestclaim AS held ON held.tenant_id = lesson.tenant_id AND held.agent_id = lesson.agent_id
         WHERE lesson.digested_in_id IS NULL AND (lesson.support_count >= 2 OR lesson.confidence >= 0.4)
             AND lesson.noted_at > coalesce(held.read_at, '-infinity')
             AND coalesce(greatest(held.lease_until, held.next_look_at) <= statement_timestamp(), true)
-            AND NOT EXISTS (SELECT 1 FROM lessons_learningversion AS version WHERE version.tenant_id = lesson.tenant_id
+            AND NOT EXISTS (SELECT 1 FROM learning_learningversion AS version WHERE version.tenant_id = lesson.tenant_id
                 AND version.agent_id = lesson.agent_id AND version.status = 'pending')
-            AND NOT EXISTS (SELECT 1 FROM switches_switch AS switch WHERE switch.tenant_id = lesson.tenant_id
+            AND NOT EXISTS (SELECT 1 FROM kill_switches_killswitch AS switch WHERE switch.tenant_id = lesson.tenant_id
                 AND switch.status = 'on' AND switch.kind = 'freeze-learning' AND switch.channel = ''
                 AND (switch.agent_id IS NULL OR switch.agent_id = lesson.agent_id))
         GROUP BY lesson.tenant_id, lesson.agent_id
@@ -52,6 +70,53 @@ $$;
 REVOKE ALL ON FUNCTION due_of_extraction() FROM PUBLIC;
 ALTER FUNCTION due_of_extraction() OWNER TO @crossing@;
 
+-- Returns the agents with a correction of the last seven days and no lesson case for it: an edited or discarded draft, an
+-- answered escalation, a failed turn, a rejected proposal, a rejected or withdrawn learning version, a settled report. The
+-- limit keeps a search short that runs every minute, and older ones are taken along with the agent's next lesson.
+-- Conversations off the record and members' own conversations are left out.
+CREATE OR REPLACE FUNCTION due_of_lesson()
+    RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+    LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+    SELECT told.tenant_id, told.agent_id, min(told.at) FROM (
+        SELECT CASE draft.status WHEN 'discarded' THEN 'discarded_draft' ELSE 'edited_draft' END AS source, draft.id,
+               draft.tenant_id, draft.agent_id, draft.conversation_id, draft.decided_at AS at
+            FROM desk_draft AS draft WHERE draft.status IN ('sent_edited', 'discarded')
+                AND draft.decided_at > statement_timestamp() - interval '7 days'
+        UNION ALL
+        SELECT 'answered_escalation', question.id, question.tenant_id, question.agent_id, question.conversation_id,
+               question.decided_at
+            FROM desk_escalation AS question WHERE question.status = 'answered'
+                AND question.decided_at > statement_timestamp() - interval '7 days'
+        UNION ALL
+        SELECT 'dead_turn', turn.id, turn.tenant_id, thread.agent_id, turn.conversation_id, turn.finished_at
+            FROM runtime_turn AS turn JOIN conversations_conversation AS thread
+                ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
+            WHERE turn.status = 'failed'
+                AND turn.finished_at > statement_timestamp() - interval '7 days'
+        UNION ALL
+        SELECT 'rejected_proposal', proposal.id, proposal.tenant_id, proposal.agent_id, NULL, proposal.decided_at
+            FROM governance_proposal AS proposal
+            WHERE proposal.state = 'rejected'
+                AND proposal.decided_at > statement_timestamp() - interval '7 days' AND proposal.agent_id IS NOT NULL
+        UNION ALL
+        SELECT 'rejected_version', learned.id, learned.tenant_id, learned.agent_id, NULL, learned.updated_at
+            FROM learning_learningversion AS learned
+            WHERE learned.status IN ('rejected', 'withdrawn')
+                AND learned.updated_at > statement_timestamp() - interval '7 days'
+        UNION ALL
+        SELECT 'reported_reply', report.id, report.tenant_id, report.agent_id, report.conversation_id, report.decided_at
+            FROM desk_report AS report WHERE report.status = 'settled'
+                AND report.decided_at > statement_timestamp() - interval '7 days'
+    ) AS told
+        WHERE NOT EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.tenant_id = told.tenant_id
+            AND thread.id = told.conversation_id AND (thread.off_the_record OR thread.member_user_id IS NOT NULL))
+        AND NOT EXISTS (SELECT 1 FROM learning_lessoncase AS known WHERE known.tenant_id = told.tenant_id
+            AND known.source = told.source AND known.source_id = told.id)
+        GROUP BY told.tenant_id, told.agent_id
+$$;
+REVOKE ALL ON FUNCTION due_of_lesson() FROM PUBLIC;
+ALTER FUNCTION due_of_lesson() OWNER TO @crossing@;
+
 -- Returns the agents with a finished day and no settled daily review of it. A day ends at 23:00 by the tenant's clock, and a
 -- missed review stays due until the next day ends. Agents with frozen learning are left out.
 CREATE OR REPLACE FUNCTION due_of_reflection()
@@ -67,12 +132,65 @@ CREATE OR REPLACE FUNCTION due_of_reflection()
                 AND known.agent_id = agent.id AND known.day = today.day AND (
                     known.verdict <> 'waiting' OR greatest(known.lease_until, known.next_look_at) > statement_timestamp()))
         AND NOT EXISTS (
-            SELECT 1 FROM switches_switch AS switch WHERE switch.tenant_id = agent.tenant_id AND switch.status = 'on'
+            SELECT 1 FROM kill_switches_killswitch AS switch WHERE switch.tenant_id = agent.tenant_id AND switch.status = 'on'
                 AND switch.kind = 'freeze-learning' AND (switch.agent_id IS NULL OR switch.agent_id = agent.id)
                 AND switch.channel = '')
 $$;
 REVOKE ALL ON FUNCTION due_of_reflection() FROM PUBLIC;
 ALTER FUNCTION due_of_reflection() OWNER TO @crossing@;
+
+-- Trigger function that refuses a change of status by anybody but a person, with two exceptions for workers: they mark a
+-- contradiction as gone, and return it to the status that a person left it in when the same lines appear again.
+CREATE OR REPLACE FUNCTION hold_contradiction() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF pg_has_role(current_user, '@operator@'::regrole, 'USAGE') OR NEW.status = OLD.status OR NEW.status = 'gone'
+        OR (OLD.status = 'gone' AND (NEW.status = 'dismissed') = (OLD.decided_by <> '')) THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'Only people dismiss a contradiction, or open it again.' USING ERRCODE = 'insufficient_privilege';
+END $$;
+
+-- Trigger function that refuses a change of status by anybody but a person. A worker may only reopen a dismissed edit
+-- cluster.
+CREATE OR REPLACE FUNCTION hold_edit_cluster() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.status <> OLD.status AND NOT pg_has_role(current_user, '@operator@'::regrole, 'USAGE')
+        AND (OLD.status <> 'dismissed' OR NEW.status <> 'open') THEN
+        RAISE EXCEPTION 'A person decides on what people change again and again.' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN NEW;
+END $$;
+
+-- Trigger function on learning versions: it refuses to delete one that is active, pending review or withdrawn, to insert one
+-- as approved, and to let anybody but a person withdraw one. A person signs the version they activate. A worker may activate
+-- one pending review if the tenant's settings apply learning automatically.
+CREATE OR REPLACE FUNCTION hold_learning_version() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        IF OLD.status IN ('active', 'pending', 'withdrawn') THEN
+            RAISE EXCEPTION 'A version that is read, waits for a person, or was withdrawn stays.' USING ERRCODE = 'check_violation';
+        END IF;
+        RETURN OLD;
+    END IF;
+    IF TG_OP = 'INSERT' AND NEW.approved_by <> '' THEN
+        RAISE EXCEPTION 'Nobody has approved a version before it is there.' USING ERRCODE = 'check_violation';
+    END IF;
+    IF TG_OP = 'UPDATE' AND NEW.status = 'withdrawn' AND NOT pg_has_role(current_user, '@operator@'::regrole, 'USAGE') THEN
+        RAISE EXCEPTION 'A person withdraws a version.' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    IF NEW.status <> 'active' OR TG_OP = 'INSERT' OR OLD.status = 'active' THEN
+        RETURN NEW;
+    END IF;
+    IF pg_has_role(current_user, '@operator@'::regrole, 'USAGE') THEN
+        IF NEW.approved_by = '' THEN
+            RAISE EXCEPTION 'Whoever activates a version signs it.' USING ERRCODE = 'insufficient_privilege';
+        END IF;
+    ELSIF OLD.status <> 'pending' OR NOT EXISTS (
+        SELECT FROM tenants_tenantsettings WHERE tenant_id = NEW.tenant_id AND learning_apply_mode = 'auto') THEN
+        RAISE EXCEPTION 'Here a person says yes to what agents learn.' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN NEW;
+END $$;
 
 -- Returns true if four fifths of the tenant's budget for the day are spent: the rest is kept for replies to customers.
 -- due_work calls it for all tenants, and a worker calls it for its own tenant before each model call of learning. It runs

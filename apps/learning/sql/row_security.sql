@@ -1,6 +1,27 @@
 -- Row security of the tables of learning: which rows each database role reaches, and what it may do with them.
 -- What the acting roles may write of governed tables is not here: `sync_policy` derives it from the policy.
 
+-- learning_contradiction: Rows of the tenant. Agents have no access.
+ALTER TABLE learning_contradiction ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_contradiction_tenant ON learning_contradiction
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+GRANT SELECT ON learning_contradiction TO @operator@, @worker@, @staff@;
+
+-- learning_contradictionscan: Workers lease the check of an agent here and record its extent, members and support
+-- staff read it, agents have no access. The cross-tenant role reads leases and requests.
+ALTER TABLE learning_contradictionscan ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_contradictionscan_tenant ON learning_contradictionscan
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+CREATE POLICY learning_contradictionscan_crossing ON learning_contradictionscan TO @crossing@
+    USING (true)
+    WITH CHECK (true);
+GRANT SELECT ON learning_contradictionscan TO @operator@, @staff@;
+GRANT SELECT, INSERT, UPDATE (lease_until, night, looked_at, texts, pairs, is_whole, asked_at) ON
+    learning_contradictionscan TO @worker@;
+GRANT SELECT (lease_until, night, agent_id, tenant_id, asked_at) ON learning_contradictionscan TO @crossing@;
+
 -- learning_digestclaim: Workers lease the digest of an agent here, members and support staff read it, agents have no access.
 -- The cross-tenant role reads leases and retry times.
 ALTER TABLE learning_digestclaim ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
@@ -20,6 +41,28 @@ CREATE POLICY learning_digestrun_tenant ON learning_digestrun
     WITH CHECK (tenant_id = app_tenant());
 GRANT SELECT ON learning_digestrun TO @operator@, @staff@;
 GRANT SELECT, INSERT ON learning_digestrun TO @worker@;
+
+-- learning_editcluster: Rows of the tenant. Agents have no access.
+ALTER TABLE learning_editcluster ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_editcluster_tenant ON learning_editcluster
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+GRANT SELECT ON learning_editcluster TO @operator@, @worker@, @staff@;
+
+-- learning_editclustercase: Rows of the tenant. Workers add the drafts of an edit cluster, agents have no access.
+ALTER TABLE learning_editclustercase ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_editclustercase_tenant ON learning_editclustercase
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+GRANT SELECT ON learning_editclustercase TO @operator@, @staff@;
+GRANT SELECT, INSERT ON learning_editclustercase TO @worker@;
+
+-- learning_example: Rows of the tenant. Workers read examples when they build a prompt, agents have no access.
+ALTER TABLE learning_example ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_example_tenant ON learning_example
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+GRANT SELECT ON learning_example TO @operator@, @worker@, @staff@;
 
 -- learning_extraction: Workers add rows, members and support staff read them, agents have no access. The cross-tenant role
 -- reads which conversations have a result.
@@ -42,6 +85,37 @@ CREATE POLICY learning_extractionclaim_crossing ON learning_extractionclaim TO @
 GRANT SELECT ON learning_extractionclaim TO @operator@, @staff@;
 GRANT SELECT, INSERT, UPDATE (lease_until, next_look_at, failures, failure) ON learning_extractionclaim TO @worker@;
 GRANT SELECT (id, lease_until, next_look_at, conversation_id, tenant_id) ON learning_extractionclaim TO @crossing@;
+
+-- learning_learningversion: Rows of the tenant. Agents have no access and get the active version only in the prompt. The
+-- cross-tenant role reads which versions are pending review, rejected or withdrawn.
+ALTER TABLE learning_learningversion ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_learningversion_tenant ON learning_learningversion
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+CREATE POLICY learning_learningversion_crossing ON learning_learningversion TO @crossing@ USING (true) WITH CHECK (true);
+GRANT SELECT ON learning_learningversion TO @operator@, @worker@, @staff@;
+GRANT SELECT (id, updated_at, status, agent_id, tenant_id) ON learning_learningversion TO @crossing@;
+
+-- learning_lesson: Rows of the tenant. Workers add lessons and count their cases, agents have no access. The cross-tenant
+-- role reads which lessons no digest has read.
+ALTER TABLE learning_lesson ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_lesson_tenant ON learning_lesson USING (tenant_id = app_tenant()) WITH CHECK (tenant_id = app_tenant());
+CREATE POLICY learning_lesson_crossing ON learning_lesson TO @crossing@ USING (true) WITH CHECK (true);
+GRANT SELECT ON learning_lesson TO @operator@, @staff@;
+GRANT SELECT, INSERT, UPDATE (support_count, confidence, last_seen_at, noted_at, digested_in_id) ON learning_lesson TO
+    @worker@;
+GRANT SELECT (support_count, confidence, noted_at, agent_id, tenant_id, digested_in_id) ON learning_lesson TO @crossing@;
+
+-- learning_lessoncase: Rows of the tenant. Workers add cases, agents have no access. The cross-tenant role reads which
+-- corrections have a case.
+ALTER TABLE learning_lessoncase ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY learning_lessoncase_tenant ON learning_lessoncase
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+CREATE POLICY learning_lessoncase_crossing ON learning_lessoncase TO @crossing@ USING (true) WITH CHECK (true);
+GRANT SELECT ON learning_lessoncase TO @operator@, @staff@;
+GRANT SELECT, INSERT ON learning_lessoncase TO @worker@;
+GRANT SELECT (source, source_id, tenant_id) ON learning_lessoncase TO @crossing@;
 
 -- learning_reflection: Workers create the daily review of an agent and update it until it has a result. Members and support
 -- staff read it, agents have no access. The cross-tenant role reads results, leases and retry times.

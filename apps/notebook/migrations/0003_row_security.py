@@ -13,8 +13,8 @@ class Migration(migrations.Migration):
     dependencies: ClassVar = [
         ("conversations", "0003_row_security"),
         ("governance", "0002_functions"),
+        ("kill_switches", "0002_functions"),
         ("notebook", "0002_functions"),
-        ("switches", "0002_functions"),
         ("tenants", "0003_row_security"),
     ]
     operations: ClassVar = [

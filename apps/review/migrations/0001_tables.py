@@ -1,8 +1,10 @@
 import django.db.models.deletion
 import django.db.models.functions.datetime
+import django_fsm
 from django.conf import settings
 from django.db import migrations, models
 
+import apps.governance.text
 from apps.governance.database import TableMigration
 
 
@@ -10,6 +12,7 @@ class Migration(TableMigration):
     initial = True
 
     dependencies = [
+        ("governance", "0001_tables"),
         ("tenants", "0001_tables"),
         ("tenants", "__first__"),
     ]
@@ -145,6 +148,148 @@ class Migration(TableMigration):
                             _connector="OR",
                         ),
                         name="decided_bulk_item_says_when",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Comment",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    ),
+                ),
+                ("version", models.PositiveIntegerField(default=1, editable=False)),
+                (
+                    "taint",
+                    models.CharField(
+                        choices=[
+                            ("operator", "Operator"),
+                            ("agent", "Agent"),
+                            ("tool-derived", "Tool Derived"),
+                            ("customer-derived", "Customer Derived"),
+                            ("imported", "Imported"),
+                        ],
+                        default="operator",
+                        editable=False,
+                        max_length=20,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("updated_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "proposal",
+                    models.ForeignKey(
+                        editable=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="comments",
+                        to="governance.proposal",
+                    ),
+                ),
+                (
+                    "agent",
+                    models.ForeignKey(
+                        editable=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.agent",
+                    ),
+                ),
+                (
+                    "text",
+                    models.TextField(blank=True, validators=[apps.governance.text.plain_text], verbose_name="comment"),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[("stands", "Stands"), ("withdrawn", "Withdrawn")], default="stands", max_length=10
+                    ),
+                ),
+                ("author", models.CharField(editable=False, max_length=200)),
+            ],
+            options={
+                "ordering": ["-id"],
+                "abstract": False,
+                "base_manager_name": "objects",
+                "indexes": [
+                    models.Index(fields=["tenant", "proposal", "id"], name="comment_by_proposal"),
+                    models.Index(fields=["tenant", "status", "id"], name="comment_by_status"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("status", "stands"), models.Q(("text", ""), _negated=True)),
+                            models.Q(("status", "withdrawn"), ("text", "")),
+                            _connector="OR",
+                        ),
+                        name="comment_says_something_until_it_is_withdrawn",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("author", ""), _negated=True), name="comment_names_its_author"
+                    ),
+                ],
+            },
+            bases=(django_fsm.FSMModelMixin, models.Model),
+        ),
+        migrations.CreateModel(
+            name="SavedFilter",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "place",
+                    models.PositiveSmallIntegerField(
+                        help_text="Each of a person's filters has one, so they cannot be more."
+                    ),
+                ),
+                ("name", models.CharField(max_length=60)),
+                (
+                    "query",
+                    models.CharField(help_text="What stands in the address behind the question mark.", max_length=1000),
+                ),
+                ("is_shared", models.BooleanField()),
+                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+            ],
+            options={
+                "ordering": ["name", "id"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("is_shared", True)), fields=["tenant"], name="shared_filter_of_tenant"
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("tenant", "user", "name"), name="person_names_a_filter_once"),
+                    models.UniqueConstraint(fields=("tenant", "user", "place"), name="filters_of_a_person_have_places"),
+                    models.CheckConstraint(
+                        condition=models.Q(("place__gte", 1), ("place__lte", 20)), name="person_keeps_so_many_filters"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("name", ""), _negated=True), models.Q(("query", ""), _negated=True)
+                        ),
+                        name="saved_filter_says_what",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("query__regex", "(^|&)p="), _negated=True),
+                        name="saved_filter_names_no_page",
                     ),
                 ],
             },

@@ -11,8 +11,9 @@ class Migration(migrations.Migration):
     """Every table and function that the text names is there before."""
 
     dependencies: ClassVar = [
-        ("governance", "0002_functions"),
+        ("governance", "0003_row_security"),
         ("review", "0002_functions"),
+        ("tenants", "0003_row_security"),
     ]
     operations: ClassVar = [
         LoadSQL("review", "keys"),

@@ -28,3 +28,29 @@ GRANT SELECT, INSERT, UPDATE (state, refusal, decided_at) ON review_bulkitem TO 
 GRANT SELECT, UPDATE (state, refusal, decided_at) ON review_bulkitem TO @worker@;
 GRANT SELECT ON review_bulkitem TO @staff@;
 GRANT SELECT (state, decision_id, tenant_id) ON review_bulkitem TO @crossing@;
+
+-- review_comment: Members and support staff read the comments of the tenant. Agents and workers have no access: people
+-- write comments for people, and none may reach a prompt.
+ALTER TABLE review_comment ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY review_comment_tenant ON review_comment
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+GRANT SELECT ON review_comment TO @operator@, @staff@;
+
+-- review_savedfilter: Members and support staff see their own filters and those shared with the tenant. A member saves
+-- filters under their own name, and deletes their own. An admin may also delete shared ones. Nobody changes a filter, and
+-- agents and workers have no access.
+ALTER TABLE review_savedfilter ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY review_savedfilter_tenant ON review_savedfilter
+    USING (tenant_id = app_tenant())
+    WITH CHECK (tenant_id = app_tenant());
+CREATE POLICY review_savedfilter_deleted ON review_savedfilter AS RESTRICTIVE FOR DELETE TO @operator@
+    USING (user_id = app_member() OR is_shared AND EXISTS (
+        SELECT 1 FROM tenants_membership AS member WHERE member.tenant_id = review_savedfilter.tenant_id
+            AND member.user_id = app_member() AND member.role = 'admin' AND member.is_active));
+CREATE POLICY review_savedfilter_saved ON review_savedfilter AS RESTRICTIVE FOR INSERT TO @operator@
+    WITH CHECK (user_id = app_member());
+CREATE POLICY review_savedfilter_seen ON review_savedfilter AS RESTRICTIVE FOR SELECT TO @operator@, @staff@
+    USING (user_id = app_member() OR is_shared);
+GRANT SELECT, INSERT, DELETE ON review_savedfilter TO @operator@;
+GRANT SELECT ON review_savedfilter TO @staff@;

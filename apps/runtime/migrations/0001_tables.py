@@ -18,7 +18,7 @@ class Migration(TableMigration):
 
     operations = [
         migrations.CreateModel(
-            name="Alarm",
+            name="PeriodicTask",
             fields=[
                 ("task", models.CharField(max_length=120, primary_key=True, serialize=False)),
                 ("every_seconds", models.FloatField()),
@@ -27,7 +27,7 @@ class Migration(TableMigration):
             ],
         ),
         migrations.CreateModel(
-            name="BreakerRow",
+            name="CircuitBreaker",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("endpoint_id", models.BigIntegerField()),
@@ -40,7 +40,6 @@ class Migration(TableMigration):
                 ("opened_for_seconds", models.PositiveIntegerField(default=0)),
             ],
             options={
-                "db_table": "runtime_breaker",
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("endpoint_id", "model"), name="model_has_one_breaker_at_an_endpoint"

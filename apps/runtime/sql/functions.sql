@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION due_of_question()
     RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT paused.tenant_id, paused.id, statement_timestamp() FROM (
-        SELECT child.tenant_id, child.id, child.parent_id, min(switch.id) AS switch_id FROM switches_switch AS switch
+        SELECT child.tenant_id, child.id, child.parent_id, min(switch.id) AS switch_id FROM kill_switches_killswitch AS switch
             JOIN conversations_conversation AS child ON child.tenant_id = switch.tenant_id
                 AND (switch.agent_id IS NULL OR switch.agent_id = child.agent_id) AND switch.channel IN ('', 'agent')
             WHERE switch.status = 'on' AND switch.kind = 'pause-agent'
@@ -134,7 +134,7 @@ BEGIN
               FROM webhooks_delivery AS delivery WHERE delivery.status <> 'delivered' GROUP BY 2, 3
              UNION ALL
             SELECT 'notices', notice.status::text, notice.tenant_id, count(*)
-              FROM notices_notice AS notice WHERE notice.status IN ('waiting', 'dead') GROUP BY 2, 3
+              FROM notifications_emailnotification AS notice WHERE notice.status IN ('waiting', 'dead') GROUP BY 2, 3
              UNION ALL
             SELECT 'turns_held', turn.status::text, turn.tenant_id, count(*)
               FROM runtime_turn AS turn WHERE turn.finished_at IS NULL GROUP BY 2, 3
@@ -162,7 +162,7 @@ BEGIN
               ) AS spent (name, label, value) GROUP BY 1, 2, 3
         ) AS counted JOIN tenants_tenant AS tenant ON tenant.id = counted.tenant_id
          UNION ALL
-        SELECT 'breakers', breaker.state::text, '', count(*)::float8 FROM runtime_breaker AS breaker GROUP BY 2;
+        SELECT 'breakers', breaker.state::text, '', count(*)::float8 FROM runtime_circuitbreaker AS breaker GROUP BY 2;
 END $$;
 REVOKE ALL ON FUNCTION installation_figures() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION installation_figures() TO @login@;

@@ -1,14 +1,14 @@
 -- Row security of the tables of runtime: which rows each database role reaches, and what it may do with them.
 -- What the acting roles may write of governed tables is not here: `sync_policy` derives it from the policy.
 
--- runtime_alarm: The runs of scheduled jobs belong to no tenant. The login role records and reads them, before a tenant is
+-- runtime_periodictask: The runs of scheduled jobs belong to no tenant. The login role records and reads them, before a tenant is
 -- known.
-GRANT SELECT, INSERT, UPDATE ON runtime_alarm TO @login@;
+GRANT SELECT, INSERT, UPDATE ON runtime_periodictask TO @login@;
 
--- runtime_breaker: Circuit breakers belong to no tenant, since tenants share the endpoints of the installation. Only workers
+-- runtime_circuitbreaker: Circuit breakers belong to no tenant, since tenants share the endpoints of the installation. Only workers
 -- use them. The cross-tenant role counts their states for the metrics.
-GRANT SELECT, INSERT, UPDATE ON runtime_breaker TO @worker@;
-GRANT SELECT (state) ON runtime_breaker TO @crossing@;
+GRANT SELECT, INSERT, UPDATE ON runtime_circuitbreaker TO @worker@;
+GRANT SELECT (state) ON runtime_circuitbreaker TO @crossing@;
 
 -- runtime_modelcall: A model call is visible with its turn. Workers write it. They update one only to forget words off the
 -- record, and a trigger refuses everything else.

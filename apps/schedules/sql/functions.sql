@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION due_of_schedule()
     SELECT clock.tenant_id, clock.schedule_id, clock.next_run_at FROM schedules_scheduleclock AS clock
         JOIN schedules_schedule AS plan ON plan.tenant_id = clock.tenant_id AND plan.id = clock.schedule_id
         WHERE plan.status = 'approved' AND clock.next_run_at <= statement_timestamp() AND NOT EXISTS (
-            SELECT 1 FROM switches_switch AS switch WHERE switch.tenant_id = plan.tenant_id AND switch.status = 'on'
+            SELECT 1 FROM kill_switches_killswitch AS switch WHERE switch.tenant_id = plan.tenant_id AND switch.status = 'on'
                 AND switch.kind = 'pause-agent' AND (switch.agent_id IS NULL OR switch.agent_id = plan.agent_id)
                 AND switch.channel IN ('', plan.channel))
 $$;

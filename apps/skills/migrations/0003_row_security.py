@@ -12,8 +12,8 @@ class Migration(migrations.Migration):
 
     dependencies: ClassVar = [
         ("governance", "0002_functions"),
+        ("kill_switches", "0002_functions"),
         ("skills", "0002_functions"),
-        ("switches", "0002_functions"),
         ("tenants", "0003_row_security"),
     ]
     operations: ClassVar = [

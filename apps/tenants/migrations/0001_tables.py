@@ -831,7 +831,7 @@ class Migration(TableMigration):
             },
         ),
         migrations.CreateModel(
-            name="StaffVisit",
+            name="StaffAccess",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (

@@ -18,7 +18,7 @@ ALTER TABLE tenants_membership ADD CONSTRAINT tenants_membership_tenant_row
     UNIQUE (tenant_id, id);
 ALTER TABLE tenants_sealedsecret ADD CONSTRAINT tenants_sealedsecret_tenant_row
     UNIQUE (tenant_id, id);
-ALTER TABLE tenants_staffvisit ADD CONSTRAINT tenants_staffvisit_tenant_row
+ALTER TABLE tenants_staffaccess ADD CONSTRAINT tenants_staffaccess_tenant_row
     UNIQUE (tenant_id, id);
 ALTER TABLE tenants_user ADD CONSTRAINT user_and_its_kind
     UNIQUE (id, is_service);

@@ -155,13 +155,13 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON tenants_secondfactor TO @login@;
 -- tenants_signinattempts: Sign-in attempts are counted before the person is known; only the login role reaches the counts.
 GRANT SELECT, INSERT, UPDATE, DELETE ON tenants_signinattempts TO @login@;
 
--- tenants_staffvisit: Support access to the tenant: operators read who entered and why, support staff enter and leave.
+-- tenants_staffaccess: Support access to the tenant: operators read who entered and why, support staff enter and leave.
 -- Agents see none.
-ALTER TABLE tenants_staffvisit ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenants_staffvisit_tenant ON tenants_staffvisit
+ALTER TABLE tenants_staffaccess ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenants_staffaccess_tenant ON tenants_staffaccess
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-GRANT SELECT ON tenants_staffvisit TO @operator@, @worker@, @staff@;
+GRANT SELECT ON tenants_staffaccess TO @operator@, @worker@, @staff@;
 
 -- tenants_tenant: An acting role sees its own tenant. A worker also sees the one tenant that a command names by its key, and
 -- inserts a new tenant with an id that the login role took from the sequence. The cross-tenant role lists ids and keys for
@@ -205,7 +205,7 @@ ALTER TABLE tenants_user ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY service_user_of_tenant ON tenants_user FOR INSERT TO @operator@, @worker@
     WITH CHECK ( is_service AND starts_with(username, 'agent:' || app_tenant() || ':') );
 CREATE POLICY user_of_tenant ON tenants_user FOR SELECT TO @operator@, @staff@, @worker@
-    USING ((EXISTS ( SELECT 1 FROM tenants_membership member WHERE member.user_id = tenants_user.id)) OR (EXISTS ( SELECT 1 FROM tenants_staffvisit visit WHERE visit.user_id = tenants_user.id)) OR is_service AND starts_with(username::text, ('agent:'::text || app_tenant()) || ':'::text));
+    USING ((EXISTS ( SELECT 1 FROM tenants_membership member WHERE member.user_id = tenants_user.id)) OR (EXISTS ( SELECT 1 FROM tenants_staffaccess visit WHERE visit.user_id = tenants_user.id)) OR is_service AND starts_with(username::text, ('agent:'::text || app_tenant()) || ':'::text));
 CREATE POLICY user_crossing ON tenants_user FOR SELECT TO @crossing@ USING (true);
 CREATE POLICY user_signs_in ON tenants_user TO @login@ USING (true) WITH CHECK (true);
 GRANT SELECT (id, is_superuser, username, first_name, last_name, email, is_staff, is_active, is_service,

@@ -32,8 +32,8 @@ CREATE TRIGGER stamp_version BEFORE UPDATE ON tenants_membership FOR EACH ROW EX
 -- tenants_modelprice: Every update raises the version, and Python refuses a write that read an earlier one.
 CREATE TRIGGER stamp_version BEFORE UPDATE ON tenants_modelprice FOR EACH ROW EXECUTE FUNCTION stamp_version();
 
--- tenants_staffvisit: Every update raises the version, and Python refuses a write that read an earlier one.
-CREATE TRIGGER stamp_version BEFORE UPDATE ON tenants_staffvisit FOR EACH ROW EXECUTE FUNCTION stamp_version();
+-- tenants_staffaccess: Every update raises the version, and Python refuses a write that read an earlier one.
+CREATE TRIGGER stamp_version BEFORE UPDATE ON tenants_staffaccess FOR EACH ROW EXECUTE FUNCTION stamp_version();
 
 -- tenants_tenantsettings: Every update raises the version, and Python refuses a write that read an earlier one.
 CREATE TRIGGER stamp_version BEFORE UPDATE ON tenants_tenantsettings FOR EACH ROW EXECUTE FUNCTION stamp_version();

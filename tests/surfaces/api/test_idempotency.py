@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.api.models import KeptAnswer
+from apps.api.models import IdempotencyRecord
 from apps.api.tasks import forget_answers, sweep_answers
 from apps.conversations.models import Message
 from apps.governance.acting import acting
@@ -28,9 +28,9 @@ def notes(world: World) -> int:
         return Note.objects.visible_to(world.operator).count()
 
 
-def kept(world: World) -> list[KeptAnswer]:
+def kept(world: World) -> list[IdempotencyRecord]:
     with acting(world.operator):
-        return list(KeptAnswer.objects.all())
+        return list(IdempotencyRecord.objects.all())
 
 
 def write(asker: Asker, key: str = "k1", **values: Any) -> Answer:
@@ -154,11 +154,11 @@ def test_a_write_of_several_transactions_says_while_it_is_being_answered(world: 
     assert post().status == 409
     assert operator.post(address, {"reason": "Rare."}, Idempotency_Key="k1").status == 200
     with acting(world.operator), connection.cursor() as cursor:
-        cursor.execute("UPDATE api_keptanswer SET status = 0")
+        cursor.execute("UPDATE api_idempotencyrecord SET status = 0")
     waits = operator.post(address, {"reason": "Rare."}, Idempotency_Key="k1")
     assert (waits.status, waits.code) == (409, "key_in_flight")
     with acting(world.operator), connection.cursor() as cursor:
-        cursor.execute("UPDATE api_keptanswer SET begun_at = statement_timestamp() - interval '1 hour'")
+        cursor.execute("UPDATE api_idempotencyrecord SET begun_at = statement_timestamp() - interval '1 hour'")
     assert operator.post(address, {"reason": "Rare."}, Idempotency_Key="k1").status == 200
 
 
@@ -185,7 +185,7 @@ def test_what_was_kept_long_enough_is_forgotten(world: World, bot: Asker) -> Non
     let_answers_age(world)
     forget_answers.run(world.tenant.pk)
     with acting(world.bot):
-        assert not KeptAnswer.objects.exists()
+        assert not IdempotencyRecord.objects.exists()
     assert sweep_answers.run() is None
 
 

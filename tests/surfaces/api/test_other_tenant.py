@@ -10,7 +10,7 @@ from apps.governance.acting import acting
 from apps.governance.models import AuditCheck, ChangeRecord, Refusal
 from apps.learning.models import Extraction
 from apps.memory.models import MemoryLine
-from apps.restoration.actions import make_checkpoint
+from apps.restore.actions import make_checkpoint
 from apps.runtime.models import Spend
 from apps.tenants.actions import create_agent, issue_token, write_grants
 from apps.tenants.books import verify

@@ -1,6 +1,6 @@
 """Reports by REST: people list, make, withdraw and settle them; an agent's token reaches none."""
 
-from apps.reports.rules import EXPLANATION_CHARACTERS
+from apps.desk.reports.rules import EXPLANATION_CHARACTERS
 from tests.factories import World, make_event
 from tests.reporting import INSTEAD, WHY, make_reply, make_report, make_report_of
 from tests.surfaces.api.asking import Asker

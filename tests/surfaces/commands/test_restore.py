@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.governance.acting import acting
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
-from apps.restoration.models import Checkpoint
+from apps.restore.models import Checkpoint
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
 from tests.actions.restoring import only

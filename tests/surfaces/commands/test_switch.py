@@ -3,7 +3,7 @@
 import pytest
 
 from apps.governance.acting import acting
-from apps.switches.models import Switch
+from apps.kill_switches.models import KillSwitch
 from tests.factories import make_world
 from tests.surfaces.commands.run import run
 
@@ -29,5 +29,5 @@ def test_the_command_says_who_threw_it_and_what_is_wrong() -> None:
     assert "No such switch is on" in run("switch", "freeze-learning", *tenant, "--lift").failure
     run("switch", "freeze-learning", *tenant, *person, "--reason", "Look first.", "--channel", "sms")
     with acting(world.operator):
-        [switch] = Switch.objects.visible_to(world.operator).on()
+        [switch] = KillSwitch.objects.visible_to(world.operator).on()
     assert (switch.thrown_by, switch.channel) == (world.operator.label, "sms")

@@ -8,13 +8,13 @@ from django.utils import timezone
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
 from apps.governance.models import AuditCheck, Refusal
+from apps.kill_switches.actions import lift_switch
 from apps.learning.journal import write_run
 from apps.learning.models import DigestRun, Extraction, Reflection
 from apps.personas.actions import propose_patch
 from apps.runtime.models import ModelCall, Session, SessionPart, SnapshotPart, Turn
 from apps.skills.models import Skill
 from apps.skills.proposing import propose_deprecation, propose_revision
-from apps.switches.actions import lift_switch
 from tests.commenting import make_comment
 from tests.contradicting import make_contradiction
 from tests.distilled import make_held_tier, make_tier, make_tier_run

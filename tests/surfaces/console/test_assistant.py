@@ -8,11 +8,11 @@ from django.urls import reverse
 
 from apps.conversations.models import Conversation
 from apps.governance.acting import acting
+from apps.kill_switches.actions import lift_switch
+from apps.kill_switches.models import KillSwitch
 from apps.personas.actions import write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.runtime.driving import answer
-from apps.switches.actions import lift_switch
-from apps.switches.models import Switch
 from tests.actions.conversing import fault, reply
 from tests.factories import World, make_event, make_persona
 from tests.standing_in import StandIn
@@ -82,7 +82,7 @@ def test_a_talk_of_a_paused_assistant_says_who_is_paused_and_why(
     assert "Raise it, then lift this." in waits
     assert "it is tried again" not in waits
     with acting(assistant.operator):
-        lift_switch(Switch.objects.visible_to(assistant.operator).on().get(), actor=assistant.operator)
+        lift_switch(KillSwitch.objects.visible_to(assistant.operator).on().get(), actor=assistant.operator)
     lifted = words_of(operator.get(sent.url))
     assert "No answer yet; it is tried again. You have reached your monthly spend limit." in lifted
 

@@ -6,11 +6,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from apps.comments.actions import withdraw_comment
-from apps.comments.models import Comment
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
+from apps.review.comments.actions import withdraw_comment
+from apps.review.comments.models import Comment
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
 from tests.commenting import make_comment, make_proposal
@@ -36,7 +36,7 @@ def reads_of(client: Client, path: str) -> int:
 
 
 def withdraw_path(comment: Comment) -> str:
-    return reverse("admin:comments_comment_decide", args=[comment.pk, "withdraw"])
+    return reverse("admin:review_comment_decide", args=[comment.pk, "withdraw"])
 
 
 def test_a_comment_is_said_read_by_others_and_withdrawn(world: World, operator: Client) -> None:
@@ -67,7 +67,7 @@ def test_moments_are_in_the_zone_of_the_tenant(world: World, operator: Client) -
     comment = make_comment(world)
     with acting(world.operator), connection.cursor() as cursor:
         cursor.execute(
-            "SELECT to_char(created_at AT TIME ZONE 'Pacific/Kiritimati', 'FMDD Mon YYYY HH24:MI') FROM comments_comment"
+            "SELECT to_char(created_at AT TIME ZONE 'Pacific/Kiritimati', 'FMDD Mon YYYY HH24:MI') FROM review_comment"
         )
         [said_at] = cursor.fetchone()
     assert said_at in words_of(operator.get(page_of(comment.proposal)))

@@ -8,9 +8,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.contradictions.looks import Extent, claim_look, end_look
-from apps.contradictions.models import Contradiction, ContradictionLook
 from apps.governance.acting import acting
+from apps.learning.contradictions.looks import Extent, claim_look, end_look
+from apps.learning.contradictions.models import Contradiction, ContradictionScan
 from apps.runtime.contradicting import look
 from tests.contradicting import WHY, contradictions_of, make_contradiction
 from tests.factories import World, make_persona, make_skill
@@ -71,7 +71,7 @@ def test_a_look_is_asked_for_on_the_page_of_the_agent_and_of_a_contradiction(wor
         assert decide(operator, about, "look").status_code < 400
         assert "Within a minute" in words_of(operator.get(page_of(row)))
         with acting(world.operator):
-            assert ContradictionLook.objects.get().asked_at is not None
+            assert ContradictionScan.objects.get().asked_at is not None
 
 
 def test_a_page_of_many_costs_no_more_queries_than_one_of_a_few(world: World, operator: Client) -> None:

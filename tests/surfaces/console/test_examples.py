@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from apps.governance.acting import acting
-from apps.lessons.models import Example, Lesson
+from apps.learning.lessons.models import Example, Lesson
 from tests.factories import World
 from tests.surfaces.console.browsing import decide, list_of, page_of, words_of
 from tests.teaching import ASKED, DRAFTED, SENT, is_shown_examples, make_answered, make_example, make_lesson
@@ -61,4 +61,4 @@ def test_an_example_shows_its_words_and_whether_they_are_shown_and_is_retired(wo
 
 
 def decide_url(lesson: Lesson) -> str:
-    return f"/admin/lessons/lesson/{lesson.pk}/decide/keep/"
+    return f"/admin/learning/lesson/{lesson.pk}/decide/keep/"

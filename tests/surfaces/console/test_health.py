@@ -31,7 +31,7 @@ def rung(ago: str, task: str = "") -> None:
     """As though workers were last woken so long ago, for one of the beat's alarms or for all."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE runtime_alarm SET rang_at = statement_timestamp() - %s::interval WHERE %s IN ('', task)",
+            "UPDATE runtime_periodictask SET rang_at = statement_timestamp() - %s::interval WHERE %s IN ('', task)",
             [ago, task],
         )
 
@@ -133,7 +133,7 @@ def test_every_alarm_of_the_beat_has_words() -> None:
 
 def test_alarms_are_nobodys_of_a_tenant(world: World) -> None:
     for actor in (world.operator, world.bot, world.system):
-        assert attempt(actor, "SELECT * FROM runtime_alarm").sqlstate == NO_RIGHT
+        assert attempt(actor, "SELECT * FROM runtime_periodictask").sqlstate == NO_RIGHT
 
 
 def test_an_agent_is_told_nothing_of_it(world: World) -> None:

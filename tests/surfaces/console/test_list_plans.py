@@ -16,16 +16,16 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from apps.comments.models import Comment
 from apps.console.site import site
 from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft, Escalation
+from apps.desk.reports.models import Report
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord, Proposal, Refusal
 from apps.launcher.postgres import Postgres
 from apps.learning.models import Extraction
 from apps.memory.models import CustomerProfile, MemoryLine
-from apps.reports.models import Report
+from apps.review.comments.models import Comment
 from apps.runtime.models import Session
 from apps.skills.models import Skill
 from tests.committing import committing

@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.conversations.models import Conversation, Message
+from apps.desk.reports.actions import settle_report, withdraw_report
+from apps.desk.reports.models import Report
 from apps.governance.acting import acting
 from apps.governance.policy import Act
 from apps.learning.capture import capture
-from apps.reports.actions import settle_report, withdraw_report
-from apps.reports.models import Report
 from tests.actions.conversing import say
 from tests.factories import World, make_event, make_limit, make_persona, make_world
 from tests.reporting import INSTEAD, SAID, WHY, make_reply, make_report, make_report_of

@@ -13,8 +13,8 @@ from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord
 from apps.personas.actions import amend_persona, amend_rule
 from apps.personas.models import Persona, StandingRule
-from apps.restoration.actions import make_checkpoint
-from apps.restoration.models import Checkpoint
+from apps.restore.actions import make_checkpoint
+from apps.restore.models import Checkpoint
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
 from tests.actions.restoring import only
@@ -57,7 +57,7 @@ def shown_form(page: object) -> dict[str, list[str]]:
 
 def test_a_checkpoint_is_made_listed_and_restored_with_a_way_back(world: World, operator: Client) -> None:
     restyled(world)
-    save(operator, reverse("admin:restoration_checkpoint_add"), name="Now", why="To be sure.", agent="")
+    save(operator, reverse("admin:restore_checkpoint_add"), name="Now", why="To be sure.", agent="")
     assert "To be sure." in words_of(operator.get(list_of(Checkpoint)))
     before = only(world, Checkpoint, name="Before the sale")
     assert "See what restoring would change" in words_of(operator.get(page_of(before)))

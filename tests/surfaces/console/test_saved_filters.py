@@ -8,11 +8,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from apps.filters.models import SavedFilter
-from apps.filters.rules import FILTERS_KEPT
 from apps.governance.acting import acting
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
+from apps.review.filters.models import SavedFilter
+from apps.review.filters.rules import FILTERS_KEPT
 from tests.factories import World, make_member, make_persona, make_skill, make_world
 from tests.filtering import HIGH, make_filter
 from tests.surfaces.console.browsing import form_values, list_of, signed_in, text_of, words_of
@@ -206,5 +206,5 @@ def test_many_filters_cost_as_much_as_one(world: World, operator: Client) -> Non
         make_filter(world, f"Filter {number}")
     with CaptureQueriesContext(connection) as many:
         operator.get(INBOX)
-    asking = [query for query in many if "filters_savedfilter" in query["sql"]]
+    asking = [query for query in many if "review_savedfilter" in query["sql"]]
     assert (len(many), len(asking)) == (len(few), 1)

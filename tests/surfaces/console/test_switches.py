@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from apps.switches.actions import lift_switch, throw_switch
-from apps.switches.models import Switch
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
 from tests.factories import make_switch, make_world
 from tests.surfaces.console.browsing import page_of, signed_in, words_of
 
@@ -22,7 +22,7 @@ def test_every_page_says_what_is_stopped_until_it_is_lifted() -> None:
     for place in PLACES[:3]:
         page = client.get(reverse(place)).content.decode()
         assert "Answering is paused for agent support." in page
-        assert reverse("admin:switches_switch_change", args=[switch.pk]) in page
+        assert reverse("admin:kill_switches_killswitch_change", args=[switch.pk]) in page
     lift_switch(switch, actor=world.operator)
     assert "is paused" not in client.get(reverse(PLACES[0])).content.decode()
 
@@ -36,9 +36,9 @@ def test_a_page_outside_the_books_asks_for_no_switch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"), [(Switch.Kind.PAUSE_SENDING, "as a draft"), (Switch.Kind.PAUSE_AGENT, "No turn begins")]
+    ("kind", "told"), [(KillSwitch.Kind.PAUSE_SENDING, "as a draft"), (KillSwitch.Kind.PAUSE_AGENT, "No turn begins")]
 )
-def test_the_page_of_a_switch_says_what_it_stops(kind: Switch.Kind, told: str) -> None:
+def test_the_page_of_a_switch_says_what_it_stops(kind: KillSwitch.Kind, told: str) -> None:
     world = make_world()
     client = signed_in(world.operator_user)
     other = {"as a draft", "No turn begins"} - {told}

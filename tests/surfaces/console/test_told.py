@@ -7,8 +7,8 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from apps.governance.acting import acting
-from apps.notices.mail import mail_server
-from apps.notices.models import NoticeTerms
+from apps.notifications.mail import mail_server
+from apps.notifications.models import NotificationPreferences
 from apps.tenants.models import User
 from tests.factories import World
 from tests.mailing import make_notice
@@ -17,9 +17,9 @@ from tests.surfaces.console.browsing import signed_in, words_of
 pytestmark = pytest.mark.django_db
 
 
-def terms_of(world: World) -> list[NoticeTerms]:
+def terms_of(world: World) -> list[NotificationPreferences]:
     with acting(world.admin):
-        return list(NoticeTerms.objects.filter(tenant_id=world.tenant.pk).order_by("user_id"))
+        return list(NotificationPreferences.objects.filter(tenant_id=world.tenant.pk).order_by("user_id"))
 
 
 def told() -> str:

@@ -11,7 +11,7 @@ from apps.console.requests import VISIT_KEY
 from apps.console.site import PAGES
 from apps.governance.acting import acting
 from apps.governance.models import ChangeRecord
-from apps.tenants.models import StaffVisit
+from apps.tenants.models import StaffAccess
 from tests.factories import PASSWORD, World, make_persona, make_skill_with_file, make_staff, make_world
 from tests.surfaces.console.browsing import decision_of, page_of
 
@@ -65,7 +65,7 @@ def test_entering_and_leaving_stand_in_the_tenants_books_with_who_and_why(world:
     enter(staff, world)
     page = staff.get("/admin/").content.decode()
     with acting(world.admin):
-        visit = StaffVisit.objects.visible_to(world.admin).get()
+        visit = StaffAccess.objects.visible_to(world.admin).get()
     assert f"You are in the books of <strong>{world.tenant.name}</strong> as platform staff until" in page
     assert f"{visit.until:%H:%M}" in page
     assert timedelta(minutes=59) < visit.until - timezone.now() <= timedelta(minutes=60)
@@ -75,7 +75,7 @@ def test_entering_and_leaving_stand_in_the_tenants_books_with_who_and_why(world:
     assert records(world) == [("tenant.enter", label, WHY), ("tenant.leave", label, "")]
     member = Client()
     member.force_login(world.operator_user)
-    listed = member.get(reverse("admin:tenants_staffvisit_changelist")).content.decode()
+    listed = member.get(reverse("admin:tenants_staffaccess_changelist")).content.decode()
     assert "root@platform.example (platform staff)" in listed
     assert WHY in listed
 

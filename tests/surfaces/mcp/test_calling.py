@@ -14,13 +14,13 @@ from pytest_django import Settings
 from apps.api.inside import Caller
 from apps.governance.acting import acting
 from apps.governance.models import Proposal, Refusal
+from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.models import KillSwitch
 from apps.mcp_server.calling import call
 from apps.mcp_server.tools import TOOLS
 from apps.memory.models import AgentMemory
 from apps.personas.models import Persona
 from apps.skills.models import Skill
-from apps.switches.actions import throw_switch
-from apps.switches.models import Switch
 from tests.factories import (
     World,
     make_block,
@@ -149,7 +149,7 @@ def test_a_tool_that_is_none_is_an_error_of_the_protocol(door: Door, world: Worl
 
 def test_a_stop_holds_over_mcp(door: Door, world: World) -> None:
     memory = make_memory(world)
-    throw_switch(Switch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
+    throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
     said = door.call(world.token, "update_memory", {"id": memory.pk, "version": memory.version, "body": "New."})
     assert said.code == "frozen"
     assert "Do not try again" in said.text

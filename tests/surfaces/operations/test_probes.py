@@ -65,11 +65,11 @@ def test_where_the_beat_does_not_ring_an_installation_is_degraded_and_counted(cl
     assert client.get("/readyz").json()["parts"]["beat"] == f"{len(table())} of {len(table())} alarms are overdue"
     assert f'preceptor_alarms{{state="never"}} {len(table())}' in list(lines_of(figures()))
     set_alarms()
-    rang("apps.notices.tasks.sweep")
-    rang("apps.notices.tasks.send_notice")
+    rang("apps.notifications.tasks.sweep")
+    rang("apps.notifications.tasks.send_notice")
     with connections["default"].cursor() as cursor:
         cursor.execute(
-            "UPDATE runtime_alarm SET rang_at = now() - interval '2 hours', known_at = now() - interval '2 days'"
+            "UPDATE runtime_periodictask SET rang_at = now() - interval '2 hours', known_at = now() - interval '2 days'"
             " WHERE task = 'apps.review.tasks.sweep_bulk'"
         )
     answer = client.get("/readyz")
@@ -81,7 +81,7 @@ def test_where_the_beat_does_not_ring_an_installation_is_degraded_and_counted(cl
         re.fullmatch(r'preceptor_alarm_overdue_seconds\{task="apps.review.tasks.sweep_bulk"\} 71[34]\d.*', each)
         for each in told
     )
-    assert 'preceptor_alarm_overdue_seconds{task="apps.notices.tasks.sweep"} 0' in told
+    assert 'preceptor_alarm_overdue_seconds{task="apps.notifications.tasks.sweep"} 0' in told
 
 
 def told_at(url: str, headers: dict[str, str]) -> bytes:

@@ -9,8 +9,8 @@ from apps.governance.acting import acting
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.governance.policy import Act
-from apps.switches.actions import lift_switch, throw_switch
-from apps.switches.models import Switch
+from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.models import KillSwitch
 
 
 class Command(BaseCommand):
@@ -24,7 +24,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """What, where, why."""
-        parser.add_argument("kind", nargs="?", choices=Switch.Kind.values, help="What to stop.")
+        parser.add_argument("kind", nargs="?", choices=KillSwitch.Kind.values, help="What to stop.")
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
         parser.add_argument("--agent", default="", metavar="KEY", help="Only this agent.")
         parser.add_argument("--channel", default="", help="Only this channel, such as sms.")
@@ -39,18 +39,18 @@ class Command(BaseCommand):
         agent_id = agent_named(options["agent"], actor=actor).pk if options["agent"] else None
         try:
             if options["kind"]:
-                self._turn(Switch.Kind(options["kind"]), agent_id, actor, options)
+                self._turn(KillSwitch.Kind(options["kind"]), agent_id, actor, options)
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
         self._list(actor)
 
-    def _turn(self, kind: Switch.Kind, agent_id: int | None, actor: Actor, options: dict[str, Any]) -> None:
+    def _turn(self, kind: KillSwitch.Kind, agent_id: int | None, actor: Actor, options: dict[str, Any]) -> None:
         reason, channel = options["reason"], options["channel"]
         if not options["lift"]:
             throw_switch(kind, actor=actor, reason=reason, agent_id=agent_id, channel=channel)
             return
         with acting(actor):
-            on = Switch.objects.visible_to(actor).on().of_kinds(kind)
+            on = KillSwitch.objects.visible_to(actor).on().of_kinds(kind)
             switch = on.filter(agent=agent_id, channel=channel).select_related("agent").first()
         if switch is None:
             raise CommandError("No such switch is on. Without a kind the command lists those that are.")
@@ -58,7 +58,7 @@ class Command(BaseCommand):
 
     def _list(self, actor: Actor) -> None:
         with acting(actor):
-            for switch in Switch.objects.visible_to(actor).on().select_related("agent"):
+            for switch in KillSwitch.objects.visible_to(actor).on().select_related("agent"):
                 self.stdout.write(f"{switch.sentence} Since {switch.created_at:%Y-%m-%d %H:%M} UTC: {switch.reason}")
-            if not Switch.objects.visible_to(actor).on().exists():
+            if not KillSwitch.objects.visible_to(actor).on().exists():
                 self.stdout.write("Nothing is stopped.")

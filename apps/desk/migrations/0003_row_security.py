@@ -1,0 +1,25 @@
+"""Keys, triggers, row security and grants of this app; `sql/` has their text."""
+
+from typing import ClassVar
+
+from django.db import migrations
+
+from apps.governance.database import LoadSQL, OneReferenceEach
+
+
+class Migration(migrations.Migration):
+    """Every table and function that the text names is there before."""
+
+    dependencies: ClassVar = [
+        ("conversations", "0003_row_security"),
+        ("desk", "0002_functions"),
+        ("governance", "0002_functions"),
+        ("skills", "0003_row_security"),
+        ("tenants", "0003_row_security"),
+    ]
+    operations: ClassVar = [
+        LoadSQL("desk", "keys"),
+        OneReferenceEach(),
+        LoadSQL("desk", "triggers"),
+        LoadSQL("desk", "row_security"),
+    ]

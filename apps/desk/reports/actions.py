@@ -1,0 +1,84 @@
+"""Acts on reports: people make them, take back their own, and settle what others made."""
+
+from django.core.exceptions import ObjectDoesNotExist
+from django.utils import timezone
+
+from apps.desk.reports.models import Report
+from apps.desk.reports.rules import ONLY_ITS_REPORTER, Reply, unexplained, unreportable
+from apps.governance.actors import Actor
+from apps.governance.door import governed, take_values
+from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible
+from apps.governance.models import Taint
+from apps.governance.policy import Act
+
+
+def make_report(
+    message_id: int,
+    *,
+    actor: Actor,
+    conversation_id: int,
+    agent_id: int,
+    reason_code: str,
+    explanation: str = "",
+    correction: str = "",
+) -> Report:
+    """Say that a reply is wrong. The customer and the agent are told nothing; learning hears of it once it is settled."""
+    row = Report(
+        tenant_id=actor.tenant_id,
+        message_id=message_id,
+        conversation_id=conversation_id,
+        agent_id=agent_id,
+        author=actor.label,
+        # Whoever explains what was wrong repeats what a customer wrote.
+        taint=Taint.CUSTOMER_DERIVED,
+    )
+    values = {"explanation": _plain(explanation), "correction": _plain(correction)}
+    # The conversation is not named: a report is about it, and nothing that the conversation left behind.
+    with governed(Act.REPORT_MAKE, row, actor=actor, evidence={"message_id": message_id}):
+        _refuse_unreportable(row)
+        take_values(row, Act.REPORT_MAKE, {"reason_code": reason_code, **values})
+        if flaw := unexplained(reason_code, explanation):
+            raise Invalid(flaw, {"explanation": [flaw]})
+    return row
+
+
+def withdraw_report(report: Report, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Report:
+    """Take one's own report back while it waits. That there was one stays to be seen; its words stay in the history alone."""
+    with governed(Act.REPORT_WITHDRAW, report, actor=actor, read_at=read_at, reason=reason) as row:
+        if row.author != actor.label:
+            raise NotPermitted(ONLY_ITS_REPORTER)
+        row.withdraw()
+        row.explanation, row.correction = "", ""
+    return report
+
+
+def settle_report(
+    report: Report, *, actor: Actor, outcome: str, settlement: str = "", read_at: int | None = None
+) -> Report:
+    """Say what has to change, or that nothing was wrong. What it teaches is counted; what is to be changed, people change."""
+    if not outcome:
+        raise Invalid("Say what came of the report.", {"outcome": ["This may not be blank."]})
+    with governed(Act.REPORT_SETTLE, report, actor=actor, read_at=read_at, reason=settlement) as row:
+        row.settle()
+        row.outcome, row.settlement = outcome, _plain(settlement)
+        row.decided_by, row.decided_at = actor.label, timezone.now()
+    return report
+
+
+def _plain(text: str) -> str:
+    """A browser sends other line ends than it was given."""
+    return text.replace("\r\n", "\n").strip()
+
+
+def _refuse_unreportable(row: Report) -> None:
+    """What the database hides is not there, rather than wrong."""
+    try:
+        message = row.message
+        thread = message.conversation
+    except ObjectDoesNotExist as hidden:
+        raise NotVisible("There is no such reply.") from hidden
+    if (thread.pk, thread.agent_id) != (row.conversation_id, row.agent_id):
+        raise NotVisible("There is no such reply.")
+    is_agents = message.is_reply and message.sender == "agent"
+    if refusal := unreportable(Reply(is_agents, thread.off_the_record, thread.is_talk)):
+        raise Conflicting(refusal)

@@ -1,0 +1,131 @@
+"""The report: one person's word that a reply of an agent is wrong, and what came of it."""
+
+from typing import ClassVar, Self
+
+from django.core.validators import MaxLengthValidator
+from django.db import models
+from django_fsm import transition
+
+from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS, SETTLEMENT_CHARACTERS
+from apps.governance.governed import StateField
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+from apps.governance.text import plain_text
+
+
+class ReportQuerySet(GovernedQuerySet["Report"]):
+    """Adjectives for reports."""
+
+    def open(self) -> Self:
+        """Those that wait for a person."""
+        return self.filter(status=Report.Status.OPEN)
+
+    def standing(self) -> Self:
+        """Those that nobody took back and of which nobody found that the reply was right."""
+        taken_back = models.Q(status=Report.Status.WITHDRAWN)
+        return self.exclude(taken_back | models.Q(outcome=Report.Outcome.NOTHING_WRONG))
+
+    def of_conversation(self, conversation_id: int) -> Self:
+        """Those of one conversation, the first made first."""
+        return self.filter(conversation=conversation_id).order_by("pk")
+
+
+class Report(Governed):
+    """What one person says is wrong with one reply. It quotes nothing: the reply stays where it was said. No agent reads one."""
+
+    class Status(models.TextChoices):
+        """Both others are final; who thinks again after withdrawing reports it again."""
+
+        OPEN = "open"
+        SETTLED = "settled"
+        WITHDRAWN = "withdrawn"
+
+    class Reason(models.TextChoices):
+        """What is wrong with the reply, in a word that learning can count."""
+
+        WRONG_FACT = "wrong_fact", "A fact is wrong"
+        AGAINST_POLICY = "against_policy", "Against policy"
+        WRONG_TONE = "wrong_tone", "Wrong tone"
+        NOT_ESCALATED = "not_escalated", "A person should have been asked"
+        PRIVATE_DATA = "private_data", "Shows private data"
+        INCOMPLETE = "incomplete", "Leaves something out"
+        OTHER = "other", "Other"
+
+    class Outcome(models.TextChoices):
+        """What a person makes of a report: what has to change, or that nothing has to."""
+
+        SKILL = "skill", "A skill is to be changed"
+        MEMORY = "memory", "Memory is to be changed"
+        PERSONA = "persona", "The persona or a rule is to be changed"
+        TOOL = "tool", "A tool or its data is to be changed"
+        LESSON = "lesson", "What was said is lesson enough"
+        NOTHING_WRONG = "nothing_wrong", "Nothing was wrong"
+
+    conversation = models.ForeignKey(
+        "conversations.Conversation", on_delete=models.PROTECT, related_name="reports", editable=False
+    )
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+", editable=False)
+    message = models.ForeignKey(
+        "conversations.Message", on_delete=models.PROTECT, related_name="reports", editable=False
+    )
+    reason_code = models.CharField("what is wrong", max_length=20, choices=Reason.choices)
+    explanation = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(EXPLANATION_CHARACTERS)])
+    correction = models.TextField(
+        "what should have been said", blank=True, validators=[plain_text, MaxLengthValidator(CORRECTION_CHARACTERS)]
+    )
+    status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
+    author = models.CharField(max_length=200, editable=False)
+    outcome = models.CharField(max_length=20, choices=Outcome.choices, blank=True)
+    settlement = models.TextField(
+        "what was done about it", blank=True, validators=[plain_text, MaxLengthValidator(SETTLEMENT_CHARACTERS)]
+    )
+    decided_by = models.CharField(max_length=200, blank=True, editable=False)
+    decided_at = models.DateTimeField(null=True, editable=False)
+
+    noun = "report"
+    objects = ReportQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "message", "author"],
+                condition=~models.Q(status="withdrawn"),
+                name="person_reports_a_reply_once",
+                violation_error_message="You have reported this reply already. Withdraw that report to make another.",
+            ),
+            models.CheckConstraint(condition=~models.Q(author=""), name="report_names_its_author"),
+            models.CheckConstraint(
+                condition=~models.Q(status="withdrawn") | models.Q(explanation="", correction=""),
+                name="withdrawn_report_says_nothing",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status="withdrawn") | ~models.Q(reason_code="other") | ~models.Q(explanation=""),
+                name="report_for_another_reason_explains_it",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status="settled", decided_at__isnull=False)
+                & ~models.Q(outcome="")
+                & ~models.Q(decided_by="")
+                | ~models.Q(status="settled")
+                & models.Q(outcome="", settlement="", decided_by="", decided_at__isnull=True),
+                name="settled_report_says_what_came_of_it",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "status", "id"], name="report_by_status"),
+            models.Index(fields=["tenant", "conversation", "id"], name="report_by_conversation"),
+            models.Index(fields=["tenant", "created_at"], name="report_by_time"),
+            models.Index(fields=["decided_at"], condition=models.Q(status="settled"), name="report_settled_lately"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_reason_code_display()} ({self.get_status_display()})"
+
+    @transition(field=status, source=Status.OPEN, target=Status.SETTLED)
+    def settle(self) -> None:
+        """A person looked at it and said what has to change."""
+
+    @transition(field=status, source=Status.OPEN, target=Status.WITHDRAWN)
+    def withdraw(self) -> None:
+        """Whoever made it takes it back: the words are gone from every page, and stay in the history of changes."""

@@ -1,0 +1,23 @@
+"""What waits for a person, whoever waited longest first, and what conversations are narrowed by."""
+
+from typing import Final
+
+from django.db.models import QuerySet
+
+from apps.desk.reports.models import Report, ReportQuerySet
+from apps.governance.actors import Actor
+
+# By which reports conversations are narrowed.
+REPORTED: Final = {"open": "A report waits", "ever": "Ever, and not withdrawn"}
+
+
+def waiting_reports(actor: Actor) -> ReportQuerySet:
+    """The reports that nobody settled yet, the oldest first."""
+    return Report.objects.visible_to(actor).open().order_by("pk")
+
+
+def reported(actor: Actor, which: str) -> QuerySet[Report, int]:
+    """The ids of the conversations of which a reply was reported: where one waits, or wherever there was one."""
+    ever = Report.objects.visible_to(actor).exclude(status=Report.Status.WITHDRAWN)
+    reports = waiting_reports(actor) if which == "open" else ever
+    return reports.order_by().values_list("conversation_id", flat=True)

@@ -1,0 +1,18 @@
+-- Functions of desk: what triggers, policies, indexes and the product's own statements call.
+
+-- Trigger function that refuses a report unless it concerns a reply of this agent in this conversation, on the record.
+-- Replies in a member's own conversation with an assistant cannot be reported.
+CREATE OR REPLACE FUNCTION hold_report() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (
+        SELECT 1 FROM conversations_message AS said JOIN conversations_conversation AS thread
+            ON thread.tenant_id = said.tenant_id AND thread.id = said.conversation_id
+         WHERE said.tenant_id = NEW.tenant_id AND said.id = NEW.message_id AND thread.id = NEW.conversation_id
+           AND thread.agent_id = NEW.agent_id AND said.sender = 'agent' AND said.is_reply
+           AND NOT thread.off_the_record AND thread.member_user_id IS NULL
+    ) THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'Only what an agent said to its customer, on the record, is reported.'
+        USING ERRCODE = 'insufficient_privilege';
+END $$;

@@ -1,0 +1,37 @@
+"""Acts on switches. Both hold before the next model call; what waits then is neither lost nor answered twice."""
+
+from django.utils import timezone
+
+from apps.governance.actors import Actor
+from apps.governance.door import governed
+from apps.governance.errors import Invalid
+from apps.governance.policy import Act
+from apps.kill_switches.models import KillSwitch
+
+
+def throw_switch(
+    kind: KillSwitch.Kind, *, actor: Actor, reason: str, agent_id: int | None = None, channel: str = ""
+) -> KillSwitch:
+    """Stop something at once. Messages go on arriving and wait; nothing that was learned is undone."""
+    if not reason.strip():
+        raise Invalid("Say why; everybody reads it while the switch is on.", {"reason": ["This may not be blank."]})
+    switch = KillSwitch(
+        tenant_id=actor.tenant_id,
+        kind=kind,
+        agent_id=agent_id,
+        channel=channel,
+        reason=reason,
+        thrown_by=actor.label,
+    )
+    with governed(Act.SWITCH_THROW, switch, actor=actor, reason=reason):
+        pass
+    return switch
+
+
+def lift_switch(switch: KillSwitch, *, actor: Actor, reason: str = "", read_at: int | None = None) -> KillSwitch:
+    """Let it go on. What waited is taken up by the next sweep, in the order it arrived."""
+    with governed(Act.SWITCH_LIFT, switch, actor=actor, read_at=read_at, reason=reason) as row:
+        row.lift()
+        row.lifted_by = actor.label
+        row.lifted_at = timezone.now()
+    return switch

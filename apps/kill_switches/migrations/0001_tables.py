@@ -1,0 +1,119 @@
+import django.core.validators
+import django.db.models.deletion
+import django_fsm
+from django.db import migrations, models
+
+import apps.governance.text
+from apps.governance.database import TableMigration
+
+
+class Migration(TableMigration):
+    initial = True
+
+    dependencies = [
+        ("tenants", "0001_tables"),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name="KillSwitch",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    ),
+                ),
+                ("version", models.PositiveIntegerField(default=1, editable=False)),
+                (
+                    "taint",
+                    models.CharField(
+                        choices=[
+                            ("operator", "Operator"),
+                            ("agent", "Agent"),
+                            ("tool-derived", "Tool Derived"),
+                            ("customer-derived", "Customer Derived"),
+                            ("imported", "Imported"),
+                        ],
+                        default="operator",
+                        editable=False,
+                        max_length=20,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("updated_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("freeze-learning", "Freeze learning"),
+                            ("pause-sending", "Pause autonomous sending"),
+                            ("pause-agent", "Pause answering"),
+                        ],
+                        max_length=20,
+                        verbose_name="what stops",
+                    ),
+                ),
+                (
+                    "agent",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="Empty: for every agent, those to come included.",
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.agent",
+                    ),
+                ),
+                (
+                    "channel",
+                    models.CharField(
+                        blank=True,
+                        help_text="Such as sms. Empty: on every channel.",
+                        max_length=40,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "^[a-z][a-z0-9_-]*\\Z",
+                                "A channel is lower-case letters, digits, hyphens and underscores, such as http or slack.",
+                            )
+                        ],
+                    ),
+                ),
+                (
+                    "reason",
+                    models.TextField(
+                        help_text="People read it on every page while the switch is on.",
+                        validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(500)],
+                    ),
+                ),
+                ("status", models.CharField(choices=[("on", "On"), ("lifted", "Lifted")], default="on", max_length=10)),
+                ("thrown_by", models.CharField(editable=False, max_length=200)),
+                ("lifted_by", models.CharField(blank=True, editable=False, max_length=200)),
+                ("lifted_at", models.DateTimeField(editable=False, null=True)),
+            ],
+            options={
+                "verbose_name_plural": "switches",
+                "ordering": ["-id"],
+                "abstract": False,
+                "base_manager_name": "objects",
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("status", "on")),
+                        fields=("tenant", "kind", "agent", "channel"),
+                        name="one_switch_of_a_kind_is_on_for_one_reach",
+                        nulls_distinct=False,
+                        violation_error_message="This is stopped there already; the switch that is on says why.",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("status", "on"), models.Q(("lifted_by", ""), _negated=True), _connector="OR"
+                        ),
+                        name="lifted_switch_names_who_lifted_it",
+                    ),
+                    models.CheckConstraint(condition=models.Q(("reason", ""), _negated=True), name="switch_says_why"),
+                ],
+            },
+            bases=(django_fsm.FSMModelMixin, models.Model),
+        ),
+    ]

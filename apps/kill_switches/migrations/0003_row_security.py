@@ -1,0 +1,23 @@
+"""Keys, triggers, row security and grants of this app; `sql/` has their text."""
+
+from typing import ClassVar
+
+from django.db import migrations
+
+from apps.governance.database import LoadSQL, OneReferenceEach
+
+
+class Migration(migrations.Migration):
+    """Every table and function that the text names is there before."""
+
+    dependencies: ClassVar = [
+        ("governance", "0002_functions"),
+        ("kill_switches", "0002_functions"),
+        ("tenants", "0003_row_security"),
+    ]
+    operations: ClassVar = [
+        LoadSQL("kill_switches", "keys"),
+        OneReferenceEach(),
+        LoadSQL("kill_switches", "triggers"),
+        LoadSQL("kill_switches", "row_security"),
+    ]

@@ -1,0 +1,112 @@
+"""The switch: one thing stopped for a tenant, an agent or a channel, until somebody lifts it."""
+
+from typing import ClassVar, Self
+
+from django.core.validators import MaxLengthValidator, RegexValidator
+from django.db import models
+from django_fsm import transition
+
+from apps.governance.governed import StateField
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+from apps.governance.text import plain_text
+from apps.kill_switches.rules import (
+    CHANNEL,
+    CHANNEL_RULE,
+    FREEZE_LEARNING,
+    PAUSE_AGENT,
+    PAUSE_SENDING,
+    REASON_CHARACTERS,
+    Reach,
+    stopped,
+)
+
+
+class SwitchQuerySet(GovernedQuerySet["KillSwitch"]):
+    """Adjectives for switches."""
+
+    def on(self) -> Self:
+        """Those in force."""
+        return self.filter(status=KillSwitch.Status.ON)
+
+    def reaching(self, agent_id: int, channel: str) -> Self:
+        """Those that hold for one agent on one channel."""
+        whom = models.Q(agent=None) | models.Q(agent=agent_id)
+        return self.filter(whom, models.Q(channel="") | models.Q(channel=channel))
+
+    def of_kinds(self, *kinds: "KillSwitch.Kind") -> Self:
+        """Those of some kinds."""
+        return self.filter(kind__in=kinds)
+
+
+class KillSwitch(Governed):
+    """What somebody stopped. Narrow as it was thrown it stays; a wider stop is another switch."""
+
+    class Kind(models.TextChoices):
+        """What stops."""
+
+        FREEZE_LEARNING = FREEZE_LEARNING, "Freeze learning"
+        PAUSE_SENDING = PAUSE_SENDING, "Pause autonomous sending"
+        PAUSE_AGENT = PAUSE_AGENT, "Pause answering"
+
+    class Status(models.TextChoices):
+        """Lifted is terminal: the next stop is a switch of its own, with its own reason."""
+
+        ON = "on"
+        LIFTED = "lifted"
+
+    kind = models.CharField("what stops", max_length=20, choices=Kind.choices)
+    agent = models.ForeignKey(
+        "tenants.Agent",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Empty: for every agent, those to come included.",
+    )
+    channel = models.CharField(
+        max_length=40,
+        blank=True,
+        validators=[RegexValidator(CHANNEL, CHANNEL_RULE)],
+        help_text="Such as sms. Empty: on every channel.",
+    )
+    reason = models.TextField(
+        validators=[plain_text, MaxLengthValidator(REASON_CHARACTERS)],
+        help_text="People read it on every page while the switch is on.",
+    )
+    status = StateField(max_length=10, choices=Status.choices, default=Status.ON)
+    thrown_by = models.CharField(max_length=200, editable=False)
+    lifted_by = models.CharField(max_length=200, editable=False, blank=True)
+    lifted_at = models.DateTimeField(null=True, editable=False)
+
+    noun = "switch"
+    objects = SwitchQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        verbose_name_plural = "switches"
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "kind", "agent", "channel"],
+                condition=models.Q(status="on"),
+                nulls_distinct=False,
+                name="one_switch_of_a_kind_is_on_for_one_reach",
+                violation_error_message="This is stopped there already; the switch that is on says why.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status="on") | ~models.Q(lifted_by=""), name="lifted_switch_names_who_lifted_it"
+            ),
+            models.CheckConstraint(condition=~models.Q(reason=""), name="switch_says_why"),
+        ]
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def sentence(self) -> str:
+        """What it stops, for whom and where."""
+        return stopped(self.kind, Reach(self.agent.key if self.agent else "", self.channel))
+
+    @transition(field=status, source=Status.ON, target=Status.LIFTED)
+    def lift(self) -> None:
+        """What it stopped goes on."""

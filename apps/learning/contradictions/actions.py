@@ -1,0 +1,81 @@
+"""Acts on contradictions: a look finds and clears them, people dismiss and reopen them. None changes a line."""
+
+from datetime import datetime
+
+from django.utils import timezone
+
+from apps.governance.actors import Actor
+from apps.governance.door import governed
+from apps.governance.errors import Invalid
+from apps.governance.models import Taint
+from apps.governance.policy import Act
+from apps.learning.contradictions.models import Contradiction
+from apps.learning.contradictions.rules import Pair
+
+
+def find_contradiction(agent_id: int, *, actor: Actor, pair: Pair) -> Contradiction:
+    """Ask people about two lines of which nobody was asked yet."""
+    other = pair.other
+    row = Contradiction(
+        tenant_id=actor.tenant_id,
+        agent_id=agent_id,
+        kind=pair.kind,
+        pair_sha256=pair.sha256,
+        words=pair.words,
+        one_noun=pair.one.noun,
+        one_id=pair.one.row_id,
+        one_where=pair.one.where,
+        one_line=pair.one.line,
+        other_noun=other.noun if other else "",
+        other_id=other.row_id if other else None,
+        other_where=other.where if other else "",
+        other_line=other.line if other else "",
+        # A line of memory may be a customer's, whoever wrote the one it contradicts.
+        taint=Taint.CUSTOMER_DERIVED,
+    )
+    with governed(Act.CONTRADICTION_FIND, row, actor=actor):
+        pass
+    return row
+
+
+def return_contradiction(contradiction: Contradiction, *, actor: Actor) -> Contradiction:
+    """The same lines stand there again: people are asked anew, unless they dismissed it for these very lines."""
+    with governed(Act.CONTRADICTION_RETURN, contradiction, actor=actor) as row:
+        if row.decided_by:
+            row.return_dismissed()
+        else:
+            row.return_open()
+        row.last_seen_at = None
+    return contradiction
+
+
+def clear_contradiction(contradiction: Contradiction, *, actor: Actor, last_seen_at: datetime) -> Contradiction:
+    """A line was changed or is not there any more, so that nothing is to be asked."""
+    with governed(Act.CONTRADICTION_CLEAR, contradiction, actor=actor) as row:
+        row.clear()
+        row.last_seen_at = last_seen_at
+    return contradiction
+
+
+def dismiss_contradiction(
+    contradiction: Contradiction, *, actor: Actor, dismissal: str, read_at: int | None = None
+) -> Contradiction:
+    """Say that both lines may stay, and why. It stays said for as long as both say the same."""
+    with governed(Act.CONTRADICTION_DISMISS, contradiction, actor=actor, read_at=read_at, reason=dismissal) as row:
+        if not dismissal.strip():
+            why = "Say why both lines may stay."
+            raise Invalid(why, {"dismissal": [why]})
+        row.dismiss()
+        row.dismissal = dismissal
+        row.decided_by, row.decided_at = actor.label, timezone.now()
+    return contradiction
+
+
+def reopen_contradiction(
+    contradiction: Contradiction, *, actor: Actor, read_at: int | None = None, reason: str = ""
+) -> Contradiction:
+    """Take a dismissal back: one of the lines has to change after all."""
+    with governed(Act.CONTRADICTION_REOPEN, contradiction, actor=actor, read_at=read_at, reason=reason) as row:
+        row.reopen()
+        row.dismissal, row.decided_by, row.decided_at = "", "", None
+    return contradiction

@@ -1,0 +1,154 @@
+"""The contradiction: two lines that an agent goes by and that cannot both be right; and the latest look at an agent's lines."""
+
+from typing import ClassVar, Self
+
+from django.core.validators import MaxLengthValidator
+from django.db import models
+from django_fsm import transition
+
+from apps.governance.governed import StateField
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+from apps.governance.text import plain_text
+from apps.learning.contradictions.rules import WHY_CHARACTERS
+from apps.texts.contradictions import Kind
+
+
+class ContradictionQuerySet(GovernedQuerySet["Contradiction"]):
+    """Adjectives for contradictions."""
+
+    def of_agent(self, agent_id: int) -> Self:
+        """Those of one agent."""
+        return self.filter(agent=agent_id)
+
+    def open(self) -> Self:
+        """Those that stand and that nobody dismissed."""
+        return self.filter(status=Contradiction.Status.OPEN)
+
+    def about(self, noun: str, row_id: int) -> Self:
+        """Those with a line of this row on either side."""
+        one, other = models.Q(one_noun=noun, one_id=row_id), models.Q(other_noun=noun, other_id=row_id)
+        return self.filter(one | other)
+
+
+class Contradiction(Governed):
+    """Two lines that cannot both be right, once for each pair by what they say; a question to people, in nobody's prompt."""
+
+    class Status(models.TextChoices):
+        """What is dismissed stays so for as long as both lines say the same; what is gone may come back."""
+
+        OPEN = "open"
+        DISMISSED = "dismissed"
+        GONE = "gone"
+
+    class Kinds(models.TextChoices):
+        """In what the lines contradict each other."""
+
+        AMOUNT = Kind.AMOUNT.value, "Different amounts"
+        DATE = Kind.DATE.value, "Different dates"
+        OPPOSITE = Kind.OPPOSITE.value, "The opposite of each other"
+        STEPS = Kind.STEPS.value, "Different steps for the same situation"
+        AVOIDED = Kind.AVOIDED.value, "One does what the other avoids"
+        TOOL = Kind.TOOL.value, "A tool that the agent may not call"
+
+    class Nouns(models.TextChoices):
+        """Where a line stands."""
+
+        PERSONA = "persona", "Persona"
+        RULE = "rule", "Rule"
+        MEMORY = "memory", "Memory"
+        BLOCK = "block", "Memory block"
+        TIER = "tier", "Memory tier"
+        SKILL = "skill", "Skill"
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    kind = models.CharField(max_length=10, choices=Kinds.choices, editable=False)
+    pair_sha256 = models.CharField(max_length=64, editable=False)
+    words = models.TextField(blank=True, editable=False, help_text="The words of the one line that clash.")
+    one_noun = models.CharField(max_length=10, choices=Nouns.choices, editable=False)
+    one_id = models.BigIntegerField(editable=False)
+    one_where = models.CharField(max_length=300, editable=False)
+    one_line = models.TextField(editable=False)
+    other_noun = models.CharField(max_length=10, choices=Nouns.choices, blank=True, editable=False)
+    other_id = models.BigIntegerField(null=True, editable=False)
+    other_where = models.CharField(max_length=300, blank=True, editable=False)
+    other_line = models.TextField(blank=True, editable=False)
+    last_seen_at = models.DateTimeField(
+        null=True,
+        editable=False,
+        help_text="When a look found it last, where it is gone; empty while the latest look did.",
+    )
+    status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
+    dismissal = models.TextField(
+        "why it may stay", blank=True, validators=[plain_text, MaxLengthValidator(WHY_CHARACTERS)]
+    )
+    decided_by = models.CharField(max_length=200, blank=True, editable=False)
+    decided_at = models.DateTimeField(null=True, editable=False)
+
+    noun = "contradiction"
+    objects = ContradictionQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "pair_sha256"], name="contradiction_of_a_pair_is_kept_once"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(status="dismissed") | ~models.Q(decided_by=""),
+                name="dismissed_contradiction_names_who_did",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(decided_by="", dismissal="") | ~models.Q(decided_by="") & ~models.Q(dismissal=""),
+                name="dismissal_of_a_contradiction_says_why",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind="tool", other_id__isnull=True, other_noun="")
+                | ~models.Q(kind="tool") & models.Q(other_id__isnull=False) & ~models.Q(other_noun=""),
+                name="contradiction_has_two_sides_or_names_a_tool",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "one_noun", "one_id"], name="contradiction_by_one_side"),
+            models.Index(fields=["tenant", "other_noun", "other_id"], name="contradiction_by_other_side"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} ({self.pk})"
+
+    @transition(field=status, source=Status.OPEN, target=Status.DISMISSED)
+    def dismiss(self) -> None:
+        """A person says that both lines may stay."""
+
+    @transition(field=status, source=Status.DISMISSED, target=Status.OPEN)
+    def reopen(self) -> None:
+        """A person says that one of the lines has to change after all."""
+
+    @transition(field=status, source=[Status.OPEN, Status.DISMISSED], target=Status.GONE)
+    def clear(self) -> None:
+        """The lines do not contradict each other any more, or one is not there."""
+
+    @transition(field=status, source=Status.GONE, target=Status.OPEN)
+    def return_open(self) -> None:
+        """The same lines stand there again."""
+
+    @transition(field=status, source=Status.GONE, target=Status.DISMISSED)
+    def return_dismissed(self) -> None:
+        """The same lines stand there again, of which a person has said that both may stay."""
+
+
+class ContradictionScan(models.Model):
+    """Who looks at an agent's lines just now, for which night, and what the latest look that ended went through."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    agent = models.OneToOneField("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    lease_until = models.DateTimeField()
+    night = models.DateField(null=True, help_text="The latest night whose look ended, by the tenant's clock.")
+    looked_at = models.DateTimeField(null=True)
+    asked_at = models.DateTimeField(null=True, help_text="When a person asked for a look that has not begun yet.")
+    texts = models.PositiveIntegerField(default=0)
+    pairs = models.PositiveIntegerField(default=0, help_text="Pairs of statements that were compared.")
+    is_whole = models.BooleanField(default=True, help_text="Off: a limit ended the look.")
+
+    def __str__(self) -> str:
+        return f"Look at agent {self.agent_id}"

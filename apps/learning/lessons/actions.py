@@ -1,0 +1,233 @@
+"""Acts on learning versions and clusters of edits, which the system brings and people judge, and on examples, which people keep.
+
+A version that is active gives way in the same commit.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+
+from django.db.models import Max
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.door import authorize, governed, take_values
+from apps.governance.errors import Conflicting, Invalid, NotPermitted
+from apps.governance.models import Taint
+from apps.governance.policy import Act
+from apps.governance.text import content_sha256
+from apps.learning.lessons.edits import Cluster
+from apps.learning.lessons.examples import Unfit, Words, too_many, vet
+from apps.learning.lessons.journal import one_at_a_time
+from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson
+from apps.learning.lessons.rules import ApplyMode, Version, versions_to_prune
+from apps.tenants.models import TenantSettings
+from apps.texts.private import Firewall
+
+
+def propose_version(
+    agent_id: int,
+    *,
+    actor: Actor,
+    body: str,
+    change_summary: str,
+    lesson_ids: Sequence[int],
+    pinned_ids: Collection[int],
+) -> LearningVersion:
+    """Let a new version wait for a person, after the one that is active now; the oldest that nobody needs go (R148, R158)."""
+    authorize(actor, Act.LEARNING_VERSION_PROPOSE, actor.tenant_id, agent_id=agent_id)
+    with acting(actor):
+        rows = LearningVersion.objects.visible_to(actor).of_agent(agent_id)
+        version = LearningVersion(
+            tenant_id=actor.tenant_id,
+            agent_id=agent_id,
+            number=(rows.aggregate(latest=Max("number"))["latest"] or 0) + 1,
+            previous_version=rows.active().first(),
+            body=body,
+            change_summary=change_summary,
+            lesson_ids=list(lesson_ids),
+            taint=Taint.CUSTOMER_DERIVED,
+        )
+        with governed(Act.LEARNING_VERSION_PROPOSE, version, actor=actor, evidence={"lesson_ids": list(lesson_ids)}):
+            pass
+        for old in rows.filter(pk__in=_surplus(list(rows), pinned_ids)).order_by("number"):
+            prune_version(old, actor=actor)
+    return version
+
+
+def apply_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
+    """Let agents read it though no person did, where the tenant's settings say so; the database looks at them too (R149)."""
+    with acting(actor), governed(Act.LEARNING_VERSION_APPLY, version, actor=actor) as row:
+        _refuse_unasked(actor)
+        row.apply()
+        _give_way(row, actor)
+    return version
+
+
+def activate_version(
+    version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
+) -> LearningVersion:
+    """Let new conversations read it, in a person's name. Those that run keep what they began with (R146)."""
+    with (
+        acting(actor),
+        governed(Act.LEARNING_VERSION_ACTIVATE, version, actor=actor, read_at=read_at, reason=reason) as row,
+    ):
+        row.activate()
+        _give_way(row, actor)
+        _sign(row, actor)
+    return version
+
+
+def restore_version(
+    version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
+) -> LearningVersion:
+    """Take up an earlier version again, in a person's name."""
+    with (
+        acting(actor),
+        governed(Act.LEARNING_VERSION_RESTORE, version, actor=actor, read_at=read_at, reason=reason) as row,
+    ):
+        row.restore()
+        _give_way(row, actor)
+        _sign(row, actor)
+    return version
+
+
+def reject_version(
+    version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
+) -> LearningVersion:
+    """Let nobody read it. Its lessons are offered again once another case of them is seen."""
+    with governed(Act.LEARNING_VERSION_REJECT, version, actor=actor, read_at=read_at, reason=reason) as row:
+        row.reject()
+    return version
+
+
+def retire_version(
+    version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
+) -> LearningVersion:
+    """Let conversations that begin from now on do without it."""
+    with governed(Act.LEARNING_VERSION_RETIRE, version, actor=actor, read_at=read_at, reason=reason) as row:
+        row.retire()
+    return version
+
+
+def withdraw_version(
+    version: LearningVersion, *, actor: Actor, reason: str, read_at: int | None = None
+) -> LearningVersion:
+    """Let no turn read it any more, not even of conversations that began with it; nothing takes it up again."""
+    if not reason.strip():
+        raise Invalid("Say what is wrong with it.", {"reason": ["This may not be blank."]})
+    with governed(Act.LEARNING_VERSION_WITHDRAW, version, actor=actor, read_at=read_at, reason=reason) as row:
+        row.withdraw()
+    return version
+
+
+def prune_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
+    """Drop an old one; its change records tell what it said."""
+    with governed(Act.LEARNING_VERSION_PRUNE, version, actor=actor, removes=True):
+        pass
+    return version
+
+
+def find_cluster(agent_id: int, *, actor: Actor, cluster: Cluster, habit: str) -> EditCluster:
+    """Put before people what they change again and again."""
+    row = EditCluster(
+        tenant_id=actor.tenant_id,
+        agent_id=agent_id,
+        key=cluster.key,
+        key_sha256=content_sha256(cluster.key),
+        habit=habit,
+        removed=cluster.removed,
+        added=cluster.added,
+        taint=Taint.CUSTOMER_DERIVED,
+    )
+    with governed(Act.EDIT_CLUSTER_FIND, row, actor=actor, evidence={"case_ids": list(cluster.edit_ids)}):
+        pass
+    return row
+
+
+def mark_proposed(
+    cluster: EditCluster, *, actor: Actor, proposal_id: int, read_at: int | None = None, reason: str = ""
+) -> EditCluster:
+    """Note which proposal came of it; what the proposal says passes its own review."""
+    with governed(Act.EDIT_CLUSTER_PROPOSE, cluster, actor=actor, read_at=read_at, reason=reason) as row:
+        row.propose()
+        row.proposal_id = proposal_id
+        _settle(row, actor)
+    return cluster
+
+
+def dismiss_cluster(cluster: EditCluster, *, actor: Actor, reason: str, read_at: int | None = None) -> EditCluster:
+    """Let it rest, however it grows, until three times as many drafts show it."""
+    if not reason.strip():
+        raise Invalid("Say why there is nothing in it to learn.", {"reason": ["This may not be blank."]})
+    with governed(Act.EDIT_CLUSTER_DISMISS, cluster, actor=actor, read_at=read_at, reason=reason) as row:
+        row.dismiss()
+        row.reason, row.dismissed_count = reason, row.members.count()
+        _settle(row, actor)
+    return cluster
+
+
+def reopen_cluster(cluster: EditCluster, *, actor: Actor, read_at: int | None = None, reason: str = "") -> EditCluster:
+    """Look at it again."""
+    with governed(Act.EDIT_CLUSTER_REOPEN, cluster, actor=actor, read_at=read_at, reason=reason) as row:
+        row.reopen()
+    return cluster
+
+
+def keep_example(lesson: Lesson, *, actor: Actor, words: Words, firewall: Firewall) -> Example:
+    """Let turns be shown it whoever the customer is, in this person's name; what the firewall finds is masked first (Z-12)."""
+    vetted = vet(words, firewall)
+    if isinstance(vetted, Unfit):
+        raise Invalid("These words are no example as they stand.", vetted.reasons)
+    example = Example(
+        tenant_id=actor.tenant_id,
+        agent_id=lesson.agent_id,
+        lesson=lesson,
+        masked=dict(vetted.masked),
+        telling_words=list(vetted.telling_words),
+        taint=Taint.CUSTOMER_DERIVED,
+    )
+    with acting(actor), governed(Act.EXAMPLE_KEEP, example, actor=actor, evidence={"lesson_id": lesson.pk}) as row:
+        take_values(row, Act.EXAMPLE_KEEP, asdict(vetted.words))
+        _sign(row, actor)
+        one_at_a_time(lesson.agent_id)
+        if refusal := too_many(Example.objects.visible_to(actor).of_agent(lesson.agent_id).approved().count()):
+            raise Conflicting(refusal)
+    return example
+
+
+def retire_example(example: Example, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Example:
+    """Show it to no turn that begins from now on. What earlier turns were shown stays in their history."""
+    with governed(Act.EXAMPLE_RETIRE, example, actor=actor, read_at=read_at, reason=reason) as row:
+        row.retire()
+    return example
+
+
+def _settle(row: EditCluster, actor: Actor) -> None:
+    row.decided_by, row.decided_at = actor.label, timezone.now()
+
+
+def _give_way(version: LearningVersion, actor: Actor) -> None:
+    rows = LearningVersion.objects.visible_to(actor).of_agent(version.agent_id)
+    if active := rows.active().exclude(pk=version.pk).first():
+        retire_version(active, actor=actor, reason=f"Version {version.number} takes its place.")
+
+
+def _refuse_unasked(actor: Actor) -> None:
+    settings = TenantSettings.objects.visible_to(actor).get()
+    if settings.learning_apply_mode != ApplyMode.AUTO:
+        raise NotPermitted("Here a person says yes to what agents learn. Activate the version in the console.")
+
+
+def _sign(row: LearningVersion | Example, actor: Actor) -> None:
+    row.approved_by, row.approved_at = actor.label, timezone.now()
+
+
+def _surplus(rows: Sequence[LearningVersion], pinned_ids: Collection[int]) -> tuple[int, ...]:
+    status = LearningVersion.Status
+    # What was withdrawn stays: only it tells what to leave out of the history of conversations that read it.
+    counted = [row for row in rows if row.status != status.WITHDRAWN]
+    versions = [
+        Version(row.pk, row.number, row.status == status.ACTIVE, row.status == status.PENDING) for row in counted
+    ]
+    return versions_to_prune(versions, pinned_ids)

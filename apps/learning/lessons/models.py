@@ -1,0 +1,300 @@
+"""What agents' work showed to be wrong, each case of it, what people change again and again, and versions of what was learned.
+
+Lessons and cases are journal tables: one writer, no change record. Versions, clusters of edits and examples are governed.
+"""
+
+from typing import ClassVar, Final, Self
+
+from django.db import models
+from django_fsm import transition
+
+from apps.governance.governed import StateField
+from apps.governance.guard import GovernedQuerySet
+from apps.governance.models import Governed
+from apps.learning.lessons import rules
+from apps.learning.lessons.example_models import Example
+from apps.learning.lessons.habits import rule_of, sentence_of
+
+__all__ = ["EditCluster", "EditClusterCase", "Example", "LearningVersion", "Lesson", "LessonCase"]
+
+MEMBERS_SHOWN: Final = 50
+
+
+class Lesson(models.Model):
+    """A situation, what went wrong in it, and what to do instead; what identified somebody is masked (R151)."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    situation = models.TextField()
+    went_wrong = models.TextField()
+    instead = models.TextField(blank=True)
+    source = models.CharField("first seen when", max_length=20, choices=rules.SOURCES)
+    dedup_key = models.CharField(max_length=64)
+    support_count = models.PositiveIntegerField("cases", default=1)
+    confidence = models.FloatField()
+    last_seen_at = models.DateTimeField()
+    noted_at = models.DateTimeField(help_text="When a case was last written down.")
+    # Versions are pruned; what was folded into one stays digested, so the database does not hold this reference.
+    digested_in = models.ForeignKey(
+        "LearningVersion", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["-support_count", "-last_seen_at", "-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "agent", "dedup_key"], name="lesson_of_an_agent_is_kept_once"),
+            models.CheckConstraint(
+                condition=models.Q(confidence__gt=0, confidence__lt=1), name="lesson_is_never_quite_sure"
+            ),
+            models.CheckConstraint(condition=models.Q(support_count__gt=0), name="lesson_has_a_case"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Lesson {self.pk}"
+
+    @property
+    def value(self) -> rules.Lesson:
+        """As the rules take it."""
+        return rules.Lesson(
+            self.pk,
+            self.situation,
+            self.went_wrong,
+            self.instead,
+            self.support_count,
+            self.confidence,
+            self.last_seen_at,
+            self.digested_in_id is not None,
+        )
+
+    @property
+    def is_promotable(self) -> bool:
+        """Whether a digest may be offered it (R155)."""
+        return rules.is_promotable(self.value)
+
+
+class LessonCase(models.Model):
+    """One draft, question, turn, proposal or report that was looked at once, and the lesson it is a case of, if it taught one."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    lesson = models.ForeignKey(Lesson, null=True, on_delete=models.PROTECT, related_name="cases")
+    source = models.CharField(max_length=20, choices=rules.SOURCES)
+    source_id = models.BigIntegerField(help_text="Which draft, escalation, turn, proposal, learning version or report.")
+    conversation = models.ForeignKey(
+        "conversations.Conversation", null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    nothing_because = models.TextField(blank=True, help_text="Why it taught nothing, where it did not.")
+    happened_at = models.DateTimeField()
+    noted_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "source", "source_id"], name="source_is_looked_at_once"),
+            models.CheckConstraint(
+                condition=models.Q(lesson__isnull=False, nothing_because="")
+                | models.Q(lesson__isnull=True) & ~models.Q(nothing_because=""),
+                name="case_teaches_something_or_says_why_not",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_source_display()} ({self.source_id})"
+
+
+class LearningVersionQuerySet(GovernedQuerySet["LearningVersion"]):
+    """Adjectives for learning versions."""
+
+    def of_agent(self, agent_id: int) -> Self:
+        """Those of one agent."""
+        return self.filter(agent=agent_id)
+
+    def active(self) -> Self:
+        """What agents read in new conversations."""
+        return self.filter(status=LearningVersion.Status.ACTIVE)
+
+    def pending(self) -> Self:
+        """Those that wait for a person."""
+        return self.filter(status=LearningVersion.Status.PENDING)
+
+
+class LearningVersion(Governed):
+    """What an agent has learned from corrections, as a list of bullets: never reworded, one active at a time (R144)."""
+
+    class Status(models.TextChoices):
+        """A retired one may be taken up again; what was rejected or withdrawn never is."""
+
+        PENDING = "pending", "Waits for a person"
+        ACTIVE = "active"
+        RETIRED = "retired"
+        REJECTED = "rejected"
+        WITHDRAWN = "withdrawn"
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    number = models.PositiveIntegerField(editable=False)
+    # The one before may be pruned, so the database does not hold this reference.
+    previous_version = models.ForeignKey(
+        "self", null=True, editable=False, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+    )
+    body = models.TextField(editable=False)
+    change_summary = models.TextField(editable=False)
+    lesson_ids = models.JSONField(default=list, editable=False, help_text="The lessons it rests on.")
+    status = StateField(max_length=10, choices=Status.choices, default=Status.PENDING)
+    approved_by = models.CharField(max_length=200, blank=True, editable=False)
+    approved_at = models.DateTimeField(null=True, editable=False)
+
+    noun = "learning_version"
+    objects = LearningVersionQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent"],
+                condition=models.Q(status="active"),
+                name="agent_reads_one_learning_version",
+                violation_error_message="Another version of this agent became active meanwhile. Look again.",
+            ),
+            models.UniqueConstraint(fields=["tenant", "agent", "number"], name="learning_versions_are_numbered"),
+            models.CheckConstraint(condition=~models.Q(body=""), name="learning_version_says_something"),
+            models.CheckConstraint(
+                condition=models.Q(approved_by="", approved_at__isnull=True)
+                | ~models.Q(approved_by="") & models.Q(approved_at__isnull=False),
+                name="approved_learning_version_says_when",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Version {self.number}"
+
+    @transition(field=status, source=Status.PENDING, target=Status.ACTIVE)
+    def activate(self) -> None:
+        """A person said yes."""
+
+    @transition(field=status, source=Status.PENDING, target=Status.ACTIVE)
+    def apply(self) -> None:
+        """The tenant's settings said yes to whatever passes the checks."""
+
+    @transition(field=status, source=Status.PENDING, target=Status.REJECTED)
+    def reject(self) -> None:
+        """A person said no."""
+
+    @transition(field=status, source=Status.ACTIVE, target=Status.RETIRED)
+    def retire(self) -> None:
+        """Conversations that begin from now on read another one, or none."""
+
+    @transition(field=status, source=Status.RETIRED, target=Status.ACTIVE)
+    def restore(self) -> None:
+        """A person takes up an earlier one again."""
+
+    @transition(field=status, source=[Status.ACTIVE, Status.RETIRED], target=Status.WITHDRAWN)
+    def withdraw(self) -> None:
+        """A person takes it out for good: no conversation reads it any more, not even one that began with it."""
+
+
+class EditClusterQuerySet(GovernedQuerySet["EditCluster"]):
+    """Adjectives for clusters of edits."""
+
+    def of_agent(self, agent_id: int) -> Self:
+        """Those of one agent."""
+        return self.filter(agent=agent_id)
+
+    def counted(self) -> Self:
+        """With how many drafts show it, and the first and the latest moment, as `support`, `first_seen_at`, `last_seen_at`."""
+        at = "members__case__happened_at"
+        return self.annotate(support=models.Count("members"), first_seen_at=models.Min(at), last_seen_at=models.Max(at))
+
+
+class EditCluster(Governed):
+    """One thing that people change in an agent's drafts again and again; its key keeps it the same row while it grows (R138)."""
+
+    class Status(models.TextChoices):
+        """Whether somebody has looked at it."""
+
+        OPEN = "open"
+        PROPOSED = "proposed"
+        DISMISSED = "dismissed"
+
+    agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
+    key = models.TextField(editable=False, help_text="The change by its words, masked.")
+    key_sha256 = models.CharField(max_length=64, editable=False)
+    habit = models.CharField(
+        max_length=60, editable=False, help_text="The change and its matter, by the house's names."
+    )
+    removed = models.TextField(blank=True, editable=False)
+    added = models.TextField(blank=True, editable=False)
+    status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
+    reason = models.TextField("why it is dismissed", blank=True)
+    dismissed_count = models.PositiveIntegerField(default=0, editable=False)
+    proposal_id = models.BigIntegerField(null=True, editable=False)
+    decided_by = models.CharField(max_length=200, blank=True, editable=False)
+    decided_at = models.DateTimeField(null=True, editable=False)
+
+    noun = "edit_cluster"
+    objects = EditClusterQuerySet.as_manager()
+
+    class Meta(Governed.Meta):
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "key_sha256"], name="edit_cluster_of_an_agent_is_kept_once"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(status="dismissed") | ~models.Q(reason=""), name="dismissed_edit_cluster_says_why"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(status="proposed") | models.Q(proposal_id__isnull=False),
+                name="proposed_edit_cluster_names_its_proposal",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(status="open") | ~models.Q(decided_by=""), name="settled_edit_cluster_names_who_did"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def sentence(self) -> str:
+        """What people do, in words of the house."""
+        return sentence_of(self.habit)
+
+    @property
+    def latest_members(self) -> "models.QuerySet[EditClusterCase]":
+        """The latest drafts that show it, as many as are shown."""
+        return self.members.select_related("case__lesson")[:MEMBERS_SHOWN]
+
+    @property
+    def rule(self) -> str:
+        """What one click proposes; empty where a person has to say it."""
+        return rule_of(self.habit)
+
+    @transition(field=status, source=Status.OPEN, target=Status.PROPOSED)
+    def propose(self) -> None:
+        """A rule that says so waits for a reviewer."""
+
+    @transition(field=status, source=Status.OPEN, target=Status.DISMISSED)
+    def dismiss(self) -> None:
+        """There is nothing in it to learn."""
+
+    @transition(field=status, source=[Status.PROPOSED, Status.DISMISSED], target=Status.OPEN)
+    def reopen(self) -> None:
+        """It is worth another look."""
+
+
+class EditClusterCase(models.Model):
+    """A case that shows a cluster: one draft counts once for it."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    cluster = models.ForeignKey(EditCluster, on_delete=models.PROTECT, related_name="members")
+    case = models.ForeignKey(LessonCase, on_delete=models.PROTECT, related_name="+")
+    noted_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "cluster", "case"], name="draft_counts_once_for_a_cluster"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Case {self.case_id} of cluster {self.cluster_id}"

@@ -1,0 +1,10 @@
+"""What webhooks are told of learning versions: numbers and states, none of the words."""
+
+from apps.learning.lessons.models import LearningVersion
+from apps.llm.backend import JsonObject
+
+
+def said_of_version(tenant_id: int, version_id: int) -> tuple[str, JsonObject]:
+    """The agent's key, and the version as it stands when it is told."""
+    version = LearningVersion.objects.select_related("agent").get(tenant_id=tenant_id, pk=version_id)
+    return version.agent.key, {"id": version.pk, "number": version.number, "status": version.status}

@@ -1,7 +1,0 @@
--- Triggers on the tables of notices.
-
--- notices_notice: A notification keeps its recipient and is never deleted. It is sent, given up or dropped as settled once.
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OF tenant_id, terms_id, is_digest, created_at
-    ON notices_notice FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
-    ON notices_notice FOR EACH ROW EXECUTE FUNCTION move_state('status', 'waiting', 'waiting>sent waiting>dead waiting>moot');

@@ -1,0 +1,17 @@
+"""Notices as a Django app."""
+
+from django.apps import AppConfig
+
+
+class NoticesConfig(AppConfig):
+    """The app configuration of notices."""
+
+    name = "apps.notifications"
+
+    def ready(self) -> None:
+        """Say what webhooks are told of reviews."""
+        from apps.notifications.reviews import said_of_review  # models are there only now
+        from apps.webhooks.rules import Event
+        from apps.webhooks.telling import OF_ROWS
+
+        OF_ROWS[Event.REVIEW] = said_of_review

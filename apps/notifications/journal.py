@@ -1,0 +1,144 @@
+"""The one writer of what people are told: their own terms, who sends just now, and what became of a message.
+
+No change record: how somebody wants to be told changes nothing that agents or customers meet.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from django.db.models import F, Func, QuerySet, Value
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor, Role
+from apps.governance.errors import MissingActor, NotPermitted
+from apps.notifications.models import EmailNotification, NotificationPreferences
+
+# Longer than a mail server may keep one waiting, try and note included.
+LEASE_SECONDS: Final = 180
+MEMBERS: Final = frozenset({Role.OPERATOR, Role.ADMIN})
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The terms that this worker looks at, as they stood when it took them."""
+
+    terms: NotificationPreferences
+    fence: int
+
+
+def own_terms(actor: Actor) -> NotificationPreferences:
+    """What the person who acts wants to be told; not saved yet where they never said."""
+    user_id = _person(actor)
+    rows = NotificationPreferences.objects.filter(tenant_id=actor.tenant_id, user_id=user_id)
+    return rows.first() or NotificationPreferences(tenant_id=actor.tenant_id, user_id=user_id)
+
+
+def set_terms(*, actor: Actor, values: Mapping[str, object]) -> None:
+    """Say what one wants to be told; what waits already and was not told is looked at at once, for a digest at its next hour."""
+    if actor.role not in MEMBERS:
+        raise NotPermitted(
+            "Only members of the tenant are told what waits in it. Platform staff reads it in the console."
+        )
+    with acting(actor):
+        anew = {**values, "digested_at": Now(), "next_look_at": Now()}
+        user_id = _person(actor)
+        rows = NotificationPreferences.objects.filter(tenant_id=actor.tenant_id, user_id=user_id)
+        if not rows.update(**anew):
+            NotificationPreferences.objects.create(tenant_id=actor.tenant_id, user_id=user_id, **values)
+
+
+def claim(terms_id: int, *, actor: Actor) -> Held | None:
+    """Take a person's terms for one look; None where another worker has them, or the next look is not due."""
+    lease = Now() + Func(Value(LEASE_SECONDS), template="make_interval(secs => %(expressions)s)")
+    with acting(actor):
+        due = NotificationPreferences.objects.filter(
+            pk=terms_id, tenant_id=actor.tenant_id, lease_until__lte=Now(), next_look_at__lte=Now()
+        )
+        if not due.update(lease_until=lease, fence=F("fence") + 1):
+            return None
+        terms = NotificationPreferences.objects.get(pk=terms_id)
+    return Held(terms, terms.fence)
+
+
+def waiting_notice(held: Held) -> EmailNotification | None:
+    """The message that an earlier try left."""
+    return EmailNotification.objects.filter(
+        tenant_id=held.terms.tenant_id, terms=held.terms, status=EmailNotification.Status.WAITING
+    ).first()
+
+
+def begin_notice(
+    held: Held, notice: EmailNotification | None, told: Mapping[str, Sequence[int]], *, is_digest: bool, actor: Actor
+) -> EmailNotification:
+    """Keep, before it is sent, that a message is on its way and of what the person is told by it."""
+    with acting(actor):
+        _held(held).update(told=dict(told))
+        if notice is None:
+            return EmailNotification.objects.create(tenant_id=actor.tenant_id, terms=held.terms, is_digest=is_digest)
+    return notice
+
+
+def note_moot(notice: EmailNotification, *, actor: Actor) -> None:
+    """Note that nothing was left to tell."""
+    with acting(actor):
+        EmailNotification.objects.filter(pk=notice.pk, status=EmailNotification.Status.WAITING).update(
+            status=EmailNotification.Status.MOOT
+        )
+
+
+def note_tried(
+    held: Held, notice: EmailNotification, failure: str, *, is_last: bool, next_look_at: datetime, actor: Actor
+) -> None:
+    """Note what a try came to, and let go. A worker that was overtaken notes nothing."""
+    status = (
+        EmailNotification.Status.SENT
+        if not failure
+        else EmailNotification.Status.DEAD
+        if is_last
+        else EmailNotification.Status.WAITING
+    )
+    sent_at = timezone.now() if status == EmailNotification.Status.SENT else None
+    with acting(actor):
+        if let_go(
+            held, next_look_at, actor=actor, is_digest=notice.is_digest and status != EmailNotification.Status.WAITING
+        ):
+            row = EmailNotification.objects.filter(pk=notice.pk, status=EmailNotification.Status.WAITING)
+            row.update(status=status, tries=F("tries") + 1, failure=failure, sent_at=sent_at)
+
+
+def let_go(
+    held: Held,
+    next_look_at: datetime,
+    *,
+    actor: Actor,
+    told: Mapping[str, Sequence[int]] | None = None,
+    is_digest: bool = False,
+) -> bool:
+    """Give the terms back until the next look, unless the person changed them or another worker took them meanwhile.
+
+    What was settled is forgotten by `told`; `is_digest` says that the hour of the digest was looked at.
+    """
+    noted: dict[str, object] = {"lease_until": Now()}
+    if told is not None:
+        noted["told"] = dict(told)
+    if is_digest:
+        noted["digested_at"] = Now()
+    with acting(actor):
+        unchanged = _held(held).filter(next_look_at=held.terms.next_look_at)
+        if unchanged.update(next_look_at=next_look_at, **noted):
+            return True
+        return bool(_held(held).update(**noted))
+
+
+def _held(held: Held) -> QuerySet[NotificationPreferences]:
+    return NotificationPreferences.objects.filter(pk=held.terms.pk, tenant_id=held.terms.tenant_id, fence=held.fence)
+
+
+def _person(actor: Actor) -> int:
+    if actor.user_id is None:
+        raise MissingActor("Only people are told what waits.")
+    return actor.user_id

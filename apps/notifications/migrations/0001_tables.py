@@ -1,0 +1,275 @@
+import django.db.models.deletion
+import django.db.models.functions.datetime
+from django.conf import settings
+from django.db import migrations, models
+
+from apps.governance.database import TableMigration
+
+
+class Migration(TableMigration):
+    initial = True
+
+    dependencies = [
+        ("tenants", "0001_tables"),
+        ("tenants", "__first__"),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name="NotificationPreferences",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.tenant"
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "escalations",
+                    models.CharField(
+                        choices=[("never", "Never"), ("at-once", "At once"), ("digest", "In the digest")],
+                        default="never",
+                        max_length=7,
+                    ),
+                ),
+                (
+                    "calls",
+                    models.CharField(
+                        choices=[("never", "Never"), ("at-once", "At once"), ("digest", "In the digest")],
+                        default="never",
+                        max_length=7,
+                    ),
+                ),
+                (
+                    "drafts",
+                    models.CharField(
+                        choices=[("never", "Never"), ("at-once", "At once"), ("digest", "In the digest")],
+                        default="never",
+                        max_length=7,
+                    ),
+                ),
+                (
+                    "reviews",
+                    models.CharField(
+                        choices=[("never", "Never"), ("at-once", "At once"), ("digest", "In the digest")],
+                        default="never",
+                        max_length=7,
+                    ),
+                ),
+                (
+                    "turns",
+                    models.CharField(
+                        choices=[("never", "Never"), ("at-once", "At once"), ("digest", "In the digest")],
+                        default="never",
+                        max_length=7,
+                    ),
+                ),
+                (
+                    "deliveries",
+                    models.CharField(
+                        choices=[("never", "Never"), ("at-once", "At once"), ("digest", "In the digest")],
+                        default="never",
+                        max_length=7,
+                    ),
+                ),
+                (
+                    "digest_hour",
+                    models.PositiveSmallIntegerField(
+                        choices=[
+                            (0, "00:00"),
+                            (1, "01:00"),
+                            (2, "02:00"),
+                            (3, "03:00"),
+                            (4, "04:00"),
+                            (5, "05:00"),
+                            (6, "06:00"),
+                            (7, "07:00"),
+                            (8, "08:00"),
+                            (9, "09:00"),
+                            (10, "10:00"),
+                            (11, "11:00"),
+                            (12, "12:00"),
+                            (13, "13:00"),
+                            (14, "14:00"),
+                            (15, "15:00"),
+                            (16, "16:00"),
+                            (17, "17:00"),
+                            (18, "18:00"),
+                            (19, "19:00"),
+                            (20, "20:00"),
+                            (21, "21:00"),
+                            (22, "22:00"),
+                            (23, "23:00"),
+                        ],
+                        default=8,
+                    ),
+                ),
+                (
+                    "quiet_from",
+                    models.PositiveSmallIntegerField(
+                        choices=[
+                            (0, "00:00"),
+                            (1, "01:00"),
+                            (2, "02:00"),
+                            (3, "03:00"),
+                            (4, "04:00"),
+                            (5, "05:00"),
+                            (6, "06:00"),
+                            (7, "07:00"),
+                            (8, "08:00"),
+                            (9, "09:00"),
+                            (10, "10:00"),
+                            (11, "11:00"),
+                            (12, "12:00"),
+                            (13, "13:00"),
+                            (14, "14:00"),
+                            (15, "15:00"),
+                            (16, "16:00"),
+                            (17, "17:00"),
+                            (18, "18:00"),
+                            (19, "19:00"),
+                            (20, "20:00"),
+                            (21, "21:00"),
+                            (22, "22:00"),
+                            (23, "23:00"),
+                        ],
+                        null=True,
+                    ),
+                ),
+                (
+                    "quiet_until",
+                    models.PositiveSmallIntegerField(
+                        choices=[
+                            (0, "00:00"),
+                            (1, "01:00"),
+                            (2, "02:00"),
+                            (3, "03:00"),
+                            (4, "04:00"),
+                            (5, "05:00"),
+                            (6, "06:00"),
+                            (7, "07:00"),
+                            (8, "08:00"),
+                            (9, "09:00"),
+                            (10, "10:00"),
+                            (11, "11:00"),
+                            (12, "12:00"),
+                            (13, "13:00"),
+                            (14, "14:00"),
+                            (15, "15:00"),
+                            (16, "16:00"),
+                            (17, "17:00"),
+                            (18, "18:00"),
+                            (19, "19:00"),
+                            (20, "20:00"),
+                            (21, "21:00"),
+                            (22, "22:00"),
+                            (23, "23:00"),
+                        ],
+                        null=True,
+                    ),
+                ),
+                ("timezone", models.CharField(default="", help_text="Empty: the tenant's.", max_length=60)),
+                (
+                    "told",
+                    models.JSONField(
+                        default=dict, help_text="What of that which waits stood in a message: row ids by kind."
+                    ),
+                ),
+                ("digested_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("next_look_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("lease_until", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("fence", models.PositiveIntegerField(db_default=0)),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("tenant", "user"), name="person_has_notice_terms_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("quiet_from", None), ("quiet_until", None)),
+                            models.Q(
+                                ("quiet_from__lt", 24),
+                                ("quiet_until__lt", 24),
+                                models.Q(("quiet_from", models.F("quiet_until")), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="quiet_hours_begin_and_end",
+                    ),
+                    models.CheckConstraint(condition=models.Q(("digest_hour__lt", 24)), name="digest_hour_is_of_a_day"),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="EmailNotification",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="tenants.tenant",
+                    ),
+                ),
+                (
+                    "terms",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="notices",
+                        to="notifications.notificationpreferences",
+                    ),
+                ),
+                ("is_digest", models.BooleanField()),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("waiting", "On its way"),
+                            ("sent", "Sent"),
+                            ("dead", "Given up"),
+                            ("moot", "Not sent: all was settled before"),
+                        ],
+                        db_default="waiting",
+                        max_length=10,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("tries", models.PositiveSmallIntegerField(db_default=0)),
+                (
+                    "failure",
+                    models.CharField(
+                        db_default="", help_text="What the last try came to, where it failed.", max_length=40
+                    ),
+                ),
+                ("sent_at", models.DateTimeField(null=True)),
+            ],
+            options={
+                "ordering": ["-id"],
+                "indexes": [models.Index(fields=["tenant", "terms", "id"], name="notice_of_terms")],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("sent_at__isnull", False), ("status", "sent")),
+                            models.Q(models.Q(("status", "sent"), _negated=True), ("sent_at__isnull", True)),
+                            _connector="OR",
+                        ),
+                        name="sent_notice_says_when",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("status", "waiting")),
+                        fields=("tenant", "terms"),
+                        name="one_notice_at_a_time_is_on_its_way",
+                    ),
+                ],
+            },
+        ),
+    ]

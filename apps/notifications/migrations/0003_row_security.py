@@ -1,0 +1,22 @@
+"""Keys, triggers, row security and grants of this app; `sql/` has their text."""
+
+from typing import ClassVar
+
+from django.db import migrations
+
+from apps.governance.database import LoadSQL, OneReferenceEach
+
+
+class Migration(migrations.Migration):
+    """Every table and function that the text names is there before."""
+
+    dependencies: ClassVar = [
+        ("governance", "0002_functions"),
+        ("notifications", "0002_functions"),
+    ]
+    operations: ClassVar = [
+        LoadSQL("notifications", "keys"),
+        OneReferenceEach(),
+        LoadSQL("notifications", "triggers"),
+        LoadSQL("notifications", "row_security"),
+    ]

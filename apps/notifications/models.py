@@ -1,0 +1,101 @@
+"""What a person wants to be told by e-mail, and the messages made of it."""
+
+from typing import ClassVar, Final
+from zoneinfo import ZoneInfo
+
+from django.db import models
+from django.db.models.functions import Now
+
+from apps.notifications.rules import Kind, Terms, When
+
+HOURS: Final = [(hour, f"{hour:02}:00") for hour in range(24)]
+SOON: Final = [(When.NEVER.value, "Never"), (When.AT_ONCE.value, "At once"), (When.DIGEST.value, "In the digest")]
+EIGHT: Final = 8
+
+
+def soon() -> "models.CharField[str, str]":
+    """How soon one kind is told."""
+    return models.CharField(max_length=7, choices=SOON, default=When.NEVER.value)
+
+
+class NotificationPreferences(models.Model):
+    """What one person wants to be told of a tenant, and where telling them stands. No row: nothing."""
+
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    user = models.ForeignKey("tenants.User", on_delete=models.PROTECT, related_name="+")
+    escalations = soon()
+    calls = soon()
+    drafts = soon()
+    reviews = soon()
+    turns = soon()
+    deliveries = soon()
+    digest_hour = models.PositiveSmallIntegerField(choices=HOURS, default=EIGHT)
+    quiet_from = models.PositiveSmallIntegerField(choices=HOURS, null=True)
+    quiet_until = models.PositiveSmallIntegerField(choices=HOURS, null=True)
+    timezone = models.CharField(max_length=60, default="", help_text="Empty: the tenant's.")
+    # The workers' word from here on.
+    told = models.JSONField(default=dict, help_text="What of that which waits stood in a message: row ids by kind.")
+    digested_at = models.DateTimeField(db_default=Now())
+    next_look_at = models.DateTimeField(db_default=Now())
+    lease_until = models.DateTimeField(db_default=Now())
+    fence = models.PositiveIntegerField(db_default=0)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "user"], name="person_has_notice_terms_once"),
+            models.CheckConstraint(
+                condition=models.Q(quiet_from=None, quiet_until=None)
+                | models.Q(quiet_from__lt=24, quiet_until__lt=24) & ~models.Q(quiet_from=models.F("quiet_until")),
+                name="quiet_hours_begin_and_end",
+            ),
+            models.CheckConstraint(condition=models.Q(digest_hour__lt=24), name="digest_hour_is_of_a_day"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Notices to #{self.user_id}"
+
+    def in_zone(self, of_tenant: str) -> Terms:
+        """As the rules read it; `of_tenant` is the tenant's zone."""
+        quiet = None if self.quiet_from is None or self.quiet_until is None else (self.quiet_from, self.quiet_until)
+        chosen = {kind: When(getattr(self, kind.value)) for kind in Kind}
+        return Terms(chosen, self.digest_hour, quiet, ZoneInfo(self.timezone or of_tenant))
+
+
+class EmailNotification(models.Model):
+    """One message to a person. What it says is made of what waits when it is sent, and kept nowhere."""
+
+    class Status(models.TextChoices):
+        """On its way, sent, given up, or not sent because all of it was settled before."""
+
+        WAITING = "waiting", "On its way"
+        SENT = "sent", "Sent"
+        DEAD = "dead", "Given up"
+        MOOT = "moot", "Not sent: all was settled before"
+
+    tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
+    terms = models.ForeignKey(NotificationPreferences, db_index=False, on_delete=models.PROTECT, related_name="notices")
+    is_digest = models.BooleanField()
+    status = models.CharField(max_length=10, choices=Status.choices, db_default=Status.WAITING)
+    created_at = models.DateTimeField(db_default=Now())
+    tries = models.PositiveSmallIntegerField(db_default=0)
+    failure = models.CharField(max_length=40, db_default="", help_text="What the last try came to, where it failed.")
+    sent_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(status="sent", sent_at__isnull=False)
+                | (~models.Q(status="sent") & models.Q(sent_at__isnull=True)),
+                name="sent_notice_says_when",
+            ),
+            models.UniqueConstraint(
+                fields=["tenant", "terms"],
+                condition=models.Q(status="waiting"),
+                name="one_notice_at_a_time_is_on_its_way",
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["tenant", "terms", "id"], name="notice_of_terms")]
+
+    def __str__(self) -> str:
+        return f"EmailNotification {self.pk}"

@@ -1,0 +1,144 @@
+"""Telling one person what waits: look, keep that a message is on its way, hand it over, note it.
+
+The row is kept before the message leaves, and noted after. Whoever dies in between leaves a lease that runs out; the message
+is then sent once more under the same Message-ID, by which readers of mail fold the two.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import random
+from typing import Final
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.urls import reverse
+
+from apps.governance.acting import acting, outside
+from apps.governance.actors import Actor
+from apps.notifications.journal import Held, begin_notice, claim, let_go, note_moot, note_tried, waiting_notice
+from apps.notifications.mail import Failed, MailServer, send
+from apps.notifications.message import OWN_PAGE, Message, worded
+from apps.notifications.models import EmailNotification
+from apps.notifications.rules import Kind, Plan, Terms, When, is_digest_due, is_quiet, next_look, planned
+from apps.notifications.waiting import Found, found
+from apps.tenants.identity import memberships_of, person_actor, system_actor
+from apps.tenants.models import TenantSettings, User
+from apps.webhooks.rules import pause_behind
+
+logger = logging.getLogger(__name__)
+
+# Somebody who is no member any more, or has no address, may be one again.
+NOBODY_THERE: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """A message that is on its way."""
+
+    notice: EmailNotification
+    to: str
+    message: Message
+
+
+def tell_person(tenant_id: int, terms_id: int, *, now: datetime) -> None:
+    """Look once at what waits for a person, and tell them what is due. May run twice, and at the same time."""
+    server: MailServer | None = settings.MAIL_SERVER
+    system = system_actor(tenant_id, "teller")
+    held = claim(terms_id, actor=system) if server else None
+    if held is None or server is None:
+        return
+    parcel = prepare(held, actor=system, now=now)
+    if parcel is not None:
+        failed = hand_over(server, parcel)
+        note_outcome(held, parcel.notice, failed, actor=system, now=now)
+
+
+def prepare(held: Held, *, actor: Actor, now: datetime) -> Parcel | None:
+    """Make and keep the message that is due; where none is, let go until the next look."""
+    to, member = _addressee(held)
+    if not to or member is None:
+        let_go(held, now + NOBODY_THERE, actor=actor)
+        return None
+    with acting(actor):
+        tenant = TenantSettings.objects.visible_to(actor).select_related("tenant").get()
+        notice = waiting_notice(held)
+    terms = held.terms.in_zone(tenant.timezone)
+    with acting(member):
+        waits = found(member, terms.kinds(When.AT_ONCE, When.DIGEST), now)
+    plan = _due(held, notice, terms, waits, now)
+    if plan is None:
+        _rest(held, terms, waits, now=now, actor=actor)
+        return None
+    spoken = [waits[kind] for kind in plan.kinds if kind in waits and waits[kind].ids]
+    if not spoken and notice is not None:
+        note_moot(notice, actor=actor)
+        let_go(held, now, actor=actor)
+        return None
+    message = worded(spoken, held.terms.told, tenant=tenant.tenant.name, console=_console(), now=now)
+    told = {**_still(held, waits), **{each.kind.value: sorted(each.ids) for each in spoken}}
+    return Parcel(begin_notice(held, notice, told, is_digest=plan.is_digest, actor=actor), to, message)
+
+
+def hand_over(server: MailServer, parcel: Parcel) -> Failed | None:
+    """Send it, while no transaction is open; the same row makes the same Message-ID."""
+    own_page = f"{_console()}{reverse(f'admin:{OWN_PAGE}')}"
+    message_id = message_id_of(parcel.notice)
+    message = parcel.message
+    return send(server, parcel.to, message.subject, message.text, message_id=message_id, own_page=own_page)
+
+
+def note_outcome(held: Held, notice: EmailNotification, failed: Failed | None, *, actor: Actor, now: datetime) -> None:
+    """Note what a try came to: done, tried again later, or given up."""
+    with acting(actor):
+        tenant = TenantSettings.objects.visible_to(actor).get()
+    terms = held.terms.in_zone(tenant.timezone)
+    pause = pause_behind(notice.tries + 1, random()) if failed and not failed.is_final else None  # noqa: S311  # spreads
+    look = next_look(terms, now, told_at_once=not notice.is_digest) if pause is None else now + timedelta(seconds=pause)
+    said = failed.said if failed else ""
+    note_tried(held, notice, said, is_last=pause is None, next_look_at=look, actor=actor)
+    logger.info("notice tried", extra={"notice_id": notice.pk, "failure": said})
+
+
+def message_id_of(notice: EmailNotification) -> str:
+    """The same for each try at a message, and of no other."""
+    host = urlsplit(settings.CONSOLE_URL).hostname or "localhost"
+    return f"<notice-{notice.tenant_id}-{notice.pk}-{notice.created_at:%Y%m%d%H%M%S}@{host}>"
+
+
+def _addressee(held: Held) -> tuple[str, Actor | None]:
+    """The person's address, and the person with all they may see now."""
+    tenant_id, user_id = held.terms.tenant_id, held.terms.user_id
+    with outside():
+        roles = dict(memberships_of(user_id))
+        to = User.objects.filter(pk=user_id, is_active=True).values_list("email", flat=True).first()
+    return to or "", person_actor(user_id, tenant_id, roles[tenant_id]) if tenant_id in roles else None
+
+
+def _due(
+    held: Held, notice: EmailNotification | None, terms: Terms, waits: Mapping[Kind, Found], now: datetime
+) -> Plan | None:
+    """What was begun comes first, quiet hours or a change of mind apart; its words are made anew."""
+    if notice is not None:
+        soon = (When.AT_ONCE, When.DIGEST) if notice.is_digest else (When.AT_ONCE,)
+        return None if is_quiet(terms, now) else Plan(notice.is_digest, terms.kinds(*soon))
+    new = {kind for kind, each in waits.items() if each.new(held.terms.told.get(kind.value, ()))}
+    return planned(terms, new, now=now, digested_at=held.terms.digested_at)
+
+
+def _rest(held: Held, terms: Terms, waits: Mapping[Kind, Found], *, now: datetime, actor: Actor) -> None:
+    looked = is_digest_due(terms, now=now, digested_at=held.terms.digested_at) and not is_quiet(terms, now)
+    let_go(held, next_look(terms, now), actor=actor, told=_still(held, waits), is_digest=looked)
+
+
+def _still(held: Held, waits: Mapping[Kind, Found]) -> dict[str, Sequence[int]]:
+    """What of that which was told waits still, and what is not looked at now because it is not wanted."""
+    told: Mapping[str, Sequence[int]] = held.terms.told
+    read = {kind.value: each for kind, each in waits.items()}
+    return {name: read[name].still(ids) if name in read else ids for name, ids in told.items()}
+
+
+def _console() -> str:
+    """The console's address, to which paths are added."""
+    return str(settings.CONSOLE_URL).rstrip("/")

@@ -1,0 +1,34 @@
+"""Alarm clocks of notices: ids in, one call."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from apps.notifications.reviews import tell_of_reviews
+from apps.notifications.sending import tell_person
+from apps.tenants.due import due_work
+
+
+@shared_task
+def send_notice(tenant_id: int, terms_id: int) -> None:
+    """Tell one person what is due."""
+    tell_person(tenant_id, terms_id, now=timezone.now())
+
+
+@shared_task
+def sweep() -> None:
+    """Look at everybody whose next look is due."""
+    for tenant_id, terms_id in due_work("notice"):
+        send_notice.delay(tenant_id, terms_id)
+
+
+@shared_task
+def note_reviews(tenant_id: int, webhook_id: int) -> None:
+    """Note for one webhook the reviews that wait."""
+    tell_of_reviews(tenant_id, webhook_id)
+
+
+@shared_task
+def sweep_reviews() -> None:
+    """Look at every webhook that was not told of a review."""
+    for tenant_id, webhook_id in due_work("review"):
+        note_reviews.delay(tenant_id, webhook_id)

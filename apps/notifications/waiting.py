@@ -1,0 +1,78 @@
+"""What waits, as the person who is told of it may see it: which rows, and since when."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from django.db.models import Q, QuerySet
+
+from apps.desk.waiting import waiting_drafts, waiting_escalations
+from apps.governance.actors import Actor
+from apps.governance.models import Proposal
+from apps.notifications.rules import Kind
+from apps.review.queues import OVERDUE_AFTER
+from apps.runtime.models import Turn
+from apps.runtime.stuck import stuck_turns
+from apps.tools.models import ToolApproval
+from apps.webhooks.models import Delivery, Webhook
+
+# Of a kind the newest are read, so that a heap of thousands costs one short read; a message then says "1,000 or more".
+READ: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What waits of one kind, the newest first."""
+
+    kind: Kind
+    ids: tuple[int, ...] = ()
+    oldest: datetime | None = None
+    overdue: int = 0
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there may be more than was read."""
+        return len(self.ids) == READ
+
+    def new(self, told: Iterable[int]) -> frozenset[int]:
+        """What the person was not told of."""
+        return frozenset(self.ids) - set(told)
+
+    def still(self, told: Iterable[int]) -> list[int]:
+        """What of that which was told waits still. What lies below the cut may come up again, and stays told."""
+        ids = frozenset(self.ids)
+        lowest = min(self.ids) if self.is_cut else 0
+        return sorted(each for each in told if each in ids or each < lowest)
+
+
+def found(actor: Actor, kinds: Iterable[Kind], now: datetime) -> Mapping[Kind, Found]:
+    """What waits of these kinds, one statement each; run as whoever is told."""
+    rows = _rows(actor, now)
+    return {kind: _read(kind, *rows[kind], now) for kind in kinds}
+
+
+def _rows(actor: Actor, now: datetime) -> Mapping[Kind, tuple[QuerySet[Any], str]]:
+    since = "created_at"
+    stuck = Q()
+    for which in stuck_turns(now).values():
+        stuck |= which
+    # What members ask their own assistant is theirs alone.
+    turns = Turn.objects.filter(stuck, tenant_id=actor.tenant_id, conversation__member_user_id=None)
+    hooks = Webhook.objects.visible_to(actor).values("pk")
+    return {
+        Kind.ESCALATIONS: (waiting_escalations(actor), since),
+        Kind.CALLS: (ToolApproval.objects.visible_to(actor).waiting(), since),
+        Kind.DRAFTS: (waiting_drafts(actor), since),
+        Kind.REVIEWS: (Proposal.objects.visible_to(actor).waiting(now), since),
+        Kind.TURNS: (turns, "started_at"),
+        Kind.DELIVERIES: (Delivery.objects.filter(tenant_id=actor.tenant_id, webhook__in=hooks).dead(), since),
+    }
+
+
+def _read(kind: Kind, rows: QuerySet[Any], since: str, now: datetime) -> Found:
+    read = list(rows.order_by("-pk").values_list("pk", since)[:READ])
+    if not read:
+        return Found(kind)
+    late = sum(asked_at < now - OVERDUE_AFTER for _, asked_at in read) if kind is Kind.REVIEWS else 0
+    return Found(kind, tuple(pk for pk, _ in read), min(moment for _, moment in read), late)

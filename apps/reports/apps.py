@@ -1,9 +1,0 @@
-"""Reports as a Django app."""
-
-from django.apps import AppConfig
-
-
-class ReportsConfig(AppConfig):
-    """The app configuration of reports."""
-
-    name = "apps.reports"

@@ -1,9 +1,0 @@
-"""Restoration as a Django app."""
-
-from django.apps import AppConfig
-
-
-class RestorationConfig(AppConfig):
-    """The app configuration of restoration."""
-
-    name = "apps.restoration"

@@ -1,4 +1,0 @@
--- Triggers on the tables of restoration.
-
--- restoration_checkpoint: A checkpoint never changes and is never deleted, so its name always means the same moment.
-CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON restoration_checkpoint FOR EACH ROW EXECUTE FUNCTION refuse_change();

@@ -1,0 +1,27 @@
+"""The one act of this package: naming a moment."""
+
+from datetime import datetime
+
+from django.utils import timezone
+
+from apps.governance.actors import Actor
+from apps.governance.door import governed
+from apps.governance.errors import Invalid
+from apps.governance.policy import Act
+from apps.restore.models import Checkpoint
+
+
+def make_checkpoint(
+    name: str, *, actor: Actor, agent_id: int | None = None, moment: datetime | None = None, why: str = ""
+) -> Checkpoint:
+    """Give a moment of an agent, or with None of the tenant, a name. Without a moment it is the present one."""
+    now = timezone.now()
+    if moment is not None and moment > now:
+        sentence = "A checkpoint names a moment that has been. Leave it out to name the present one."
+        raise Invalid(sentence, {"moment": [sentence]})
+    checkpoint = Checkpoint(
+        tenant_id=actor.tenant_id, agent_id=agent_id, name=name, moment=moment or now, why=why, made_by=actor.label
+    )
+    with governed(Act.CHECKPOINT_MAKE, checkpoint, actor=actor):
+        pass
+    return checkpoint

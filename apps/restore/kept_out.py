@@ -1,0 +1,95 @@
+"""What people took out since and what was forgotten does not come back with a text that had it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from apps.conversations.models import Conversation
+from apps.governance.models import Governed, Proposal
+from apps.memory.line_models import MemoryLine, ProfileLine
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.prompt.holding import joined_lines
+from apps.prompt.lines import known
+from apps.restore.steps import Note, Pair
+
+# The remembered texts of each noun, and the column by which the ledger of its lines names it.
+TEXTS: Final[Mapping[type[Governed], tuple[tuple[str, ...], type[Any], str]]] = {
+    AgentMemory: (("body", "approved_body"), MemoryLine, "memory_id"),
+    MemoryBlock: (("body", "approved_body"), MemoryLine, "block_id"),
+    CustomerProfile: (("preferences", "notes"), ProfileLine, "profile_id"),
+}
+State = Proposal.State
+# When it was decided, and its lines.
+Taken = tuple[datetime, frozenset[str]]
+
+
+def without_kept_out(model: type[Governed], pairs: list[Pair[Any]]) -> Iterator[Note]:
+    """Take out of the texts of then what is held apart, was refused or was forgotten since; tell of it."""
+    if model not in TEXTS:
+        return
+    there = [pair for pair in pairs if pair.now is not None and pair.then is not None]
+    taken, forgotten = _taken(model, there), _forgotten(model, there)
+    for pair in there:
+        stands = _lines(model, pair.standing)
+        apart = frozenset().union(*(lines for at, lines in taken[pair.standing.pk] if at > pair.past.at))
+        out = (apart | forgotten[pair.standing.pk]) & (_lines(model, pair.past.row) - stands)
+        if out:
+            _take_out(model, pair.past.row, out)
+            lines = "1 line of then was" if len(out) == 1 else f"{len(out)} lines of then were"
+            yield Note(pair.label, f"{lines} held apart, refused or forgotten since, and {_stay(len(out))} out.")
+
+
+def _stay(count: int) -> str:
+    return "stays" if count == 1 else "stay"
+
+
+def _lines(model: type[Governed], row: Any) -> frozenset[str]:  # Any: one of the three nouns
+    fields, _, _ = TEXTS[model]
+    return frozenset().union(*(known(getattr(row, name)) for name in fields))
+
+
+def _take_out(model: type[Governed], row: Any, out: frozenset[str]) -> None:  # Any: as above
+    fields, _, _ = TEXTS[model]
+    for name in fields:
+        setattr(row, name, joined_lines(getattr(row, name), (), sorted(out)))
+
+
+def _taken(model: type[Governed], pairs: Iterable[Pair[Any]]) -> Mapping[int, list[Taken]]:
+    """What is held apart of each row, and which new lines people refused, with when they did."""
+    found: dict[int, list[Taken]] = defaultdict(list)
+    rows = Proposal.objects.filter(
+        target_type=model._meta.label_lower,
+        target_id__in=[pair.standing.pk for pair in pairs],
+        state__in=[State.QUARANTINED, State.REJECTED],
+    )
+    for each in rows:
+        # What a whole text was read from is not held apart with it.
+        stood = frozenset(_said(each.base_content, whole=True))
+        lines = frozenset(_said(each.words, whole=each.state == State.QUARANTINED)) - stood
+        if lines and each.decided_at:
+            found[each.target_id].append((each.decided_at, lines))
+    return found
+
+
+def _said(words: Any, *, whole: bool) -> Iterator[str]:  # Any: what the kind of proposal holds
+    """The lines of a proposal. A whole text that was refused has lines in it that nobody refused."""
+    for name, value in words.items() if isinstance(words, Mapping) else ():
+        if name == "lines":
+            for line in value:
+                yield from known(line)
+        elif whole and isinstance(value, str):
+            yield from known(value)
+
+
+def _forgotten(model: type[Governed], pairs: Iterable[Pair[Any]]) -> Mapping[int, frozenset[str]]:
+    """The lines of each row that came of a conversation that was forgotten."""
+    _, ledger, column = TEXTS[model]
+    found: dict[int, frozenset[str]] = defaultdict(frozenset)
+    gone = Conversation.objects.filter(forgotten_at__isnull=False).values("pk")
+    lines = ledger.objects.filter(
+        **{f"{column}__in": [pair.standing.pk for pair in pairs]}, source_conversation__in=gone
+    )
+    for row_id, text in lines.values_list(column, "text"):
+        found[row_id] |= known(text)
+    return found

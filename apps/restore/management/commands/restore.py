@@ -1,0 +1,136 @@
+"""Bring a row, an agent or a tenant back to what it was, as new versions."""
+
+from typing import Any
+
+from django.apps import apps
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from apps.conversations.management.named import actor_named, agent_named
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import GovernanceError
+from apps.governance.models import Governed
+from apps.governance.policy import Act
+from apps.restore.models import Checkpoint
+from apps.restore.plan import MomentTarget, Plan, RowTarget, Target, plan
+from apps.restore.restoring import restore
+from apps.tenants.models import Agent
+from apps.tenants.moments import moment_said, zone_of
+
+
+class Command(BaseCommand):
+    """Without --apply it prints the plan and changes nothing."""
+
+    # Of the member who answers for it, and of nobody else.
+    acts_of_members = (
+        Act.AGENT_AMEND,
+        Act.BLOCK_WRITE,
+        Act.IDENTITY_CARD_WRITE,
+        Act.INVOKABLE_ALLOW,
+        Act.INVOKABLE_AMEND,
+        Act.INVOKABLE_WITHDRAW,
+        Act.LEARNING_VERSION_RESTORE,
+        Act.LEARNING_VERSION_RETIRE,
+        Act.MEMORY_AMEND,
+        Act.OVERLAY_WRITE,
+        Act.PERSONA_ACTIVATE,
+        Act.PERSONA_AMEND,
+        Act.PERSONA_ARCHIVE,
+        Act.PROFILE_AMEND,
+        Act.RULE_AMEND,
+        Act.RULE_RESTORE,
+        Act.RULE_RETIRE,
+        Act.SCHEDULE_AMEND,
+        Act.SCHEDULE_PAUSE,
+        Act.SCHEDULE_RESUME,
+        Act.SETTINGS_AMEND,
+        Act.SKILL_AMEND,
+        Act.SKILL_ARRANGE,
+        Act.SKILL_ATTACH,
+        Act.SKILL_DEPRECATE,
+        Act.SKILL_DETACH,
+        Act.SKILL_DRAFT,
+        Act.SKILL_REVISE,
+        Act.CHECKPOINT_MAKE,
+    )
+    help = (
+        "Show what restoring would change, and with --apply do it. Sessions already open keep what they started with."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """What, to when, as whom."""
+        parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("--agent", metavar="KEY", help="One agent and all that is written for it.")
+        what.add_argument("--row", metavar="NOUN:ID", help="One row, such as skills.skill:12; with --to-version.")
+        what.add_argument("--all", action="store_true", help="The tenant: its settings, all agents, its rules.")
+        when = parser.add_mutually_exclusive_group(required=True)
+        when.add_argument("--at", metavar="TIME", help="A moment, by the tenant's clock unless it names an offset.")
+        when.add_argument("--checkpoint", type=int, metavar="ID", help="The moment of a checkpoint.")
+        when.add_argument("--to-version", type=int, metavar="N", help="With --row: the version it goes back to.")
+        parser.add_argument("--as", dest="username", required=True, metavar="USERNAME", help="The member who answers.")
+        parser.add_argument("--with-profiles", action="store_true", help="With --all: customers' profiles too.")
+        parser.add_argument("--apply", action="store_true", help="Carry the plan out.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print the plan; with --apply do exactly it, or nothing."""
+        del args
+        actor = actor_named(options["tenant"], options["username"])
+        try:
+            target = _target(options, actor)
+            shown = plan(target, actor=actor)
+            self._print(shown)
+            if options["apply"]:
+                _, checkpoint = restore(target, actor=actor, shown_sha256=shown.sha256)
+                self.stdout.write(f"Done: {len(shown.steps)} acts.")
+                if checkpoint:
+                    self.stdout.write(f"What stood before is checkpoint {checkpoint.pk}.")
+        except GovernanceError as refusal:
+            raise CommandError(str(refusal)) from refusal
+
+    def _print(self, shown: Plan) -> None:
+        self.stdout.write(f"{shown.target.said}: {len(shown.steps)} acts, {len(shown.notes)} things stay as they are.")
+        for step in shown.steps:
+            self.stdout.write(f"  {step.act.value:<20} {step.label}: {step.says}")
+        for note in shown.notes:
+            self.stdout.write(f"  stays                {note.label}: {note.says}")
+        for right in shown.lacking:
+            self.stdout.write(f"  you lack the right   {right}")
+
+
+def _target(options: dict[str, Any], actor: Actor) -> Target:
+    if (options["row"] is None) != (options["to_version"] is None):
+        raise CommandError("--row and --to-version go together: --row skills.skill:12 --to-version 3.")
+    if options["with_profiles"] and not options["all"]:
+        raise CommandError(
+            "--with-profiles goes with --all: customers' profiles belong to the tenant, not to one agent."
+        )
+    if options["row"] is not None:
+        return _row(options["row"], options["to_version"])
+    agent = agent_named(options["agent"], actor=actor) if options["agent"] else None
+    if options["checkpoint"] is not None:
+        return _of_checkpoint(options["checkpoint"], agent, actor, with_profiles=options["with_profiles"])
+    moment = moment_said(options["at"], zone_of(actor), timezone.now())
+    return MomentTarget(moment, agent, options["with_profiles"])
+
+
+def _of_checkpoint(checkpoint_id: int, agent: Agent | None, actor: Actor, *, with_profiles: bool) -> Target:
+    with acting(actor):
+        checkpoint = Checkpoint.objects.visible_to(actor).filter(pk=checkpoint_id).first()
+    if checkpoint is None:
+        raise CommandError(f"The tenant has no checkpoint {checkpoint_id}.")
+    if checkpoint.agent_id is not None and (agent is None or agent.pk != checkpoint.agent_id):
+        raise CommandError(f"Checkpoint {checkpoint_id} is of one agent. Name that agent with --agent.")
+    return MomentTarget(checkpoint.moment, agent, with_profiles)
+
+
+def _row(said: str, version: int) -> RowTarget:
+    kind, _, number = said.partition(":")
+    try:
+        model = apps.get_model(kind)
+    except (LookupError, ValueError):
+        model = None
+    if model is None or not issubclass(model, Governed) or not number.isascii() or not number.isdigit():
+        raise CommandError(f"--row {said}: name a governed noun and a number, such as skills.skill:12.")
+    return RowTarget(model, int(number[:18]), version)

@@ -1,0 +1,248 @@
+"""What would change if a row, an agent or a tenant were brought back, act by act, and what cannot be and why."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.authority import may
+from apps.governance.errors import Erased, Invalid, NotPermitted
+from apps.governance.history import records_at
+from apps.governance.models import Governed
+from apps.governance.versions import record_named
+from apps.learning.lessons.models import LearningVersion
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.restore import texts
+from apps.restore.kept_out import without_kept_out
+from apps.restore.learned import coming_back, of_version
+from apps.restore.models import Checkpoint
+from apps.restore.runbooks import Shelf, of_skill
+from apps.restore.steps import Note, Pair, Step, Then, then_of
+from apps.schedules.models import Schedule
+from apps.skills.models import Skill
+from apps.tenants.models import Agent, InvokableAgent, TenantSettings
+
+Found = Iterator[Step | Note]
+
+# In the order in which they are brought back.
+NOUNS: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {
+    TenantSettings: texts.of_settings,
+    Agent: texts.of_agent,
+    Persona: texts.of_persona,
+    PersonaOverlay: texts.of_overlay,
+    IdentityCard: texts.of_card,
+    StandingRule: texts.of_rule,
+    AgentMemory: texts.of_memory,
+    MemoryBlock: texts.of_block,
+    InvokableAgent: texts.of_invokable,
+    CustomerProfile: texts.of_profile,
+}
+# They follow the skills that they name.
+AFTER_SKILLS: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {Schedule: texts.of_schedule}
+RESTORABLE = frozenset({*NOUNS, Skill, *AFTER_SKILLS, LearningVersion})
+OF_NO_AGENT = frozenset({TenantSettings, CustomerProfile})
+
+
+@dataclass(frozen=True, slots=True)
+class MomentTarget:
+    """An agent, or with None the whole tenant, as at a moment. Customers' profiles are people's data and come only if asked."""
+
+    moment: datetime
+    agent: Agent | None = None
+    with_profiles: bool = False
+
+    @property
+    def said(self) -> str:
+        """What is brought back to when."""
+        whose = f"Agent {self.agent.key}" if self.agent else "The tenant"
+        return f"{whose} as at {self.moment.isoformat(timespec='seconds')}"
+
+
+@dataclass(frozen=True, slots=True)
+class RowTarget:
+    """One row as a version left it."""
+
+    model: type[Governed]
+    row_id: int
+    version: int
+
+    @property
+    def said(self) -> str:
+        """What is brought back to when."""
+        return f"{str(self.model._meta.verbose_name).capitalize()} {self.row_id} as in version {self.version}"
+
+
+Target = MomentTarget | RowTarget
+
+
+def to_checkpoint(checkpoint: Checkpoint, *, with_profiles: bool) -> MomentTarget:
+    """What a checkpoint leads back to; profiles are no agent's."""
+    return MomentTarget(checkpoint.moment, checkpoint.agent, with_profiles and checkpoint.agent is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The acts of a restore in their order, what stays as it is, and the rights the actor lacks. Making it changes nothing."""
+
+    target: Target
+    steps: tuple[Step, ...] = ()
+    notes: tuple[Note, ...] = ()
+    lacking: tuple[str, ...] = ()
+    sha256: str = field(default="")
+
+
+def plan(target: Target, *, actor: Actor) -> Plan:
+    """What the restore would do as this actor, on what stands now. It reads the history, which is people's to read."""
+    if not actor.is_person:
+        raise NotPermitted("Only people restore what was; ask an operator or an admin.")
+    with acting(actor):
+        found = list(_of_row(target, actor) if isinstance(target, RowTarget) else _of_moment(target, actor))
+    steps = tuple(each for each in found if isinstance(each, Step))
+    notes = tuple(each for each in found if isinstance(each, Note))
+    return Plan(target, steps, notes, tuple(lacking(steps, actor)), _sha256(target, steps))
+
+
+def _of_moment(target: MomentTarget, actor: Actor) -> Found:
+    keys = dict(Agent.objects.visible_to(actor).values_list("pk", "key"))
+    models = [model for model in RESTORABLE_IN_ORDER if _is_asked(model, target)]
+    for model in models:
+        pairs, notes = _pairs(model, target, actor, keys)
+        yield from notes
+        yield from _of_pairs(model, pairs)
+
+
+def _of_pairs(model: type[Governed], pairs: list[Pair[Any]]) -> Found:
+    bring = _bringing(model, pairs)
+    yield from without_kept_out(model, pairs)
+    for pair in pairs:
+        yield from bring(pair)
+
+
+def _bringing(model: type[Governed], pairs: list[Pair[Any]]) -> Callable[[Pair[Any]], Found]:
+    """How one row comes back; of skills and learning versions that depends on the others."""
+    if model is Skill:
+        return partial(of_skill, shelf=_shelf(pairs))
+    if model is LearningVersion:
+        return partial(of_version, come_back=coming_back(pairs))
+    return BRING[model]
+
+
+def _shelf(pairs: Iterable[Pair[Skill]]) -> Shelf:
+    now = tuple(pair.now for pair in pairs if pair.now)
+    approved = (pair.then.row.pk for pair in pairs if pair.then and pair.then.row.status == Skill.Status.APPROVED)
+    return Shelf(now, frozenset(approved))
+
+
+RESTORABLE_IN_ORDER: tuple[type[Governed], ...] = (*NOUNS, Skill, *AFTER_SKILLS, LearningVersion)
+BRING: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {**NOUNS, **AFTER_SKILLS}
+
+
+def _is_asked(model: type[Governed], target: MomentTarget) -> bool:
+    if model is CustomerProfile:
+        return target.with_profiles and target.agent is None
+    return target.agent is None or model not in OF_NO_AGENT
+
+
+def _pairs(
+    model: type[Governed], target: MomentTarget, actor: Actor, keys: Mapping[int, str]
+) -> tuple[list[Pair[Any]], list[Note]]:
+    of_agent: dict[str, Any] = {}
+    if target.agent is not None and model is not Agent:
+        of_agent = {"agent_id": target.agent.pk}
+    found = records_at(model, target.moment, actor.tenant_id, **of_agent)
+    then = {_key(each.row): each for each in (then_of(model, record) for record in found.known)}
+    standing: Any = model._default_manager  # Any: the governed manager of some noun
+    now = {_key(row): row for row in standing.visible_to(actor).filter(**of_agent).order_by("pk")}
+    if target.agent is not None and model is Agent:
+        then, now = _only(then, target.agent.pk), _only(now, target.agent.pk)
+    erased = {record.subject_id for record in found.erased}
+    kept = [row for row in now.values() if row.pk in erased]
+    pairs = [
+        Pair(now.get(key), then.get(key), _label(now.get(key) or then[key].row, keys))
+        for key in sorted({*now, *then})
+        if not (key in now and now[key].pk in erased)
+    ]
+    return pairs, [Note(_label(row, keys), ERASED) for row in kept]
+
+
+ERASED = "The words it had then were erased, so nobody can bring them back. It stays as it is."
+
+
+def _only(rows: Mapping[tuple[int, ...], Any], row_id: int) -> dict[tuple[int, ...], Any]:
+    return {key: row for key, row in rows.items() if key == (row_id,)}
+
+
+def _key(row: Governed) -> tuple[int, ...]:
+    """By what a row is known again. Who may ask whom is the same permission even where it was withdrawn and given anew."""
+    return (row.agent_id, row.callee_id) if isinstance(row, InvokableAgent) else (int(row.pk),)
+
+
+def _of_row(target: RowTarget, actor: Actor) -> Found:
+    if target.model not in RESTORABLE:
+        sentence = (
+            f"A {target.model._meta.verbose_name} is not brought back to an older version; its history only grows."
+        )
+        raise Invalid(sentence, {"row": [sentence]})
+    record = record_named(target.model._meta.label_lower, target.row_id, target.version)
+    if not hasattr(record, "text"):
+        raise Erased(f"The words of version {target.version} were erased, so nobody can bring them back.")
+    keys = dict(Agent.objects.visible_to(actor).values_list("pk", "key"))
+    then: Then[Any] = then_of(target.model, record)
+    standing: Any = target.model._default_manager  # Any: the governed manager of some noun
+    rows = list(standing.visible_to(actor).filter(**_beside(then.row)))
+    now = next((row for row in rows if _key(row) == _key(then.row)), None)
+    pair = Pair(now, then, _label(now or then.row, keys))
+    if target.model is Skill:
+        others = [Pair(row, None, "") for row in rows]
+        yield from of_skill(pair, _shelf(others))
+    else:
+        yield from _of_pairs(target.model, [pair])
+
+
+def _beside(row: Governed) -> dict[str, Any]:
+    """Which rows to look at: a skill's names are unique among its agent's, so all of these matter."""
+    agent_id = getattr(row, "agent_id", None)
+    return {"agent_id": agent_id} if agent_id and isinstance(row, Skill | InvokableAgent) else {"pk": row.pk}
+
+
+def _label(row: Any, keys: Mapping[int, str]) -> str:
+    kind = str(row._meta.verbose_name).capitalize()
+    if isinstance(row, TenantSettings):
+        return "The tenant's settings"
+    if isinstance(row, Agent):
+        return f"Agent {row.key}"
+    if isinstance(row, CustomerProfile):
+        return f"{kind} {row.pk}"
+    if isinstance(row, LearningVersion):
+        return f"{kind} {row.number} of agent {keys.get(row.agent_id, row.agent_id)}"
+    whose = f"of agent {keys.get(row.agent_id, row.agent_id)}" if row.agent_id else "of the organisation"
+    if isinstance(row, InvokableAgent):
+        return f"Agent {keys.get(row.agent_id, row.agent_id)} asking agent {keys.get(row.callee_id, row.callee_id)}"
+    name = (
+        getattr(row, "name", "") or getattr(row, "key", "") or getattr(row, "label", "") or getattr(row, "line_key", "")
+    )
+    number = f" {row.pk}" if isinstance(row, StandingRule) else ""
+    return " ".join(filter(None, [f"{kind}{number}", f"“{name}”" if name else "", whose]))
+
+
+def lacking(steps: Iterable[Step], actor: Actor) -> Iterator[str]:
+    """Each right that some step needs and the actor does not hold, once."""
+    needed = [(step.act, name, step.row) for step in steps for name in ("", *sorted(step.fields))]
+    missing = {(act, name) for act, name, row in needed if not may(actor, act, name, row)}
+    for act, name in sorted(missing):
+        yield f"{act.value}, field {name}" if name else act.value
+
+
+def _sha256(target: Target, steps: Iterable[Step]) -> str:
+    """What of the plan a person has seen: if any of it moves, it is another plan."""
+    shown = [[each.act, each.subject_type, each.subject_id, each.version, each.says, each.after] for each in steps]
+    body = json.dumps([target.said, shown], cls=DjangoJSONEncoder, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(body.encode()).hexdigest()

@@ -1,0 +1,105 @@
+"""Carrying a plan out: all that was chosen of it in one transaction, or nothing."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from django.utils import timezone
+
+from apps.governance.acting import acting
+from apps.governance.actors import Actor
+from apps.governance.errors import Conflicting, GovernanceError, Invalid, NotPermitted
+from apps.governance.occasions import occasion
+from apps.restore.actions import make_checkpoint
+from apps.restore.models import Checkpoint
+from apps.restore.plan import MomentTarget, Plan, Target, lacking, plan
+from apps.restore.steps import Step
+
+
+class PlanMoved(GovernanceError):
+    """Something changed since the plan was shown, so that another plan would be carried out than the one a person saw."""
+
+    code = "plan_moved"
+
+    def __init__(self, present: Plan) -> None:
+        super().__init__(
+            "Something changed since this plan was made. Nothing was done; look at the new plan and decide again."
+        )
+        self.present = present
+
+
+def restore(
+    target: Target, *, actor: Actor, shown_sha256: str, only: Collection[str] | None = None, why: str = ""
+) -> tuple[Plan, Checkpoint | None]:
+    """Do what the shown plan says, as new versions. An agent or a tenant gets a checkpoint first, to come back by.
+
+    `only` names the rows that come back, where some stay as they are; `why` stands in the reason of every change. Sessions already
+    open keep what they started with.
+    """
+    with acting(actor):
+        present = plan(target, actor=actor)
+        if present.sha256 != shown_sha256:
+            raise PlanMoved(present)
+        present = _chosen(present, only, actor)
+        _refuse_impossible(present)
+        checkpoint = _checkpoint(target, actor, why)
+        decided_on: set[tuple[str, int]] = set()
+        for step in present.steps:
+            with occasion(*_why(step, target, checkpoint, why)):
+                step.carry(actor=actor, read_at=_read_at(step, decided_on))
+            decided_on.add((step.subject_type, step.subject_id))
+    return present, checkpoint
+
+
+def _chosen(present: Plan, only: Collection[str] | None, actor: Actor) -> Plan:
+    """The rest of the plan, with what its acts need; unknown rows are refused."""
+    if only is None:
+        return present
+    if unknown := sorted(set(only) - {step.key for step in present.steps}):
+        sentence = f"This plan brings back no {', '.join(unknown)}. Choose among the rows it shows."
+        raise Invalid(sentence, {"only": [sentence]})
+    if present.steps and not only:
+        raise Conflicting("Nothing was chosen. Tick what is to come back. Nothing was done.")
+    steps = tuple(step for step in present.steps if step.key in only)
+    return replace(present, steps=steps, lacking=tuple(lacking(steps, actor)))
+
+
+def _refuse_impossible(present: Plan) -> None:
+    if present.lacking:
+        raise NotPermitted(
+            f"This restore needs rights that you lack: {'; '.join(present.lacking)}. Nothing was done."
+            " Ask an admin of the tenant for them, or to restore it."
+        )
+    if not present.steps:
+        raise Conflicting("Nothing differs from then that could be brought back. Nothing was done.")
+
+
+def _checkpoint(target: Target, actor: Actor, why: str) -> Checkpoint | None:
+    if not isinstance(target, MomentTarget):
+        return None
+    # The moment comes before every act of the restore, so that it is what stands now.
+    moment = timezone.now()
+    agent_id = target.agent.pk if target.agent else None
+    name = f"Before restoring to {target.moment.isoformat(timespec='seconds')}"
+    return make_checkpoint(
+        name,
+        actor=actor,
+        agent_id=agent_id,
+        moment=moment,
+        why=" ".join(filter(None, (f"{target.said} was restored.", why))),
+    )
+
+
+def _why(step: Step, target: Target, checkpoint: Checkpoint | None, why: str) -> tuple[str, dict[str, Any]]:
+    moment = target.moment.isoformat() if isinstance(target, MomentTarget) else None
+    evidence: dict[str, Any] = {"restores": {**step.restores, **({"moment": moment} if moment else {})}}
+    if checkpoint is not None:
+        evidence["checkpoint_id"] = checkpoint.pk
+    reason = step.reason or f"Was not there yet; restores what stood at {moment}."
+    return " ".join(filter(None, (reason, why))), evidence
+
+
+def _read_at(step: Step, decided_on: set[tuple[str, int]]) -> int | None:
+    """The first act on a row is decided on the version of the plan; the row is locked from then on."""
+    is_made = step.version == 0
+    return None if is_made or (step.subject_type, step.subject_id) in decided_on else step.version

@@ -1,0 +1,162 @@
+"""How skills are brought back. What is deprecated stays so (R092); its words return as a fresh draft, which a person approves."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+
+from apps.governance.actors import Actor
+from apps.governance.models import Taint
+from apps.governance.policy import Act
+from apps.restore.rules import fresh_name
+from apps.restore.steps import Note, Pair, Step, Values, differing, step
+from apps.skills.actions import (
+    amend_skill,
+    arrange_files,
+    attach_file,
+    deprecate_skill,
+    detach_file,
+    draft_skill,
+    revise_skill,
+)
+from apps.skills.models import Skill
+from apps.skills.rules import NAME_CHARACTERS, Attached
+
+Found = Iterator[Step | Note]
+WORDS = ("title", "description", "body", "files")
+Status = Skill.Status
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Every skill there is now, and which of them were approved then."""
+
+    now: tuple[Skill, ...] = ()
+    approved_then: frozenset[int] = frozenset()
+
+
+def of_skill(pair: Pair[Skill], shelf: Shelf) -> Found:
+    """One skill among those its agent has now."""
+    now, then = pair.now, pair.then
+    if then is None:
+        yield from _made_since(pair, shelf)
+    elif now is None or then.row.status not in {now.status, Status.DEPRECATED}:
+        yield from _undone(pair, shelf)
+    elif then.row.status == Status.APPROVED:
+        yield from _reworded(pair, shelf, Act.SKILL_REVISE, revise_skill)
+        yield from _refiled(pair)
+    elif then.row.status == Status.DRAFT:
+        yield from _reworded(pair, shelf, Act.SKILL_AMEND, amend_skill)
+        yield from _refiled(pair)
+
+
+def _made_since(pair: Pair[Skill], shelf: Shelf) -> Found:
+    """A draft reaches no customer and goes on waiting; what was approved leaves the index."""
+    now = pair.standing
+    if now.status == Status.APPROVED and not _stands_in(now, shelf):
+        yield _deprecated(pair, "Deprecate it: it was not there then")
+    elif now.status == Status.DRAFT:
+        yield Note(
+            pair.label, "This draft was written since. It reaches no customer and goes on waiting for its review."
+        )
+
+
+def _undone(pair: Pair[Skill], shelf: Shelf) -> Found:
+    """The state of then cannot be had again in place, so the words come back as a fresh draft."""
+    now, then = pair.now, pair.past
+    if now is not None and then.row.status == Status.DRAFT and now.status == Status.DEPRECATED:
+        yield Note(pair.label, "It was a draft then and was rejected since. A rejected draft stays rejected.")
+        return
+    if now is not None and now.status == Status.APPROVED:
+        yield _deprecated(pair, "Deprecate it: it was a draft then")
+    if holder := _holder(then.row, now, shelf):
+        yield Note(pair.label, f"Its words of then stand in skill “{holder.name}”, which is {holder.status}.")
+        return
+    yield _drafted(pair, shelf)
+    if then.row.status == Status.APPROVED:
+        yield Note(
+            pair.label,
+            "It was approved then and is deprecated now, which is for good. Its words come back as a draft;"
+            " approve that one, and the next session lists it.",
+        )
+
+
+def _drafted(pair: Pair[Skill], shelf: Shelf) -> Step:
+    then = pair.past
+    row = then.row
+    taken = {skill.name for skill in shelf.now if skill.agent_id == row.agent_id}
+    values: Values = {name: getattr(row, name) for name in ("title", "description", "category", "body")}
+    values["name"] = fresh_name(row.name, taken, NAME_CHARACTERS)
+
+    def carry(*, actor: Actor, read_at: int | None) -> Skill:
+        del read_at
+        taint, kept = Taint(row.taint), row.front_matter
+        fresh = draft_skill(row.agent_id, actor=actor, values=values, taint=taint, front_matter=kept)
+        for file in row.files:
+            attach_file(fresh, actor=actor, file=file)
+        return fresh
+
+    gone, shown = Pair(None, then, pair.label), {**values, **({"attachments": row.attachments} if row.files else {})}
+    return step(gone, Act.SKILL_DRAFT, shown, carry, f"Draft its words of then afresh, as “{values['name']}”")
+
+
+def _deprecated(pair: Pair[Skill], says: str) -> Step:
+    return step(
+        pair, Act.SKILL_DEPRECATE, {"status": Status.DEPRECATED.value}, partial(deprecate_skill, pair.standing), says
+    )
+
+
+def _reworded(pair: Pair[Skill], shelf: Shelf, act: Act, amend: Callable[..., Skill]) -> Found:
+    now, then = pair.standing, pair.past
+    values = differing(now, then, act)
+    if any(skill.name == values.get("name") and skill.agent_id == now.agent_id for skill in shelf.now):
+        yield Note(
+            pair.label, f"Its name of then, “{values.pop('name')}”, is another skill's now; it keeps the present one."
+        )
+    if values:
+        yield step(pair, act, values, partial(amend, now, values=values))
+
+
+def _refiled(pair: Pair[Skill]) -> Found:
+    """Files that came since go, those that went come back, all in their order of then; their bytes were kept."""
+    now, then = pair.standing, pair.past
+    if "attachments" not in then.fields:
+        return
+    files, was = now.files, then.row.files
+    for file in (file for file in now.files if file not in was):
+        files = tuple(each for each in files if each != file)
+        detach = partial(detach_file, now, name=file.name)
+        yield step(pair, Act.SKILL_DETACH, _listing(files), detach, f"Take the file {file.name} off")
+    for file in (file for file in was if file not in now.files):
+        files = (*files, file)
+        attach = partial(attach_file, now, file=file)
+        yield step(pair, Act.SKILL_ATTACH, _listing(files), attach, f"Put the file {file.name} back")
+    if files != was:
+        arrange = partial(arrange_files, now, names=[file.name for file in was])
+        yield step(pair, Act.SKILL_ARRANGE, _listing(was), arrange, "Put the files in their order of then")
+
+
+def _listing(files: tuple[Attached, ...]) -> Values:
+    return {"attachments": [asdict(file) for file in files]}
+
+
+def _holder(then: Skill, now: Skill | None, shelf: Shelf) -> Skill | None:
+    """Another living skill of the agent that says what this one said."""
+    others = (skill for skill in shelf.now if skill.status != Status.DEPRECATED and skill.agent_id == then.agent_id)
+    return next(
+        (skill for skill in others if (now is None or skill.pk != now.pk) and _says_the_same(skill, then)), None
+    )
+
+
+def _stands_in(skill: Skill, shelf: Shelf) -> bool:
+    """Whether it was approved in the place of a deprecated one with the same words."""
+    return any(
+        other.pk in shelf.approved_then
+        and other.status == Status.DEPRECATED
+        and other.agent_id == skill.agent_id
+        and _says_the_same(other, skill)
+        for other in shelf.now
+    )
+
+
+def _says_the_same(one: Skill, other: Skill) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in WORDS)

@@ -1,0 +1,207 @@
+"""How each noun but the skill is brought back: reworded, retired, revived, or made anew."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from apps.governance.actors import Actor
+from apps.governance.models import Taint
+from apps.governance.policy import Act
+from apps.memory.actions import amend_memory, amend_profile, write_block
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
+from apps.personas.actions import (
+    activate_persona,
+    amend_persona,
+    amend_rule,
+    archive_persona,
+    restore_rule,
+    retire_rule,
+    write_identity_card,
+    write_overlay,
+)
+from apps.personas.models import CARD_TEXTS, IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.restore.steps import Note, Pair, Step, Values, differing, step
+from apps.schedules.actions import amend_schedule, pause_schedule, resume_schedule
+from apps.schedules.models import Schedule
+from apps.tenants.actions import allow_invokable, amend_agent, amend_invokable, amend_settings, withdraw_invokable
+from apps.tenants.models import Agent, InvokableAgent, TenantSettings
+
+Found = Iterator[Step | Note]
+
+
+def of_settings(pair: Pair[TenantSettings]) -> Found:
+    """The tenant's one row; it was there from the beginning."""
+    yield from _reworded(pair, Act.SETTINGS_AMEND, lambda values: partial(amend_settings, pair.standing, **values))
+
+
+def of_agent(pair: Pair[Agent]) -> Found:
+    """How an agent runs. Agents are never removed."""
+    if pair.then is None:
+        yield Note(
+            pair.label, "The agent was made since. It stays; what was written for it since is taken out of its prompt."
+        )
+    yield from _reworded(pair, Act.AGENT_AMEND, lambda values: partial(amend_agent, pair.standing, **values))
+
+
+def of_persona(pair: Pair[Persona]) -> Found:
+    """Words and status; a persona made since is archived."""
+    now, then = pair.now, pair.then
+    yield from _reworded(pair, Act.PERSONA_AMEND, lambda values: partial(amend_persona, pair.standing, values=values))
+    was = then.row.status if then else Persona.Status.ARCHIVED
+    if now and now.status != was:
+        archives = was == Persona.Status.ARCHIVED
+        act, carry = (Act.PERSONA_ARCHIVE, archive_persona) if archives else (Act.PERSONA_ACTIVATE, activate_persona)
+        yield step(pair, act, {"status": was}, partial(carry, now), "Archive it" if archives else "Bring it back")
+
+
+def of_overlay(pair: Pair[PersonaOverlay]) -> Found:
+    """An overlay made since is emptied."""
+    yield from _worded(
+        pair, Act.OVERLAY_WRITE, {"text": ""}, lambda values: partial(write_overlay, pair.standing, text=values["text"])
+    )
+
+
+def of_card(pair: Pair[IdentityCard]) -> Found:
+    """A card made since is emptied."""
+    nothing: Values = dict.fromkeys(CARD_TEXTS, "")
+    yield from _worded(
+        pair,
+        Act.IDENTITY_CARD_WRITE,
+        nothing,
+        lambda values: partial(write_identity_card, pair.standing, values=values),
+    )
+
+
+def of_rule(pair: Pair[StandingRule]) -> Found:
+    """Words, place and status; a rule made since is retired."""
+    now, then = pair.now, pair.then
+    yield from _reworded(pair, Act.RULE_AMEND, lambda values: partial(amend_rule, pair.standing, values=values))
+    was = then.row.status if then else StandingRule.Status.RETIRED
+    if now and now.status != was:
+        retires = was == StandingRule.Status.RETIRED
+        act, carry = (Act.RULE_RETIRE, retire_rule) if retires else (Act.RULE_RESTORE, restore_rule)
+        yield step(pair, act, {"status": was}, partial(carry, now), "Retire it" if retires else "Bring it back")
+
+
+def of_memory(pair: Pair[AgentMemory]) -> Found:
+    """A memory begun since is emptied. Words that no person had approved then are not approved by bringing them back."""
+
+    def carry(values: Values) -> Callable[..., object]:
+        return partial(
+            amend_memory, pair.standing, body=values.get("body", _standing(pair, "body")), words_of=_taint(pair)
+        )
+
+    yield from _remembered(pair, Act.MEMORY_AMEND, {"body": ""}, carry)
+
+
+def of_block(pair: Pair[MemoryBlock]) -> Found:
+    """A block made since is emptied and taken out of the prompt."""
+
+    def carry(values: Values) -> Callable[..., object]:
+        return partial(write_block, pair.standing, values=values, words_of=_taint(pair))
+
+    yield from _remembered(pair, Act.BLOCK_WRITE, {"body": "", "pinned": False}, carry)
+
+
+def of_profile(pair: Pair[CustomerProfile]) -> Found:
+    """A profile begun since is emptied."""
+
+    def carry(values: Values) -> Callable[..., object]:
+        return partial(amend_profile, pair.standing, values=values, words_of=_taint(pair))
+
+    yield from _remembered(pair, Act.PROFILE_AMEND, {"preferences": "", "notes": ""}, carry)
+
+
+def of_invokable(pair: Pair[InvokableAgent]) -> Found:
+    """Who may ask whom: allowed anew, reworded or withdrawn."""
+    now, then = pair.now, pair.then
+    if now is None and then is not None:
+        row = then.row
+        values = {"agent_id": row.agent_id, "callee_id": row.callee_id, "role_hint": row.role_hint}
+        values |= {"budget_micro_usd": row.budget_micro_usd}
+        allow = partial(
+            allow_invokable, row.agent_id, row.callee_id, role_hint=row.role_hint, budget_micro_usd=row.budget_micro_usd
+        )
+        yield step(pair, Act.INVOKABLE_ALLOW, values, _making(allow), "Let it ask that agent again")
+    elif then is None:
+        yield step(
+            pair,
+            Act.INVOKABLE_WITHDRAW,
+            {},
+            partial(withdraw_invokable, pair.standing),
+            "No longer let it ask that agent",
+        )
+    else:
+        yield from _reworded(
+            pair,
+            Act.INVOKABLE_AMEND,
+            lambda values: partial(amend_invokable, pair.standing, **values),
+        )
+
+
+def of_schedule(pair: Pair[Schedule]) -> Found:
+    """The plan, and whether it runs. One planned or approved since stands still; what was deprecated since stays so."""
+    now, was = pair.standing, pair.then.row.status if pair.then else Schedule.Status.DRAFT
+    if now.status == Schedule.Status.DEPRECATED:
+        if was != now.status:
+            yield Note(pair.label, "The schedule was deprecated since, which is for good. Plan another one.")
+        return
+    yield from _reworded(pair, Act.SCHEDULE_AMEND, lambda values: partial(amend_schedule, now, values=values))
+    ran = was == Schedule.Status.APPROVED
+    if now.status == Schedule.Status.APPROVED and not ran:
+        pause = partial(pause_schedule, now)
+        yield step(pair, Act.SCHEDULE_PAUSE, {"status": Schedule.Status.PAUSED}, pause, "Pause it: it did not run then")
+    elif now.status == Schedule.Status.PAUSED and ran:
+        resume = partial(resume_schedule, now)
+        yield step(pair, Act.SCHEDULE_RESUME, {"status": Schedule.Status.APPROVED}, resume, "Let it run again")
+
+
+def _reworded(pair: Pair[Any], act: Act, carry: Callable[[Values], Callable[..., object]]) -> Found:
+    """New words where the row is and was there, and reads otherwise."""
+    values = differing(pair.now, pair.then, act) if pair.now is not None and pair.then else {}
+    if values:
+        yield step(pair, act, values, carry(values))
+
+
+def _worded(pair: Pair[Any], act: Act, nothing: Values, carry: Callable[[Values], Callable[..., object]]) -> Found:
+    """The same for rows that are emptied if they were made since."""
+    yield from _reworded(pair, act, carry)
+    yield from _emptied(pair, act, nothing, carry)
+
+
+def _emptied(pair: Pair[Any], act: Act, nothing: Values, carry: Callable[[Values], Callable[..., object]]) -> Found:
+    if pair.then is None:
+        values = {name: value for name, value in nothing.items() if getattr(pair.now, name) != value}
+        if values:
+            yield step(pair, act, values, carry(values), "Empty it: it was not there then")
+
+
+def _remembered(pair: Pair[Any], act: Act, nothing: Values, carry: Callable[[Values], Callable[..., object]]) -> Found:
+    """The same for words that are somebody's; what a person approved since stands as not approved again."""
+    now, then = pair.now, pair.then
+    if now is None or then is None:
+        yield from _emptied(pair, act, nothing, carry)
+        return
+    values = differing(now, then, act)
+    if values:
+        yield step(pair, act, values, carry(values))
+    elif Taint.joined(now.taint, then.row.taint) != now.taint:
+        yield step(pair, act, {"taint": then.row.taint}, carry({}), "Take back the approval given since")
+
+
+def _taint(pair: Pair[Any]) -> Taint | None:
+    return Taint(pair.then.row.taint) if pair.then else None
+
+
+def _standing(pair: Pair[Any], name: str) -> str:
+    return str(getattr(pair.now, name))
+
+
+def _making(make: Callable[..., object]) -> Callable[..., object]:
+    """An act that makes a row decides on no version."""
+
+    def carry(*, actor: Actor, read_at: int | None) -> object:
+        del read_at
+        return make(actor=actor)
+
+    return carry

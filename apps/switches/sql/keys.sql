@@ -1,5 +1,0 @@
--- Keys, checks and indexes of switches that Django's models cannot state.
-
--- References that cannot leave the tenant: References carry the tenant, so no row can point into another tenant.
-ALTER TABLE switches_switch ADD CONSTRAINT switches_switch_agent_id_in_tenant
-    FOREIGN KEY (tenant_id, agent_id) REFERENCES tenants_agent (tenant_id, id) DEFERRABLE INITIALLY DEFERRED;
