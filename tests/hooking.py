@@ -70,7 +70,7 @@ def deliveries(world: World) -> list[Delivery]:
 
 def due(world: World) -> list[int]:
     """What may be tried now."""
-    return [row_id for tenant_id, row_id in due_work("delivery") if tenant_id == world.tenant.pk]
+    return [row_id for tenant_id, row_id in due_work("webhook_deliveries") if tenant_id == world.tenant.pk]
 
 
 def taken(world: World) -> Parcel:

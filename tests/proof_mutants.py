@@ -25,7 +25,7 @@ from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402  # after Dj
 from tests.settings import PREFIX  # noqa: E402
 
 # One of the database that is fast, and one of the code.
-QUICK = ("skills_skill: skills_skill_tenant", "personas_persona: move_state", "grants lift it")
+QUICK = ("skills_skill: skills_skill_tenant", "personas_persona: refuse_illegal_transition", "grants lift it")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -24,9 +24,9 @@ class IdempotencyRecord(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["tenant", "asker", "key"], name="asker_uses_a_key_once"),
+            models.UniqueConstraint(fields=["tenant", "asker", "key"], name="caller_uses_an_idempotency_key_once"),
         ]
-        indexes: ClassVar = [models.Index(fields=["forget_at"], name="answers_to_forget")]
+        indexes: ClassVar = [models.Index(fields=["forget_at"], name="idempotency_record_by_expiry")]
 
     def __str__(self) -> str:
         return f"{self.asker} {self.status}"

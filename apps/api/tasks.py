@@ -15,5 +15,5 @@ def forget_answers(tenant_id: int) -> None:
 @shared_task
 def sweep_answers() -> None:
     """Forget the answers of every tenant that were kept long enough."""
-    for tenant_id, _ in due_work("answer"):
+    for tenant_id, _ in due_work("idempotency_records"):
         forget_answers.delay(tenant_id)

@@ -109,7 +109,7 @@ def refuse_line_of_another(line_key: str, agent_id: int) -> None:
     if not line_key:
         return
     with connection.cursor() as cursor:
-        cursor.execute("SELECT is_line_of_another(%s, %s)", [line_key, agent_id])
+        cursor.execute("SELECT is_line_of_another_agent(%s, %s)", [line_key, agent_id])
         [is_anothers] = cursor.fetchone() or [False]
     if is_anothers:
         flaw = f"The line {line_key} belongs to another agent. Send this to that one, or leave the line out."

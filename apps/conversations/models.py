@@ -162,12 +162,12 @@ class Conversation(Governed):
             models.CheckConstraint(
                 condition=models.Q(held_by="", held_by_id__isnull=True, held_at__isnull=True)
                 | (~models.Q(held_by="") & models.Q(held_by_id__isnull=False, held_at__isnull=False)),
-                name="held_conversation_names_who_holds_it",
+                name="taken_over_conversation_names_its_operator",
             ),
             models.CheckConstraint(
                 condition=models.Q(parent__isnull=True, hops=0, asked_in_id__isnull=True, budget_micro_usd__isnull=True)
                 | models.Q(parent__isnull=False, hops__gt=0, hops__lte=DEEPEST, asked_in_id__isnull=False),
-                name="question_between_agents_names_who_asked",
+                name="delegated_conversation_names_its_delegating_turn",
             ),
             models.CheckConstraint(
                 condition=models.Q(proven_at__isnull=True, proven_key_id__isnull=True)
@@ -181,7 +181,7 @@ class Conversation(Governed):
             ),
             models.CheckConstraint(
                 condition=models.Q(rating_comment="") | models.Q(off_the_record=False),
-                name="no_comment_is_kept_off_the_record",
+                name="off_the_record_conversation_has_no_comment",
             ),
             models.CheckConstraint(
                 condition=models.Q(member_user_id__isnull=True)
@@ -205,11 +205,11 @@ class Conversation(Governed):
             models.CheckConstraint(
                 condition=models.Q(runs_elsewhere=False)
                 | models.Q(origin="live", parent__isnull=True, member_user_id__isnull=True),
-                name="what_runs_elsewhere_is_a_customers_own",
+                name="external_agent_answers_only_customers",
             ),
             models.CheckConstraint(
                 condition=models.Q(tried_proposal_id__isnull=True) | models.Q(channel=PLAYGROUND),
-                name="proposal_is_tried_in_the_playground_alone",
+                name="trial_proposal_is_only_in_the_playground",
             ),
         ]
         indexes: ClassVar = [
@@ -221,7 +221,7 @@ class Conversation(Governed):
             ),
             models.Index(fields=["id"], condition=models.Q(off_the_record=True), name="conversation_off_the_record"),
             models.Index(
-                fields=["tenant", "parent"], condition=models.Q(parent__isnull=False), name="conversation_below"
+                fields=["tenant", "parent"], condition=models.Q(parent__isnull=False), name="conversation_by_parent"
             ),
             models.Index(
                 fields=["tenant", "member_user_id"],
@@ -231,7 +231,7 @@ class Conversation(Governed):
             models.Index(
                 fields=["tenant", "created_at"],
                 condition=models.Q(member_user_id__isnull=True),
-                name="conversation_by_beginning",
+                name="conversation_by_creation",
             ),
             models.Index(
                 fields=["tenant", "agent", "id"],

@@ -59,11 +59,11 @@ class InboundEvent(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(max_steps__isnull=True) | models.Q(max_steps__range=(1, MOST_STEPS)),
-                name="event_asks_for_steps_within_reason",
+                name="event_max_steps_is_in_range",
             ),
             models.CheckConstraint(
                 condition=~models.Q(kind="message") | models.Q(sent_by=""),
-                name="message_of_a_customer_names_no_sender_of_ours",
+                name="customer_message_has_no_sent_by",
             ),
         ]
         indexes: ClassVar = [
@@ -71,7 +71,7 @@ class InboundEvent(models.Model):
             models.Index(
                 fields=["tenant", "conversation", "received_at"],
                 condition=models.Q(kind="message"),
-                name="message_received_lately",
+                name="customer_message_by_time",
             ),
         ]
 

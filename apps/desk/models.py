@@ -110,7 +110,8 @@ class Draft(Governed):
                 name="sent_draft_names_its_message",
             ),
             models.CheckConstraint(
-                condition=~models.Q(status="discarded") | ~models.Q(reason_code=""), name="discarded_draft_says_why"
+                condition=~models.Q(status="discarded") | ~models.Q(reason_code=""),
+                name="discarded_draft_has_a_reason_code",
             ),
         ]
         indexes: ClassVar = [
@@ -118,7 +119,7 @@ class Draft(Governed):
             models.Index(
                 fields=["decided_at"],
                 condition=models.Q(status__in=["sent_edited", "discarded"]),
-                name="draft_corrected_lately",
+                name="corrected_draft_by_decision",
             ),
             models.Index(
                 fields=["tenant", "status", "decided_at"],
@@ -214,19 +215,23 @@ class Escalation(Governed):
                 violation_error_message="A question of this conversation waits for that reason already.",
             ),
             models.CheckConstraint(
-                condition=models.Q(status="open") | ~models.Q(decided_by=""), name="settled_escalation_names_who_did"
+                condition=models.Q(status="open") | ~models.Q(decided_by=""),
+                name="decided_escalation_names_who_decided",
             ),
             models.CheckConstraint(
-                condition=models.Q(status="answered") | models.Q(answer=""), name="only_an_answered_escalation_has_one"
+                condition=models.Q(status="answered") | models.Q(answer=""),
+                name="only_an_answered_escalation_has_an_answer",
             ),
             models.CheckConstraint(
                 condition=~models.Q(status="answered") | ~models.Q(answer=""), name="answered_escalation_has_its_answer"
             ),
-            models.CheckConstraint(condition=~models.Q(question=""), name="escalation_asks_something"),
+            models.CheckConstraint(condition=~models.Q(question=""), name="escalation_has_a_question"),
         ]
         indexes: ClassVar = [
             models.Index(fields=["tenant", "status", "id"], name="escalation_by_status"),
-            models.Index(fields=["decided_at"], condition=models.Q(status="answered"), name="question_answered_lately"),
+            models.Index(
+                fields=["decided_at"], condition=models.Q(status="answered"), name="answered_escalation_by_time"
+            ),
             models.Index(fields=["tenant", "created_at"], name="escalation_by_time"),
         ]
 
@@ -281,7 +286,7 @@ class SendRule(Governed):
             models.UniqueConstraint(
                 fields=["tenant", "agent", "channel", "skill"],
                 nulls_distinct=False,
-                name="one_send_rule_for_one_place",
+                name="one_send_rule_per_agent_channel_and_skill",
                 violation_error_message="There is a rule for this agent, channel and skill already; change that one.",
             ),
             models.CheckConstraint(

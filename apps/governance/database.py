@@ -1,6 +1,6 @@
 """Migration operations: tables in one go, and the SQL files that hold functions, triggers, row security and grants.
 
-Database roles are named `<prefix>_owner|operator|agent|worker|staff|login|crossing`, the prefix being `DATABASE_ROLE_PREFIX`;
+Database roles are named `<prefix>_owner|operator|agent|worker|staff|login|cross_tenant`, the prefix being `DATABASE_ROLE_PREFIX`;
 SQL files and migrations write them as `@owner@` and so on. Nothing that a request carries comes here.
 
 To add a table:
@@ -25,7 +25,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
 _APPS: Final = Path(__file__).resolve().parent.parent
-ROLES = ("owner", "operator", "agent", "worker", "staff", "login", "crossing")
+ROLES = ("owner", "operator", "agent", "worker", "staff", "login", "cross_tenant")
 # Where a reference carries the tenant, Django's plain one beside it only tells which ids exist elsewhere.
 ONE_REFERENCE_EACH: Final = """
 DO $$ DECLARE plain record; BEGIN

@@ -57,7 +57,7 @@ __all__ = [
 
 Row = TypeVar("Row", bound=Governed)
 # The name by which a trigger says that somebody stopped this for now.
-FROZEN = "frozen"
+FROZEN = "stopped_by_kill_switch"
 
 
 @dataclass(frozen=True, slots=True)

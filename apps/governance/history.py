@@ -38,7 +38,7 @@ SELECT DISTINCT ON (subject.kind, subject.pk, field.key)
  WHERE NOT read.is_unknown AND field.value IS DISTINCT FROM read.before -> field.key
  ORDER BY subject.kind, subject.pk, field.key, read.id DESC
 """
-_NAMING: Final = "SELECT records_naming(%s::text[]::jsonb[])"
+_NAMING: Final = "SELECT find_change_records_by_evidence(%s::text[]::jsonb[])"
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,13 +90,14 @@ class KillSwitch(Governed):
                 fields=["tenant", "kind", "agent", "channel"],
                 condition=models.Q(status="on"),
                 nulls_distinct=False,
-                name="one_switch_of_a_kind_is_on_for_one_reach",
+                name="one_kill_switch_of_a_kind_is_on_per_scope",
                 violation_error_message="This is stopped there already; the switch that is on says why.",
             ),
             models.CheckConstraint(
-                condition=models.Q(status="on") | ~models.Q(lifted_by=""), name="lifted_switch_names_who_lifted_it"
+                condition=models.Q(status="on") | ~models.Q(lifted_by=""),
+                name="deactivated_kill_switch_names_who_deactivated_it",
             ),
-            models.CheckConstraint(condition=~models.Q(reason=""), name="switch_says_why"),
+            models.CheckConstraint(condition=~models.Q(reason=""), name="kill_switch_says_why"),
         ]
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ _COUNT: Final = """
 INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, calls, unpriced, cost_micro_usd, input_tokens, output_tokens,
                                     cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, learning_calls,
                                     learning_unpriced, learning_cost_micro_usd, learning_input_tokens, learning_output_tokens)
-VALUES (app_tenant(), %(agent)s, tenant_day(app_tenant()), 0, 0, 0, 0, 0, 0, 0, 0, 1,
+VALUES (app_tenant(), %(agent)s, get_tenant_today(app_tenant()), 0, 0, 0, 0, 0, 0, 0, 0, 1,
         (%(cost)s::bigint IS NULL)::integer, coalesce(%(cost)s::bigint, 0), %(input)s, %(output)s)
     ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET learning_calls = spend.learning_calls + 1,
        learning_unpriced = spend.learning_unpriced + excluded.learning_unpriced,
@@ -56,7 +56,7 @@ class Counted:
     def complete(self, request: Request) -> Reply:
         """As the backend answers. Raises `LearningWaits` where the day's money is for customers now."""
         with acting(self.actor), connection.cursor() as cursor:
-            cursor.execute("SELECT learning_waits(app_tenant())")
+            cursor.execute("SELECT is_learning_budget_reserved(app_tenant())")
             if cursor.fetchall()[0][0]:
                 raise LearningWaits
         reply = self.backend.complete(request)

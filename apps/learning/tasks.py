@@ -19,7 +19,7 @@ def extract_skill(tenant_id: int, conversation_id: int) -> None:
 @shared_task
 def sweep() -> None:
     """Look at every resolved conversation that has no verdict yet."""
-    for tenant_id, conversation_id in due_work("extraction"):
+    for tenant_id, conversation_id in due_work("extractions"):
         extract_skill.delay(tenant_id, conversation_id)
 
 
@@ -38,7 +38,7 @@ def digest_lessons(tenant_id: int, agent_id: int) -> None:
 @shared_task
 def sweep_lessons() -> None:
     """Look at every draft, question, turn and proposal that was settled and that no case names."""
-    for tenant_id, agent_id in due_work("lesson"):
+    for tenant_id, agent_id in due_work("lesson_captures"):
         capture_lessons.delay(tenant_id, agent_id)
 
 
@@ -51,14 +51,14 @@ def reflect_on_day(tenant_id: int, agent_id: int) -> None:
 @shared_task
 def sweep_days() -> None:
     """Look at the day of every agent that reflects, once it is eleven in the evening there (R119)."""
-    for tenant_id, agent_id in due_work("reflection"):
+    for tenant_id, agent_id in due_work("reflections"):
         reflect_on_day.delay(tenant_id, agent_id)
 
 
 @shared_task
 def sweep_digests() -> None:
     """Look at every agent with lessons that no digest has read."""
-    for tenant_id, agent_id in due_work("digest"):
+    for tenant_id, agent_id in due_work("digests"):
         digest_lessons.delay(tenant_id, agent_id)
 
 
@@ -71,5 +71,5 @@ def distil_memory(tenant_id: int, agent_id: int) -> None:
 @shared_task
 def sweep_distillation() -> None:
     """Distil the memory of every agent with a tier that is due."""
-    for tenant_id, agent_id in due_work("distillation"):
+    for tenant_id, agent_id in due_work("distillations"):
         distil_memory.delay(tenant_id, agent_id)

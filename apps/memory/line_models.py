@@ -53,25 +53,25 @@ class MemoryLine(Line):
             models.UniqueConstraint(
                 fields=["tenant", "memory", "sha256"],
                 condition=models.Q(status="standing"),
-                name="line_of_memory_stands_once",
+                name="active_memory_line_is_unique",
             ),
             models.UniqueConstraint(
                 fields=["tenant", "block", "sha256"],
                 condition=models.Q(status="standing"),
-                name="line_of_block_stands_once",
+                name="active_block_line_is_unique",
             ),
             models.CheckConstraint(
                 condition=models.Q(memory__isnull=False, block__isnull=True)
                 | models.Q(memory__isnull=True, block__isnull=False),
-                name="line_is_of_one_text",
+                name="memory_line_belongs_to_one_text",
             ),
             models.CheckConstraint(
                 condition=models.Q(status="standing", ended_at__isnull=True)
                 | (~models.Q(status="standing") & models.Q(ended_at__isnull=False)),
-                name="line_that_went_says_when",
+                name="ended_memory_line_has_an_end_time",
             ),
         ]
-        indexes: ClassVar = [models.Index(fields=["tenant", "agent", "sha256"], name="line_by_its_words")]
+        indexes: ClassVar = [models.Index(fields=["tenant", "agent", "sha256"], name="memory_line_by_sha256")]
 
     @property
     def where(self) -> str:
@@ -96,11 +96,11 @@ class ProfileLine(Line):
             models.UniqueConstraint(
                 fields=["tenant", "profile", "part", "sha256"],
                 condition=models.Q(status="standing"),
-                name="line_of_profile_stands_once",
+                name="active_profile_line_is_unique",
             ),
             models.CheckConstraint(
                 condition=models.Q(status="standing", ended_at__isnull=True)
                 | (~models.Q(status="standing") & models.Q(ended_at__isnull=False)),
-                name="profile_line_that_went_says_when",
+                name="ended_profile_line_has_an_end_time",
             ),
         ]

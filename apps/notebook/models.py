@@ -87,15 +87,15 @@ class Note(Governed):
         ordering: ClassVar = ["-id"]
         constraints: ClassVar = [
             models.CheckConstraint(
-                condition=~models.Q(kind=REMINDER) | models.Q(due_at__isnull=False), name="reminder_says_when"
+                condition=~models.Q(kind=REMINDER) | models.Q(due_at__isnull=False), name="reminder_has_a_due_time"
             ),
             models.CheckConstraint(
-                condition=~models.Q(kind=SCRATCH) | models.Q(due_at__isnull=True), name="scratch_has_no_time"
+                condition=~models.Q(kind=SCRATCH) | models.Q(due_at__isnull=True), name="scratch_has_no_due_time"
             ),
             models.CheckConstraint(
                 condition=models.Q(kind__in=[REMINDER, TASK, SCRATCH]), name="note_has_a_known_kind"
             ),
-            models.CheckConstraint(condition=~models.Q(text=""), name="note_says_something"),
+            models.CheckConstraint(condition=~models.Q(text=""), name="note_text_is_not_empty"),
             models.CheckConstraint(condition=~models.Q(author=""), name="note_names_its_author"),
         ]
         indexes: ClassVar = [

@@ -16,5 +16,5 @@ def drop_scratch(tenant_id: int, note_id: int) -> None:
 @shared_task
 def sweep() -> None:
     """Drop every scratch note that nobody touched for long."""
-    for tenant_id, note_id in due_work("scratch"):
+    for tenant_id, note_id in due_work("scratch_notes"):
         drop_scratch.delay(tenant_id, note_id)

@@ -42,7 +42,7 @@ class NotificationPreferences(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["tenant", "user"], name="person_has_notice_terms_once"),
+            models.UniqueConstraint(fields=["tenant", "user"], name="person_has_notification_preferences_once"),
             models.CheckConstraint(
                 condition=models.Q(quiet_from=None, quiet_until=None)
                 | models.Q(quiet_from__lt=24, quiet_until__lt=24) & ~models.Q(quiet_from=models.F("quiet_until")),
@@ -87,15 +87,15 @@ class EmailNotification(models.Model):
             models.CheckConstraint(
                 condition=models.Q(status="sent", sent_at__isnull=False)
                 | (~models.Q(status="sent") & models.Q(sent_at__isnull=True)),
-                name="sent_notice_says_when",
+                name="sent_notification_has_a_send_time",
             ),
             models.UniqueConstraint(
                 fields=["tenant", "terms"],
                 condition=models.Q(status="waiting"),
-                name="one_notice_at_a_time_is_on_its_way",
+                name="one_waiting_notification_per_person",
             ),
         ]
-        indexes: ClassVar = [models.Index(fields=["tenant", "terms", "id"], name="notice_of_terms")]
+        indexes: ClassVar = [models.Index(fields=["tenant", "terms", "id"], name="notification_of_preferences")]
 
     def __str__(self) -> str:
         return f"EmailNotification {self.pk}"

@@ -17,7 +17,7 @@ def send_notice(tenant_id: int, terms_id: int) -> None:
 @shared_task
 def sweep() -> None:
     """Look at everybody whose next look is due."""
-    for tenant_id, terms_id in due_work("notice"):
+    for tenant_id, terms_id in due_work("notifications"):
         send_notice.delay(tenant_id, terms_id)
 
 
@@ -30,5 +30,5 @@ def note_reviews(tenant_id: int, webhook_id: int) -> None:
 @shared_task
 def sweep_reviews() -> None:
     """Look at every webhook that was not told of a review."""
-    for tenant_id, webhook_id in due_work("review"):
+    for tenant_id, webhook_id in due_work("review_webhooks"):
         note_reviews.delay(tenant_id, webhook_id)

@@ -44,7 +44,7 @@ class Figure:
 def figures() -> list[Figure]:
     """Through the one function that may count across tenants; the alarms are nobody's."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT name, label, tenant_key, value FROM installation_figures()")
+        cursor.execute("SELECT name, label, tenant_key, value FROM list_installation_gauges()")
         return [*(Figure(*row) for row in cursor.fetchall()), *_of_alarms()]
 
 

@@ -62,7 +62,7 @@ class BulkItem(models.Model):
         ordering: ClassVar = ["id"]
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["tenant", "decision", "proposal_id"], name="proposal_stands_in_a_bulk_decision_once"
+                fields=["tenant", "decision", "proposal_id"], name="proposal_is_in_a_bulk_decision_once"
             ),
             models.CheckConstraint(
                 condition=models.Q(state="refused") & ~models.Q(refusal="")

@@ -16,7 +16,7 @@ def expire_proposal(tenant_id: int, proposal_id: int) -> None:
 @shared_task
 def sweep() -> None:
     """Close every proposal whose time is over."""
-    for tenant_id, proposal_id in due_work("expiry"):
+    for tenant_id, proposal_id in due_work("proposal_expiries"):
         expire_proposal.delay(tenant_id, proposal_id)
 
 
@@ -29,5 +29,5 @@ def decide_bulk(tenant_id: int, bulk_id: int) -> None:
 @shared_task
 def sweep_bulk() -> None:
     """Take up every bulk decision that has something left."""
-    for tenant_id, bulk_id in due_work("bulk"):
+    for tenant_id, bulk_id in due_work("bulk_decisions"):
         decide_bulk.delay(tenant_id, bulk_id)

@@ -16,7 +16,7 @@ ALL: Final = 2**31 - 1
 
 Owner = tuple[str, int, int]
 
-_PARTS: Final = "SELECT part_id, versions FROM parts_carrying(%(kind)s, %(record)s, %(most)s)"
+_PARTS: Final = "SELECT part_id, versions FROM find_parts_with_record(%(kind)s, %(record)s, %(most)s)"
 
 
 def sessions_carrying(owners: Iterable[Owner], *, actor: Actor) -> list[int]:

@@ -22,7 +22,7 @@ WITH thread AS (
       JOIN tenants_agent AS agent ON agent.id = thread.agent_id AND agent.tenant_id = thread.tenant_id
       JOIN tenants_tenant AS tenant ON tenant.id = thread.tenant_id
      WHERE thread.id = %(conversation)s AND %(only)s IN ('', tenant.key || '/' || agent.key)
-       AND NOT is_switched_off(%(stops)s, thread.tenant_id, thread.id)
+       AND NOT is_kill_switch_on(%(stops)s, thread.tenant_id, thread.id)
        -- Where the agent runs elsewhere a worker only ends what nobody reported, or what a colleague answers by now.
        AND (thread.runs_elsewhere = %(elsewhere)s OR thread.runs_elsewhere AND (
                thread.held_at IS NOT NULL OR EXISTS (
@@ -158,7 +158,7 @@ _STANDING: Final = f"""
                    FROM tenants_tenantsettings WHERE tenant_id = %(tenant)s),
     'rules', (SELECT json_agg(json_build_array(rule.send_mode, rule.channel, rule.skill_id) ORDER BY rule.id)
                 FROM desk_sendrule AS rule WHERE rule.tenant_id = %(tenant)s AND rule.agent_id = agent.id),
-    'is_sending_paused', is_switched_off(%(sending)s, thread.tenant_id, thread.id),
+    'is_sending_paused', is_kill_switch_on(%(sending)s, thread.tenant_id, thread.id),
     'turns', CASE WHEN agent.learns AND (thread.channel = 'playground' OR NOT thread.off_the_record) THEN (
         SELECT count(*) FROM runtime_turn AS turn
          WHERE turn.tenant_id = %(tenant)s AND turn.conversation_id = thread.id AND turn.status = 'done') ELSE 0 END,

@@ -28,7 +28,7 @@ UPDATE runtime_toolstep AS tool SET arguments = '{}', result = '' FROM runtime_t
    AND tool.tenant_id = turn.tenant_id AND tool.turn_id = turn.id AND tool.state <> 'begun'
 RETURNING tool.id
 """
-_DUE: Final = "SELECT since FROM forgetting_due(app_tenant(), %(conversation)s)"
+_DUE: Final = "SELECT due_at FROM find_due_erasure(app_tenant(), %(conversation)s)"
 # Of one look for what is due, before turns are begun.
 AT_ONCE: Final = 10
 

@@ -73,7 +73,7 @@ def tools_of_others(agent_id: int, actor: Actor) -> Tools:
 def own_tools() -> Tools:
     """Which of them the acting agent may call; it is told of no other."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT own_tools()")
+        cursor.execute("SELECT list_agent_tool_names()")
         return Tools(frozenset(cursor.fetchall()[0][0]))
 
 

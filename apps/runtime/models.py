@@ -69,7 +69,7 @@ class Session(models.Model):
     class Meta:
         ordering: ClassVar = ["-id"]
         indexes: ClassVar = [
-            models.Index(fields=["tenant", "agent", "-snapshot_at"], name="session_opened_lately"),
+            models.Index(fields=["tenant", "agent", "-snapshot_at"], name="session_by_snapshot_time"),
         ]
 
     def __str__(self) -> str:
@@ -162,7 +162,7 @@ class Turn(TakenElsewhere):
                 condition=~models.Q(status="done")
                 | models.Q(reply__isnull=False)
                 | models.Q(outcome__in=["drafted", "observed", "escalated", "silent"]),
-                name="done_turn_says_what_came_of_it",
+                name="done_turn_has_a_reply_or_an_outcome",
             ),
             models.CheckConstraint(
                 condition=~models.Q(outcome="replied") | models.Q(reply__isnull=False),
@@ -172,7 +172,9 @@ class Turn(TakenElsewhere):
         indexes: ClassVar = [
             models.Index(fields=["session"], condition=_IN_SESSION, name="turn_of_session"),
             models.Index(fields=["tenant", "id"], condition=models.Q(status="failed"), name="failed_turn"),
-            models.Index(fields=["finished_at"], condition=models.Q(status="failed"), name="turn_failed_lately"),
+            models.Index(
+                fields=["finished_at"], condition=models.Q(status="failed"), name="failed_turn_by_finish_time"
+            ),
             models.Index(
                 fields=["tenant", "learning_version_id", "id"], condition=_PINNED, name="turn_of_learning_version"
             ),
@@ -228,7 +230,7 @@ class ModelCall(models.Model):
     class Meta:
         ordering: ClassVar = ["turn_id", "round", "fence", "step"]
         indexes: ClassVar = [
-            models.Index(fields=["tenant", "shared_sha256", "-requested_at"], name="call_by_shared_prefix"),
+            models.Index(fields=["tenant", "shared_sha256", "-requested_at"], name="call_by_agent_prefix"),
             models.Index(fields=["tenant", "workspace_sha256", "-requested_at"], name="call_by_workspace_prefix"),
             # Told on a page, and of no weight where a real model answers.
             models.Index(fields=["tenant", "at"], condition=models.Q(stand_in=True), name="call_of_stand_in"),
@@ -293,12 +295,12 @@ class ToolStep(models.Model):
             models.CheckConstraint(
                 condition=models.Q(state="begun", ended_at__isnull=True)
                 | ~models.Q(state="begun") & models.Q(ended_at__isnull=False),
-                name="ended_tool_step_says_when",
+                name="ended_tool_step_has_a_finish_time",
             ),
             models.CheckConstraint(
                 condition=~models.Q(state__in=["begun", "unknown"])
                 | models.Q(repeats__in=["keyed", "unsafe", "reads"]),
-                name="own_write_is_in_the_commit_of_its_step",
+                name="transactional_write_is_in_the_commit_of_its_step",
             ),
         ]
 

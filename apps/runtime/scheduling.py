@@ -68,9 +68,9 @@ class DueNow:
 
 def due_now() -> DueNow:
     """All that is due, found in one look."""
-    due = due_works("schedule", "turn", "delivery", "forget")
-    forget_all(due["forget"])
-    return DueNow([*run_all(due["schedule"]), *due["turn"]], due["delivery"])
+    due = due_works("schedule_runs", "turns", "webhook_deliveries", "off_the_record_erasures")
+    forget_all(due["off_the_record_erasures"])
+    return DueNow([*run_all(due["schedule_runs"]), *due["turns"]], due["webhook_deliveries"])
 
 
 def run_all(due: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ _COUNTED: Final = (
 # Counts the calls that the same statement writes, in the day's row of their agent; a statement without calls leaves it alone.
 SPENT: Final = f""", spent AS (
     INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, calls, unpriced, cost_micro_usd, {", ".join(_COUNTED)})
-    SELECT held.tenant_id, thread.agent_id, tenant_day(held.tenant_id), count(*), count(*) - count(call.cost_micro_usd),
+    SELECT held.tenant_id, thread.agent_id, get_tenant_today(held.tenant_id), count(*), count(*) - count(call.cost_micro_usd),
            coalesce(sum(call.cost_micro_usd), 0), {", ".join(f"sum(call.{name})" for name in _COUNTED)}
       FROM held JOIN conversations_conversation AS thread
           ON thread.tenant_id = held.tenant_id AND thread.id = held.conversation_id,
@@ -42,7 +42,7 @@ def day_left(turn: str) -> str:
                   + coalesce({_OLDER.format(turn=turn)} * sum(spend.cost_micro_usd)
                              / nullif(sum(spend.calls - spend.unpriced), 0), 0)
              FROM runtime_spend AS spend
-            WHERE spend.tenant_id = settings.tenant_id AND spend.day = tenant_day(settings.tenant_id))::bigint END
+            WHERE spend.tenant_id = settings.tenant_id AND spend.day = get_tenant_today(settings.tenant_id))::bigint END
       FROM tenants_tenantsettings AS settings WHERE settings.tenant_id = {turn}.tenant_id)"""  # noqa: S608  # of constants
 
 
@@ -62,7 +62,7 @@ CLAIMED: Final = f"""
 # Notes that a person was asked about the day's budget; nothing comes back where one was already.
 TELL: Final = f"""
 INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, told_at, calls, unpriced, cost_micro_usd, {", ".join(_COUNTED)})
-VALUES (app_tenant(), %(agent)s, tenant_day(app_tenant()), statement_timestamp(), 0, 0, 0, {", ".join("0" for _ in _COUNTED)})
+VALUES (app_tenant(), %(agent)s, get_tenant_today(app_tenant()), statement_timestamp(), 0, 0, 0, {", ".join("0" for _ in _COUNTED)})
     ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET told_at = excluded.told_at WHERE spend.told_at IS NULL
 RETURNING id
 """  # noqa: S608  # of constants

@@ -86,8 +86,8 @@ def _said_more(turn: str) -> str:
 
 
 _MAY_GO_ON: Final = f"""
-SELECT NOT is_stopped(%(stops)s, held.tenant_id, held.conversation_id), {_said_more("held")},
-       {day_left("held")}, is_switched_off(%(sending)s, held.tenant_id, held.conversation_id)
+SELECT NOT is_conversation_stopped(%(stops)s, held.tenant_id, held.conversation_id), {_said_more("held")},
+       {day_left("held")}, is_kill_switch_on(%(sending)s, held.tenant_id, held.conversation_id)
   FROM held
 """  # noqa: S608  # of constants
 
@@ -134,8 +134,8 @@ WITH mine AS (
     + """, taken AS (
     UPDATE conversations_inboundevent AS event SET turn_id = held.id FROM held, waiting WHERE event.id = waiting.id
 )
-SELECT EXISTS (SELECT 1 FROM held), NOT is_stopped(%(stops)s, mine.tenant_id, mine.conversation_id),
-       is_switched_off(%(sending)s, mine.tenant_id, mine.conversation_id)
+SELECT EXISTS (SELECT 1 FROM held), NOT is_conversation_stopped(%(stops)s, mine.tenant_id, mine.conversation_id),
+       is_kill_switch_on(%(sending)s, mine.tenant_id, mine.conversation_id)
   FROM mine
 """
 )
@@ -154,7 +154,7 @@ _HELD_TO_THE_END: Final = f"""
 WITH held AS (
     SELECT id, tenant_id, fence, round, conversation_id FROM runtime_turn
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
-       AND NOT is_stopped(%(stops)s, tenant_id, conversation_id)
+       AND NOT is_conversation_stopped(%(stops)s, tenant_id, conversation_id)
        AND NOT ({_said_more("runtime_turn")})
        AND (%(rules)s::jsonb IS NULL OR %(rules)s::jsonb = (
            SELECT jsonb_build_array(agent.send_mode, coalesce(jsonb_agg(
@@ -221,5 +221,5 @@ UPDATE runtime_turn AS turn SET lease_until = statement_timestamp() + %(lease)s:
   FROM unnest(%(turns)s::bigint[], %(fences)s::integer[]) AS mine(id, fence)
  WHERE turn.tenant_id = app_tenant() AND turn.id = mine.id AND turn.fence = mine.fence AND turn.status = 'running'
    AND NOT turn.is_released
-RETURNING turn.id, NOT is_stopped(%(stops)s, turn.tenant_id, turn.conversation_id)
+RETURNING turn.id, NOT is_conversation_stopped(%(stops)s, turn.tenant_id, turn.conversation_id)
 """

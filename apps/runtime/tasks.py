@@ -27,7 +27,7 @@ def refresh_listing(tenant_id: int, server_id: int) -> None:
 @shared_task
 def sweep_listings() -> None:
     """Ask every tool server whose listing has grown old."""
-    for tenant_id, server_id in due_work("listing"):
+    for tenant_id, server_id in due_work("tool_listings"):
         refresh_listing.delay(tenant_id, server_id)
 
 
@@ -40,7 +40,7 @@ def look_for_contradictions(tenant_id: int, agent_id: int) -> None:
 @shared_task
 def sweep_contradictions() -> None:
     """Look at what every agent goes by, once it is three in the morning there or a person asked."""
-    for tenant_id, agent_id in due_work("contradiction"):
+    for tenant_id, agent_id in due_work("contradiction_scans"):
         look_for_contradictions.delay(tenant_id, agent_id)
 
 
@@ -53,5 +53,5 @@ def tell_who_asked(tenant_id: int, conversation_id: int) -> None:
 @shared_task
 def sweep_questions() -> None:
     """Tell whoever asked an agent that was paused since."""
-    for tenant_id, conversation_id in due_work("question"):
+    for tenant_id, conversation_id in due_work("paused_delegations"):
         tell_who_asked.delay(tenant_id, conversation_id)

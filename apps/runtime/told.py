@@ -36,7 +36,7 @@ LATELY: Final = timedelta(days=30)
 
 # Looked up first and joined afterwards: joined at once, the planner may walk all there are backwards.
 SESSIONS: Final = """
-WITH placed AS MATERIALIZED (SELECT session_id, part_id FROM sessions_of_parts(%(parts)s::bigint[], %(most)s))
+WITH placed AS MATERIALIZED (SELECT session_id, part_id FROM find_sessions_with_parts(%(parts)s::bigint[], %(most)s))
 SELECT session.id, session.conversation_id, session.snapshot_at, placed.part_id,
        thread.off_the_record OR thread.member_user_id IS NOT NULL
   FROM placed JOIN runtime_session AS session ON session.id = placed.session_id

@@ -117,7 +117,7 @@ class Schedule(Governed):
             models.UniqueConstraint(
                 fields=["tenant", "agent", "key"],
                 condition=~models.Q(status="deprecated"),
-                name="one_schedule_of_a_key_stands",
+                name="schedule_key_is_unique_until_deprecated",
                 violation_error_message="The agent has a schedule with this key already. Choose another key.",
             ),
             models.CheckConstraint(
@@ -187,14 +187,16 @@ class ScheduleRun(models.Model):
     class Meta:
         ordering: ClassVar = ["-id"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["tenant", "schedule", "planned_at"], name="schedule_runs_once_at_a_time"),
+            models.UniqueConstraint(
+                fields=["tenant", "schedule", "planned_at"], name="schedule_has_one_run_per_planned_time"
+            ),
             models.CheckConstraint(
                 condition=models.Q(result="begun", conversation__isnull=False)
                 | (~models.Q(result="begun") & models.Q(conversation__isnull=True)),
-                name="begun_run_has_its_conversation",
+                name="started_run_has_its_conversation",
             ),
             models.CheckConstraint(
-                condition=models.Q(result="begun") | ~models.Q(reason=""), name="run_that_did_not_begin_says_why"
+                condition=models.Q(result="begun") | ~models.Q(reason=""), name="run_that_did_not_start_says_why"
             ),
         ]
 

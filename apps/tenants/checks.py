@@ -43,10 +43,10 @@ def roles_apart(
     if "default" not in (databases or ()):
         return []
     with connections["default"].cursor() as cursor:
-        cursor.execute("SELECT to_regprocedure('role_breaches()') IS NOT NULL")
+        cursor.execute("SELECT to_regprocedure('list_role_violations()') IS NOT NULL")
         if not cursor.fetchone()[0]:
             return []
-        cursor.execute("SELECT username, breach FROM role_breaches() ORDER BY username, breach")
+        cursor.execute("SELECT username, violation FROM list_role_violations() ORDER BY username, violation")
         return [_told(str(username), str(breach)) for username, breach in cursor.fetchall()]
 
 

@@ -9,15 +9,15 @@ BATCH = 200
 
 
 def due_work(kind: str) -> list[tuple[int, int]]:
-    """(tenant id, row id) of what waits. What the row ids of a kind are:
+    """(tenant id, row id) of the rows that wait for a worker. The row ids of a kind are those of:
 
-    - conversations: `turn`, `extraction`, `forget` what was off the record, `question` those in which a paused agent was asked
-    - agents: `lesson` with something settled that no lesson was made of, `digest` with lessons that no digest has read,
-      `reflection` whose day is over, `contradiction` whose lines no look went through tonight, `distillation` with a tier due
-    - others: `expiry` proposals, `schedule` schedules, `listing` tool servers, `delivery` what webhooks are to be told,
-      `scratch` notes nobody touched for long, `notice` what people want to be told of,
-      `review` webhooks that were not told of one, `bulk` decisions taken together that have something left
-    - tenants: `answer` with answers of the API that were kept long enough
+    - conversations: `turns`; `extractions`; `off_the_record_erasures`; `paused_delegations`, in which a paused agent owes an answer
+    - agents: `lesson_captures` with a decision that no lesson was made of, `digests` with lessons that no digest has read,
+      `reflections` whose day is over, `contradiction_scans` of this night, `distillations` with a tier that is due
+    - others: `proposal_expiries` (proposals), `schedule_runs` (schedules), `tool_listings` (tool servers), `webhook_deliveries`,
+      `scratch_notes` that nobody touched for long, `notifications` (preferences of a member), `review_webhooks` (webhooks that do
+      not know of a review yet), `bulk_decisions` with proposals that are left
+    - tenants: `idempotency_records` with results that have expired
     """
     return due_works(kind)[kind]
 
@@ -26,7 +26,7 @@ def due_works(*kinds: str) -> dict[str, list[tuple[int, int]]]:
     """The same of several kinds in one look, which walks no others."""
     due: dict[str, list[tuple[int, int]]] = {kind: [] for kind in kinds}
     with connection.cursor() as cursor:
-        cursor.execute("SELECT kind, tenant_id, row_id FROM due_work(%s, %s)", [BATCH, list(kinds)])
+        cursor.execute("SELECT kind, tenant_id, row_id FROM find_due_work(%s, %s)", [BATCH, list(kinds)])
         for kind, tenant_id, row_id in cursor.fetchall():
             due[kind].append((int(tenant_id), int(row_id)))
     return due
@@ -44,5 +44,7 @@ class Waiting:
 def waiting_work(*kinds: str) -> dict[str, Waiting]:
     """What waits for a worker in the tenant of the transaction, one walk for each kind."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT kind, waiting, since, held FROM waiting_work(%s)", [list(kinds)])
+        cursor.execute(
+            "SELECT kind, row_count, oldest_due_at, is_budget_reserved FROM count_due_work(%s)", [list(kinds)]
+        )
         return {str(kind): Waiting(int(count), since, bool(held)) for kind, count, since, held in cursor.fetchall()}

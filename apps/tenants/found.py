@@ -30,7 +30,7 @@ def rows_with_words(asked: str, most: int, *kinds: str) -> dict[str, Found]:
     common = set()
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT kind, row_id, at, is_common FROM rows_with_words(%s, %s, %s)", [asked, list(kinds), most]
+            "SELECT kind, row_id, row_at, is_truncated FROM search_rows(%s, %s, %s)", [asked, list(kinds), most]
         )
         for kind, row_id, at, is_common in cursor.fetchall():
             rows[kind].append((int(row_id), at))

@@ -55,7 +55,10 @@ SAID: Final = """
      GROUP BY grants.agent_id
 """
 # The same of the agent behind a token, who is known before any tenant is.
-RESOLVED: Final = "SELECT tenant_id, agent_id, user_id, agent_key, granted, of_asker, of_tenant FROM resolve_token(%s)"
+RESOLVED: Final = (
+    "SELECT tenant_id, agent_id, user_id, agent_key, permissions, requests_per_minute, requests_per_minute_of_tenant"
+    " FROM resolve_agent_token(%s)"
+)
 # Only people have limits, and only their roles may read them; of an agent's pace its token tells.
 LIMITED: Final = """
      UNION ALL
@@ -103,7 +106,7 @@ def _bare_agent(tenant_id: int, agent_id: int, user_id: int, agent_key: str) -> 
 def memberships_of(user_id: int) -> list[tuple[int, Role]]:
     """The tenants a person belongs to, with the role in each, oldest first."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT tenant_id, role FROM memberships_of(%s)", [user_id])
+        cursor.execute("SELECT tenant_id, role FROM list_memberships(%s)", [user_id])
         return [(tenant_id, Role(role)) for tenant_id, role in cursor.fetchall()]
 
 

@@ -32,7 +32,7 @@ class User(AbstractUser):
         constraints: ClassVar = [
             models.UniqueConstraint(
                 Lower("username"),
-                name="user_name_is_unique_whatever_its_case",
+                name="username_is_unique_ignoring_case",
                 violation_error_message="There is a person of this name already.",
             ),
             # R016: an agent with staff or superuser rights would open every gate.

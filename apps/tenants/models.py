@@ -237,11 +237,11 @@ class Agent(Distilled, Taught, Governed):
             ),
             models.CheckConstraint(
                 condition=models.Q(while_thinking__in=["next", "restart"]),
-                name="agent_knows_what_to_do_with_a_message_while_it_thinks",
+                name="agent_has_a_known_mid_turn_message_mode",
             ),
             models.CheckConstraint(
                 condition=models.Q(burst_seconds__lte=BURST_SECONDS),
-                name="burst_is_waited_for_a_minute_at_most",
+                name="debounce_takes_a_minute_at_most",
                 violation_error_message=f"The rest of a burst is waited for {BURST_SECONDS} seconds at most.",
             ),
         ]
@@ -285,12 +285,12 @@ class InvokableAgent(Governed):
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["tenant", "agent", "callee"],
-                name="agent_may_ask_another_once",
+                name="invokable_agent_is_listed_once",
                 violation_error_message="This agent may ask that one already; change the hint there.",
             ),
             models.CheckConstraint(
                 condition=~models.Q(agent=models.F("callee")),
-                name="agent_asks_another_than_itself",
+                name="agent_does_not_invoke_itself",
                 violation_error_message="An agent cannot ask itself. Choose another one.",
             ),
         ]

@@ -41,11 +41,11 @@ def _join(connection: "psycopg.Connection[tuple[object, ...]]") -> None:
         connection.execute(sql.SQL("GRANT {} TO {}").format(_name(role), _name("login")))
         connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(_name(role)))
     connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(_name("login")))
-    for role in ("owner", "crossing"):
+    for role in ("owner", "cross_tenant"):
         connection.execute(sql.SQL("GRANT USAGE, CREATE ON SCHEMA public TO {}").format(_name(role)))
         connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(_name(role)))
-    # The owner hands the definer functions to the crossing role; NOINHERIT keeps its policies from applying to the owner.
-    connection.execute(sql.SQL("GRANT {} TO {}").format(_name("crossing"), _name("owner")))
+    # The owner hands the definer functions to the cross-tenant role; NOINHERIT keeps its policies from applying to the owner.
+    connection.execute(sql.SQL("GRANT {} TO {}").format(_name("cross_tenant"), _name("owner")))
 
 
 def forbid_leavings(connection: "psycopg.Connection[tuple[object, ...]]") -> None:

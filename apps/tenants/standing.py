@@ -9,7 +9,7 @@ from django.db import connection
 # A token of none of these resolves no more: revoked, expired, or its agent is gone.
 _TOKENS: Final = """
 SELECT digest FROM unnest(%s::text[]) AS digest
- WHERE EXISTS (SELECT FROM resolve_token(digest))
+ WHERE EXISTS (SELECT FROM resolve_agent_token(digest))
 """
 # A session that was ended, or whose person may not sign in any more.
 _SESSIONS: Final = """
@@ -19,7 +19,7 @@ SELECT session.session_key, session.user_id FROM tenants_browsersession AS sessi
 """
 _MEMBERS: Final = """
 SELECT member.user_id, place.tenant_id, place.role
-  FROM unnest(%s::bigint[]) AS member (user_id) CROSS JOIN LATERAL memberships_of(member.user_id) AS place
+  FROM unnest(%s::bigint[]) AS member (user_id) CROSS JOIN LATERAL list_memberships(member.user_id) AS place
 """
 
 

@@ -170,12 +170,12 @@ class TenantSettings(Governed):
             models.UniqueConstraint(fields=["tenant"], name="tenant_has_one_settings_row"),
             models.CheckConstraint(
                 condition=models.Q(requests_per_minute__isnull=True) | models.Q(requests_per_minute__gte=1),
-                name="each_may_ask_once_a_minute_at_least",
+                name="requests_per_minute_is_positive",
             ),
             models.CheckConstraint(
                 condition=models.Q(requests_per_minute_of_tenant__isnull=True)
                 | models.Q(requests_per_minute_of_tenant__gte=1),
-                name="tenant_may_ask_once_a_minute_at_least",
+                name="requests_per_minute_of_tenant_is_positive",
             ),
         ]
 

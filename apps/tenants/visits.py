@@ -27,7 +27,7 @@ class StaffAccess(Governed):
         ordering: ClassVar = ["-id"]
         verbose_name = "visit of platform staff"
         verbose_name_plural = "visits of platform staff"
-        constraints: ClassVar = [models.CheckConstraint(condition=~models.Q(reason=""), name="visit_says_why")]
+        constraints: ClassVar = [models.CheckConstraint(condition=~models.Q(reason=""), name="staff_access_says_why")]
 
     def __str__(self) -> str:
         return f"Visit of staff:{self.user_id}"

@@ -58,7 +58,7 @@ class ToolApproval(Governed):
             models.UniqueConstraint(
                 fields=["tenant", "conversation", "call_sha256"],
                 condition=models.Q(status__in=["waiting", "approved"]),
-                name="a_call_waits_once",
+                name="call_has_one_open_approval",
                 violation_error_message="This call waits already.",
             ),
             models.CheckConstraint(

@@ -117,7 +117,7 @@ class ServerTool(models.Model):
         ordering: ClassVar = ["called"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "server", "name"], name="tool_is_listed_once"),
-            models.UniqueConstraint(fields=["tenant", "called"], name="tool_is_called_by_one_name"),
+            models.UniqueConstraint(fields=["tenant", "called"], name="tool_has_a_unique_qualified_name"),
             models.CheckConstraint(
                 condition=models.Q(flaw="", definition__isnull=False) | ~models.Q(flaw=""),
                 name="tool_is_defined_or_says_why_not",
@@ -167,7 +167,7 @@ class AgentTool(Governed):
             ),
             models.CheckConstraint(
                 condition=models.Q(needs_approval=True) | models.Q(definition__is_read_only=True),
-                name="what_writes_waits_for_a_person",
+                name="writing_tool_needs_approval",
             ),
         ]
 

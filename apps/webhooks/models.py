@@ -129,7 +129,7 @@ class Delivery(models.Model):
             models.CheckConstraint(
                 condition=models.Q(status="delivered", delivered_at__isnull=False)
                 | (~models.Q(status="delivered") & models.Q(delivered_at__isnull=True)),
-                name="delivered_says_when",
+                name="delivered_delivery_has_a_delivery_time",
             ),
             models.CheckConstraint(
                 condition=models.Q(event__in=OF_NO_CONVERSATION, conversation__isnull=True)
@@ -140,7 +140,7 @@ class Delivery(models.Model):
             models.UniqueConstraint(
                 fields=["tenant", "webhook", "subject_id"],
                 condition=models.Q(event="review"),
-                name="review_is_told_once",
+                name="review_has_one_delivery_per_webhook",
             ),
         ]
         indexes: ClassVar = [
@@ -150,11 +150,11 @@ class Delivery(models.Model):
                 name="delivery_waiting",
             ),
             models.Index(fields=["tenant", "webhook", "id"], name="delivery_of_webhook"),
-            models.Index(fields=["tenant", "id"], condition=models.Q(status="dead"), name="delivery_given_up"),
+            models.Index(fields=["tenant", "id"], condition=models.Q(status="dead"), name="delivery_dead"),
             models.Index(
                 fields=["tenant", "webhook", "delivered_at"],
                 condition=models.Q(status="delivered"),
-                name="delivery_told",
+                name="delivery_delivered",
             ),
         ]
 

@@ -283,4 +283,4 @@ def test_what_a_customer_sent_is_found_in_one_look_at_the_last_day(world: World)
             cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
             cursor.execute(f"EXPLAIN {look}")
             plan = "\n".join(line for (line,) in cursor.fetchall())
-        assert re.search(r"message_received_lately.*\n *Index Cond: .*received_at >", plan), plan
+        assert re.search(r"customer_message_by_time.*\n *Index Cond: .*received_at >", plan), plan

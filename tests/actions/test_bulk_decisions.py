@@ -86,13 +86,13 @@ def test_what_one_is_refused_keeps_no_other_from_being_decided(world: World) -> 
 def test_a_worker_that_dies_between_two_items_leaves_the_rest_to_the_sweep(world: World) -> None:
     drafts = make_drafts(world, 3)
     bulk = begin(world, drafts)
-    assert due_work("bulk") == [(world.tenant.pk, bulk.pk)]
+    assert due_work("bulk_decisions") == [(world.tenant.pk, bulk.pk)]
     assert decide_next(bulk)
     assert states(world, drafts) == ["applied", "open", "open"]
-    [(tenant_id, bulk_id)] = due_work("bulk")
+    [(tenant_id, bulk_id)] = due_work("bulk_decisions")
     decide_all(tenant_id, bulk_id)
     assert states(world, drafts) == ["applied"] * 3
-    assert due_work("bulk") == []
+    assert due_work("bulk_decisions") == []
 
 
 def test_a_second_word_on_the_same_rows_decides_on_none_of_them_again(world: World) -> None:

@@ -32,7 +32,7 @@ def wait_for_bursts_of(world: World, seconds: int) -> None:
 
 
 def is_due(event: InboundEvent) -> bool:
-    return (event.tenant_id, event.conversation_id) in due_work("turn")
+    return (event.tenant_id, event.conversation_id) in due_work("turns")
 
 
 def is_taken(world: World, event: InboundEvent) -> bool:

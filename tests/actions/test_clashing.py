@@ -94,7 +94,7 @@ def test_an_agent_learns_of_no_tool_by_naming_it(world: World) -> None:
     memory = make_memory(world, f"Colleagues have {theirs} and made_up_tool.")
     assert clashes(memory, lines_of(memory.body), actor=world.bot) == ()
     with acting(world.bot), connection.cursor() as cursor:
-        cursor.execute("SELECT own_tools()")
+        cursor.execute("SELECT list_agent_tool_names()")
         assert cursor.fetchall() == [([],)]
 
 

@@ -116,7 +116,7 @@ def test_the_database_lets_nobody_reword_a_comment(world: World, text: str) -> N
     for statement in ("UPDATE review_comment SET author = 'operator:1'", "DELETE FROM review_comment"):
         assert attempt(world.operator, statement).sqlstate == NO_RIGHT
     emptied = attempt(world.operator, "UPDATE review_comment SET text = ''")
-    assert emptied.constraint == "comment_says_something_until_it_is_withdrawn"
+    assert emptied.constraint == "comment_has_text_until_it_is_withdrawn"
 
 
 def test_neither_agents_nor_turns_may_look_at_comments(world: World) -> None:

@@ -201,12 +201,12 @@ def test_a_night_is_looked_through_once_and_one_worker_at_a_time(world: World) -
 
 def test_the_sweep_finds_every_agent_once_a_night(world: World) -> None:
     create_agent("sales", "Sales", actor=world.admin)
-    mine = [agent_id for tenant_id, agent_id in due_work("contradiction") if tenant_id == world.tenant.pk]
+    mine = [agent_id for tenant_id, agent_id in due_work("contradiction_scans") if tenant_id == world.tenant.pk]
     assert world.agent.pk in mine
     for agent_id in (*mine, 0):
         attempt_look(world.tenant.pk, agent_id)
     assert (len(mine), looked(world).looked_at is not None) == (2, True)
-    assert world.tenant.pk not in {tenant_id for tenant_id, _ in due_work("contradiction")}
+    assert world.tenant.pk not in {tenant_id for tenant_id, _ in due_work("contradiction_scans")}
 
 
 def test_what_a_person_asks_for_is_looked_at_again_in_the_same_night(world: World) -> None:
@@ -214,16 +214,16 @@ def test_what_a_person_asks_for_is_looked_at_again_in_the_same_night(world: Worl
     attempt_look(*mine)
     contradict_oneself(world)
     attempt_look(*mine)
-    assert (states(world), mine in due_work("contradiction")) == ([], False)
+    assert (states(world), mine in due_work("contradiction_scans")) == ([], False)
     ask_for_look(world.agent.pk, actor=world.operator)
-    assert mine in due_work("contradiction")
+    assert mine in due_work("contradiction_scans")
     attempt_look(*mine)
-    assert (states(world), looked(world).asked_at, mine in due_work("contradiction")) == (["open"], None, False)
+    assert (states(world), looked(world).asked_at, mine in due_work("contradiction_scans")) == (["open"], None, False)
     with pytest.raises(NotVisible, match="no such agent"):
         ask_for_look(make_world().agent.pk, actor=world.operator)
     other = create_agent("sales", "Sales", actor=world.admin)
     ask_for_look(other.pk, actor=world.operator)
-    assert (world.tenant.pk, other.pk) in due_work("contradiction"), "one that nobody looked at before"
+    assert (world.tenant.pk, other.pk) in due_work("contradiction_scans"), "one that nobody looked at before"
 
 
 def test_an_agent_of_another_tenant_is_not_looked_at(world: World) -> None:

@@ -127,9 +127,9 @@ def test_learning_leaves_the_last_fifth_of_a_day_to_customers(world: World, stan
     extract(resolved(world).pk, actor=world.system, backend=paid)
     waiting = resolved(world)
     due = (world.tenant.pk, waiting.pk)
-    assert due in due_work("extraction")
+    assert due in due_work("extractions")
     budget_of_a_day(world, 3_750_000)
-    assert due not in due_work("extraction")
+    assert due not in due_work("extractions")
     with pytest.raises(LearningWaits):
         extract(waiting.pk, actor=world.system, backend=paid)
     assert spend_of(world).learning_calls == 1
@@ -142,7 +142,7 @@ def test_one_tenants_spent_day_holds_back_no_other(world: World, standin: StandI
     budget_of_a_day(world, 1)
     other = make_world()
     theirs = resolved(other)
-    assert (other.tenant.pk, theirs.pk) in due_work("extraction")
+    assert (other.tenant.pk, theirs.pk) in due_work("extractions")
     assert extract(theirs.pk, actor=other.system, backend=standin.backend) is not None
 
 
@@ -156,7 +156,7 @@ def test_a_day_and_a_tier_wait_without_a_verdict(world: World, standin: StandIn)
     with acting(world.operator):
         assert not TierRun.objects.exists()
     assert not standin.requests()
-    assert (world.tenant.pk, world.agent.pk) not in due_work("reflection")
+    assert (world.tenant.pk, world.agent.pk) not in due_work("reflections")
 
 
 def test_a_turn_waits_for_a_day_that_learning_spent(world: World, standin: StandIn) -> None:

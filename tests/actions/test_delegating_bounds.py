@@ -65,7 +65,7 @@ def test_a_question_that_cannot_be_put_is_refused_in_words(world: World, standin
 
 def tell_waiting() -> None:
     """What the sweep has done, without its broker."""
-    for tenant_id, child_id in due_work("question"):
+    for tenant_id, child_id in due_work("paused_delegations"):
         tell_who_asked.run(tenant_id, child_id)
 
 
@@ -79,7 +79,7 @@ def test_whoever_asked_an_agent_that_is_paused_since_is_told_once_for_each_pause
     for times in (1, 2):
         paused = throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=billing.pk)
         tell_waiting()
-        assert due_work("question") == []
+        assert due_work("paused_delegations") == []
         tell_who_asked.run(world.tenant.pk, below(world, parent).pk)
         assert told(world, parent) == [("note", PAUSED)] * times
         take_next(world, parent, standin, reply("It takes a while."))

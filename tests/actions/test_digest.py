@@ -44,7 +44,7 @@ def answer(body: str, *ids: int, summary: str = "Changed.") -> dict[str, object]
 
 
 def is_due(world: World) -> bool:
-    return (world.tenant.pk, world.agent.pk) in due_work("digest")
+    return (world.tenant.pk, world.agent.pk) in due_work("digests")
 
 
 def test_a_lesson_seen_twice_becomes_a_version_that_waits_for_a_person(world: World, standin: StandIn) -> None:

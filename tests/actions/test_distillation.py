@@ -149,18 +149,18 @@ def test_the_first_long_run_waits_and_is_in_no_prompt(world: World, standin: Sta
 
 def test_clocks_say_when_and_nothing_is_made_up_for_twice(world: World, standin: StandIn) -> None:
     # R170, R174
-    assert (world.tenant.pk, world.agent.pk) not in due_work("distillation")
+    assert (world.tenant.pk, world.agent.pk) not in due_work("distillations")
     amend_agent(world.agent, actor=world.admin, distils=True)
-    assert (world.tenant.pk, world.agent.pk) in due_work("distillation")
+    assert (world.tenant.pk, world.agent.pk) in due_work("distillations")
     assert distil_due(world.agent.pk, actor=world.system, backend=standin.backend) == ()
-    assert (world.tenant.pk, world.agent.pk) not in due_work("distillation")
+    assert (world.tenant.pk, world.agent.pk) not in due_work("distillations")
     with acting(world.operator):
         assert TierClock.objects.filter(agent=world.agent).count() == 3
     run_tier(world.agent.pk, "short", actor=world.operator)
-    assert (world.tenant.pk, world.agent.pk) in due_work("distillation")
+    assert (world.tenant.pk, world.agent.pk) in due_work("distillations")
     [run] = distil_due(world.agent.pk, actor=world.system, backend=standin.backend)
     assert run.asked_by == world.operator.label
-    assert (world.tenant.pk, world.agent.pk) not in due_work("distillation")
+    assert (world.tenant.pk, world.agent.pk) not in due_work("distillations")
 
 
 def test_a_failing_model_is_asked_again_later_and_nothing_changes(world: World, standin: StandIn) -> None:
@@ -172,7 +172,7 @@ def test_a_failing_model_is_asked_again_later_and_nothing_changes(world: World, 
         assert not TierRun.objects.exists()
         clock = TierClock.objects.get(agent=world.agent, tier="mid")
     assert (clock.failures, clock.asked_by) == (1, world.operator.label)
-    assert (world.tenant.pk, world.agent.pk) not in due_work("distillation")
+    assert (world.tenant.pk, world.agent.pk) not in due_work("distillations")
     row = tier_of(world, "mid")
     assert row is not None
     assert row.version == before.version

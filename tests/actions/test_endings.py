@@ -153,13 +153,13 @@ def test_a_conversation_that_was_taken_over_is_left_to_its_holder(world: World, 
     take_over_conversation(event.conversation, actor=world.operator)
     answer(world.tenant.pk, event.conversation_id, backend=standin.backend)
     assert standin.requests() == []
-    assert (world.tenant.pk, event.conversation_id) not in due_work("turn")
+    assert (world.tenant.pk, event.conversation_id) not in due_work("turns")
     held = event.conversation
     with acting(world.operator):
         seen = length_of(held)
     write_to_customer(held, actor=world.operator, text="I am Ana. How can I help?", seen_length=seen)
     hand_back(held, actor=world.operator)
-    assert (world.tenant.pk, event.conversation_id) not in due_work("turn"), "what Ana answered is answered"
+    assert (world.tenant.pk, event.conversation_id) not in due_work("turns"), "what Ana answered is answered"
     standin.play(reply("As Ana said."))
     take(world, tell(world, "Thanks"), standin.backend)
     assert "I am Ana" in str(standin.requests()[-1]["messages"])
@@ -199,7 +199,7 @@ def test_a_turn_that_waits_for_its_model_ends_when_a_person_takes_over(world: Wo
     turn = take(world, event, standin.backend)
     take_over_conversation(event.conversation, actor=world.operator)
     lease_runs_out(world, turn)
-    assert (world.tenant.pk, event.conversation_id) in due_work("turn")
+    assert (world.tenant.pk, event.conversation_id) in due_work("turns")
     assert take(world, event, standin.backend).status == Turn.Status.CANCELLED
     assert len(standin.requests()) == 1
 

@@ -35,11 +35,11 @@ def test_a_failing_model_leaves_the_conversation_for_later(world: World, standin
         extract(conversation.pk, actor=world.system, backend=standin.backend)
     with acting(world.operator):
         assert not Extraction.objects.exists()
-    assert due_work("extraction") == []
+    assert due_work("extractions") == []
     assert extract(conversation.pk, actor=world.system, backend=standin.backend) is None
     assert len(standin.requests()) == 1
     bring_forward(world)
-    assert due_work("extraction") == [(world.tenant.pk, conversation.pk)]
+    assert due_work("extractions") == [(world.tenant.pk, conversation.pk)]
     assert look(world, conversation, standin).verdict == Verdict.DRAFTED
 
 
@@ -75,9 +75,9 @@ def test_a_model_that_fails_again_and_again_over_one_conversation_is_asked_no_mo
 
 def test_what_another_worker_looks_at_is_left_to_it_until_its_time_is_up(world: World, standin: StandIn) -> None:
     conversation = resolved(world)
-    assert due_work("extraction") == [(world.tenant.pk, conversation.pk)]
+    assert due_work("extractions") == [(world.tenant.pk, conversation.pk)]
     assert claim(conversation, actor=world.system, at_once=False) == 0
-    assert due_work("extraction") == []
+    assert due_work("extractions") == []
     for at_once in (False, True):
         assert extract(conversation.pk, actor=world.system, backend=standin.backend, at_once=at_once) is None
     with acting(world.system):

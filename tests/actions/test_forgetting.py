@@ -33,7 +33,7 @@ def confide(world: World, standin: StandIn, text: str = SECRET, *, off_the_recor
 
 
 def due(world: World) -> list[int]:
-    return [row_id for tenant_id, row_id in due_work("forget") if tenant_id == world.tenant.pk]
+    return [row_id for tenant_id, row_id in due_work("off_the_record_erasures") if tenant_id == world.tenant.pk]
 
 
 def remembered(world: World) -> list[str]:

@@ -49,7 +49,7 @@ def make_private(world: World, key: str) -> Conversation:
 
 
 def due(world: World) -> list[int]:
-    return [row_id for tenant_id, row_id in due_work("forget") if tenant_id == world.tenant.pk]
+    return [row_id for tenant_id, row_id in due_work("off_the_record_erasures") if tenant_id == world.tenant.pk]
 
 
 def ran(world: World, statement: str, *values: str | int) -> None:
@@ -123,12 +123,12 @@ def test_what_still_waited_when_the_rest_was_forgotten_goes_with_the_end(
 ) -> None:
     # R178
     arrived(world, private, 16)
-    forget_all(due_work("forget"))
+    forget_all(due_work("off_the_record_erasures"))
     assert texts(world, private) == {"x"}
     assert not due(world)
     end(private, actor=world.operator)
     assert due(world) == [private.pk]
-    forget_all(due_work("forget"))
+    forget_all(due_work("off_the_record_erasures"))
     assert texts(world, private) == {""}
     assert not due(world)
 
@@ -140,7 +140,7 @@ def test_a_person_s_words_go_with_the_end(world: World, private: Conversation) -
     wrote(world, private, 1)
     assert not due(world)
     resolve_conversation(private, actor=world.operator)
-    forget_all(due_work("forget"))
+    forget_all(due_work("off_the_record_erasures"))
     assert texts(world, private) == {""}
     assert not due(world)
 
@@ -163,7 +163,7 @@ def test_who_wrote_after_the_look_loses_nothing_and_what_two_workers_found_goes_
 ) -> None:
     # R178
     arrived(world, private, 16)
-    found = due_work("forget")
+    found = due_work("off_the_record_erasures")
     arrived(world, private, 0)
     before = version(world, private)
     forget_all(found)
@@ -190,7 +190,7 @@ def test_a_database_that_fails_at_one_ends_neither_the_look_nor_the_others(world
     failed: list[Any] = []
 
     def failing(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if "forgetting_due(app_tenant" in sql and not failed:
+        if "find_due_erasure(app_tenant" in sql and not failed:
             failed.append(params["conversation"])
             raise OperationalError("The server went away.")
         return execute(sql, params, many, context)
@@ -214,7 +214,7 @@ def test_a_reply_is_told_before_it_is_forgotten(world: World, standin: StandIn) 
     make_webhook(world, on_resolved=False)
     conversation = answered(world, standin)
     assert not due(world)
-    [delivery] = due_work("delivery")
+    [delivery] = due_work("webhook_deliveries")
     parcel = take_delivery(*delivery)
     assert parcel is not None
     assert b"Between us." in parcel.body
@@ -243,7 +243,7 @@ def test_a_reply_that_cannot_be_told_is_forgotten_in_the_end_and_then_given_up(
     if not days:
         amend_webhook(webhook, actor=world.admin, is_active=True)
     for _ in range(2):
-        [delivery] = due_work("delivery")
+        [delivery] = due_work("webhook_deliveries")
         assert take_delivery(*delivery) is None
         with acting(world.operator):
             [row] = Delivery.objects.all()

@@ -46,7 +46,7 @@ INSERT INTO memory_profileline SELECT row.* FROM memory_profileline AS copied, g
         'text', 'Parcel ' || number)) AS row
 """
 USED = (
-    "SELECT pg_stat_get_xact_numscans('message_by_words'::regclass),"
+    "SELECT pg_stat_get_xact_numscans('message_full_text'::regclass),"
     " pg_stat_get_xact_numscans('conversations_message'::regclass)"
 )
 # What is sought in that history, how many of the 50 asked for are found, and whether there are too many to look at.
@@ -132,7 +132,7 @@ def test_words_that_were_forgotten_are_in_no_index(world: World) -> None:
     forget_conversation(conversation, actor=world.system)
     with acting(world.system), connection.cursor() as cursor:
         cursor.execute(
-            "SELECT count(*) FROM conversations_message WHERE words_in(tenant_id, text) @@ 'parcel'::tsquery"
+            "SELECT count(*) FROM conversations_message WHERE build_search_vector(tenant_id, text) @@ 'parcel'::tsquery"
         )
         assert cursor.fetchone() == (0,)
 
@@ -165,7 +165,7 @@ def test_agents_and_workers_may_not_look(world: World) -> None:
     make_conversation(world)
     for actor in (world.bot, world.system):
         for kind in ("message", "profile_line"):
-            refused = attempt(actor, f"SELECT * FROM rows_with_words('parcel', ARRAY['{kind}'], 5)")  # noqa: S608
+            refused = attempt(actor, f"SELECT * FROM search_rows('parcel', ARRAY['{kind}'], 5)")  # noqa: S608
             assert refused.sqlstate == NO_RIGHT
 
 

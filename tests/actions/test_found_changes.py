@@ -43,7 +43,7 @@ INSERT INTO governance_changetext SELECT row.* FROM governance_changetext AS cop
     WHERE copied.record_id = {record}
 """
 USED = (
-    "SELECT pg_stat_get_xact_numscans('change_by_words'::regclass),"
+    "SELECT pg_stat_get_xact_numscans('change_full_text'::regclass),"
     " pg_stat_get_xact_numscans('governance_changetext'::regclass),"
     " pg_stat_get_xact_numscans('governance_changerecord'::regclass)"
 )
@@ -137,7 +137,7 @@ def test_changes_of_another_tenant_are_nowhere_and_agents_may_not_look(world: Wo
     assert found(world, "zephyrine") == []
     assert len(found(other, "zephyrine")) == 1
     for actor in (world.bot, world.system):
-        refused = attempt(actor, "SELECT * FROM rows_with_words('warm', ARRAY['change'], 5)")
+        refused = attempt(actor, "SELECT * FROM search_rows('warm', ARRAY['change'], 5)")
         assert refused.sqlstate == NO_RIGHT
 
 

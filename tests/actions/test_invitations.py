@@ -137,9 +137,9 @@ def test_the_database_lets_no_member_be_born_accepted_and_only_people_accept(wor
     )
     for actor in (world.admin, world.system):
         refused = attempt(actor, born, [world.tenant.pk, user.pk])
-        assert (refused.sqlstate, refused.constraint) == (BROKEN_RULE, "member_is_born_unaccepted")
+        assert (refused.sqlstate, refused.constraint) == (BROKEN_RULE, "member_starts_unaccepted")
     assert attempt(world.system, "UPDATE tenants_membership SET accepted_at = now()").sqlstate == NO_RIGHT
-    assert attempt(None, "SELECT memberships_of(%s)", [user.pk]).rows == 0
+    assert attempt(None, "SELECT list_memberships(%s)", [user.pk]).rows == 0
 
 
 def test_whoever_has_not_come_in_is_no_reviewer_and_no_admin_that_stays(world: World) -> None:

@@ -69,7 +69,7 @@ def test_an_edited_draft_is_a_lesson_and_the_second_of_a_kind_supports_it(world:
 
 def test_what_was_looked_at_once_counts_once_however_often_the_sweep_comes(world: World) -> None:
     make_lesson(world)
-    assert due_work("lesson") == []
+    assert due_work("lesson_captures") == []
     assert capture(world.agent.pk, actor=world.system) == 0
     assert [lesson.support_count for lesson in lessons_of(world)] == [1]
 
@@ -78,7 +78,7 @@ def test_a_lesson_is_captured_even_where_learning_is_off(world: World) -> None:
     # R152
     amend_agent(world.agent, actor=world.admin, learns=False)
     make_edited_draft(world)
-    assert due_work("lesson") == [(world.tenant.pk, world.agent.pk)]
+    assert due_work("lesson_captures") == [(world.tenant.pk, world.agent.pk)]
     attempt_capture(world.tenant.pk, world.agent.pk)
     assert len(lessons_of(world)) == 1
 
@@ -142,13 +142,13 @@ def test_why_a_learning_version_was_turned_down_is_a_lesson(world: World) -> Non
     reject_version(told, actor=world.operator, reason="Only finance knows the date.")
     gone = make_version(world, "active")
     withdraw_version(gone, actor=world.operator, reason="It was made up.")
-    assert due_work("lesson") == [(world.tenant.pk, world.agent.pk)]
+    assert due_work("lesson_captures") == [(world.tenant.pk, world.agent.pk)]
     found = {instead: (source, situation, wrong) for source, situation, wrong, instead in learned(world)}
     assert {source for source, _, _ in found.values()} == {"rejected_version"}
     assert set(found) == {"Only finance knows the date.", "It was made up."}
     assert found["Only finance knows the date."][2] == f"It would learn: {told.change_summary}"
     assert gone.change_summary not in found["It was made up."][2]
-    assert due_work("lesson") == []
+    assert due_work("lesson_captures") == []
 
 
 def test_words_that_only_differ_in_spaces_and_capitals_teach_nothing(world: World) -> None:
@@ -162,7 +162,7 @@ def test_nothing_is_captured_off_the_record(world: World) -> None:
     event = make_event(world, off_the_record=True)
     draft = make_waiting_draft(world, event.conversation)
     send_out(draft, actor=world.operator, seen_sha256=draft.text_sha256, text=SENT)
-    assert due_work("lesson") == []
+    assert due_work("lesson_captures") == []
     assert learned(world) == []
     assert cases_of(world) == []
 
@@ -173,7 +173,7 @@ def test_nothing_is_captured_of_what_members_talk_about_with_an_assistant(world:
     standin.play(reply("", stop_reason="refusal"))
     turn = take(aide, tell_assistant(make_talk(aide), "Tell me a secret.", aide.operator), standin.backend)
     assert turn.status == Turn.Status.FAILED
-    assert due_work("lesson") == []
+    assert due_work("lesson_captures") == []
     assert capture(aide.agent.pk, actor=aide.system) == 0
 
 

@@ -30,7 +30,9 @@ DRAFTS = (
 
 def plan_of_the_look(superuser: "psycopg.Connection[Any]") -> dict[str, Any]:
     """How PostgreSQL goes about it, and what that took."""
-    [body] = superuser.execute("SELECT prosrc FROM pg_proc WHERE proname = 'due_of_lesson'").fetchone() or [""]
+    [body] = superuser.execute("SELECT prosrc FROM pg_proc WHERE proname = 'list_due_lesson_captures'").fetchone() or [
+        ""
+    ]
     found = superuser.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {body}".encode()).fetchone()
     assert found is not None
     plan: dict[str, Any] = found[0][0]
@@ -68,8 +70,8 @@ def test_what_is_older_than_a_week_is_taken_along_with_the_next(committing: str,
     with psycopg.connect(postgres.url_for("postgres", database=committing), autocommit=True) as superuser:
         superuser.execute("SET session_replication_role = replica")
         superuser.execute("UPDATE desk_draft SET decided_at = now() - interval '8 days' WHERE id = %s", [old.pk])
-    assert due_work("lesson") == []
+    assert due_work("lesson_captures") == []
     make_edited_draft(world)
-    assert due_work("lesson") == [(world.tenant.pk, world.agent.pk)]
+    assert due_work("lesson_captures") == [(world.tenant.pk, world.agent.pk)]
     capture(world.agent.pk, actor=world.system)
     assert [lesson.support_count for lesson in lessons_of(world)] == [2]

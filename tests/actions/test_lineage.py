@@ -134,6 +134,6 @@ def test_records_of_another_tenant_are_named_to_nobody(world: World, conversatio
         assert not records_naming(world.tenant.pk, []).exists()
     with acting(other.operator):
         assert not records_naming(other.tenant.pk, facts).exists()
-    said, asked = [json.dumps(facts[0])], "SELECT records_naming(ARRAY[%s]::text[]::jsonb[])"
+    said, asked = [json.dumps(facts[0])], "SELECT find_change_records_by_evidence(ARRAY[%s]::text[]::jsonb[])"
     assert attempt(other.operator, asked, said).found == ()
     assert attempt(world.bot, asked, said).sqlstate == NO_RIGHT

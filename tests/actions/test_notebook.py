@@ -145,7 +145,7 @@ def test_scratch_that_nobody_touched_for_a_week_is_dropped_by_the_calendar(world
         cursor.execute(*inserting(world, "task", age="8 days"))
     old = make_old_scratch(world)
     fresh = make_note(world, kind=Note.Kind.SCRATCH)
-    assert due_work("scratch") == [(world.tenant.pk, old)]
+    assert due_work("scratch_notes") == [(world.tenant.pk, old)]
     drop_scratch.run(world.tenant.pk, old)
     with acting(world.operator):
         statuses = dict(Note.objects.values_list("pk", "status"))
@@ -153,7 +153,7 @@ def test_scratch_that_nobody_touched_for_a_week_is_dropped_by_the_calendar(world
     assert statuses.pop(old) == Note.Status.DROPPED
     assert set(statuses.values()) == {Note.Status.OPEN}
     assert (record.subject_id, record.actor_label) == (old, "calendar")
-    assert due_work("scratch") == []
+    assert due_work("scratch_notes") == []
     drop_scratch.run(world.tenant.pk, old)
     drop_old_scratch(world.tenant.pk, fresh.pk, timezone.now() + timedelta(days=6))
     assert stands(world, fresh).status == Note.Status.OPEN
@@ -179,4 +179,4 @@ def test_a_record_of_a_note_names_no_words(world: World) -> None:
 def test_a_sweep_finds_nothing_where_nothing_is_old(world: World) -> None:
     make_note(world, kind=Note.Kind.SCRATCH)
     sweep.run()
-    assert due_work("scratch") == []
+    assert due_work("scratch_notes") == []

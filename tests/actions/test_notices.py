@@ -190,7 +190,7 @@ def test_whoever_is_no_member_any_more_is_told_nothing(world: World, box: MailBo
     dismiss(member, actor=world.admin)
     look(world, terms)
     assert box.letters == []
-    assert (world.tenant.pk, terms.pk) not in due_work("notice")
+    assert (world.tenant.pk, terms.pk) not in due_work("notifications")
 
 
 def test_without_a_mail_server_nothing_is_claimed_and_nothing_counts_as_told(world: World, settings: Settings) -> None:
@@ -199,7 +199,7 @@ def test_without_a_mail_server_nothing_is_claimed_and_nothing_counts_as_told(wor
     terms = wants(world, escalations="at-once")
     look(world, terms)
     assert notices(world) == []
-    assert (world.tenant.pk, terms.pk) in due_work("notice")
+    assert (world.tenant.pk, terms.pk) in due_work("notifications")
 
 
 def test_only_members_say_what_they_are_told(world: World) -> None:

@@ -49,7 +49,7 @@ def test_what_it_plans_is_a_draft_of_its_own_that_posts_nowhere(world: World, st
     with acting(world.operator):
         record = ChangeRecord.objects.get(subject_id=row.pk, act="schedule.draft")
     assert record.evidence["conversation_id"]
-    comes = due_work("schedule")
+    comes = due_work("schedule_runs")
     assert comes == [], "nobody approved it"
 
 

@@ -187,15 +187,15 @@ def test_who_comes_second_leaves_nothing(world: World, standin: StandIn) -> None
 
 
 def test_only_an_agent_that_learns_and_reflects_has_days(world: World, standin: StandIn) -> None:
-    assert due_work("reflection") == []
+    assert due_work("reflections") == []
     let_reflect(world)
-    assert due_work("reflection") == [(world.tenant.pk, world.agent.pk)]
+    assert due_work("reflections") == [(world.tenant.pk, world.agent.pk)]
     held = throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Stop.", agent_id=world.agent.pk)
-    assert due_work("reflection") == []
+    assert due_work("reflections") == []
     assert reflect(world.agent.pk, actor=world.system, backend=standin.backend, now=evening()) is None
     lift_switch(held, actor=world.operator)
     amend_agent(world.agent, actor=world.admin, learns=False)
-    assert due_work("reflection") == []
+    assert due_work("reflections") == []
     assert reflect(world.agent.pk, actor=world.system, backend=standin.backend, now=evening()) is None
 
 
@@ -211,7 +211,7 @@ def test_an_attempt_works_for_the_tenant_that_came_with_the_id(
     attempt_reflection(world.tenant.pk, world.agent.pk)
     with acting(world.system):
         assert Reflection.objects.get().day >= timezone.now().date() - timedelta(days=1)
-    assert due_work("reflection") == [], "the look and the rule name the same day"
+    assert due_work("reflections") == [], "the look and the rule name the same day"
 
 
 def test_no_agent_sees_a_reflection_and_nobody_rewrites_one(world: World, standin: StandIn) -> None:

@@ -209,13 +209,13 @@ def test_the_sweep_closes_what_nobody_decided_on_and_a_person_takes_it_up_again(
         cursor.execute(
             "UPDATE governance_proposal SET expires_at = now() - interval '1 second' WHERE id = %s", [late.pk]
         )
-    assert (world.tenant.pk, late.pk) in due_work("expiry")
+    assert (world.tenant.pk, late.pk) in due_work("proposal_expiries")
     for proposal in (late, fresh, late):
         expire(world.tenant.pk, proposal.pk)
     with acting(world.operator):
         states = {row.pk: row.state for row in Proposal.objects.visible_to(world.operator)}
     assert (states[late.pk], states[fresh.pk]) == (Proposal.State.EXPIRED, Proposal.State.OPEN)
-    assert (world.tenant.pk, late.pk) not in due_work("expiry")
+    assert (world.tenant.pk, late.pk) not in due_work("proposal_expiries")
     reopen_proposal(late, actor=world.operator)
     assert say_yes(late, world.operator, {"style": "Hello."}).applied
 

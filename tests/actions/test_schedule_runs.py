@@ -72,8 +72,8 @@ def test_a_tick_writes_run_conversation_event_and_next_time_in_one_commit(world:
     # R120
     row = make_schedule(world, channel="slack", instruction="Mind the weather.")
     comes_due(row, world)
-    assert due_work("schedule") == [(world.tenant.pk, row.pk)]
-    run_all(due_work("schedule"))
+    assert due_work("schedule_runs") == [(world.tenant.pk, row.pk)]
+    run_all(due_work("schedule_runs"))
     [run] = runs(world)
     assert (run.result, run.missed, run.asked_by) == (Result.BEGUN, 0, "")
     assert run.conversation is not None
@@ -85,7 +85,7 @@ def test_a_tick_writes_run_conversation_event_and_next_time_in_one_commit(world:
     assert "Mind the weather." in event.text
     assert "1. Note how they wish to be reached." in event.text
     assert next_run_at(row, world) > timezone.now()
-    assert due_work("schedule") == []
+    assert due_work("schedule_runs") == []
     assert tick(world, row) is None
 
 
@@ -230,11 +230,11 @@ def test_a_paused_agent_begins_nothing_by_itself(world: World) -> None:
     row = make_schedule(world, channel="slack")
     comes_due(row, world)
     switch = make_switch(world)
-    assert due_work("schedule") == []
+    assert due_work("schedule_runs") == []
     lift_switch(switch, actor=world.operator)
-    assert due_work("schedule") == [(world.tenant.pk, row.pk)]
+    assert due_work("schedule_runs") == [(world.tenant.pk, row.pk)]
     throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Rest.", channel="slack")
-    assert due_work("schedule") == []
+    assert due_work("schedule_runs") == []
 
 
 def test_no_run_begins_beside_one_that_has_not_ended(world: World) -> None:

@@ -82,7 +82,7 @@ def test_a_yes_to_another_version_is_refused(world: World) -> None:
 def test_a_schedule_is_paused_resumed_and_deprecated_for_good(world: World) -> None:
     row = make_paused_schedule(world)
     comes_due(row, world, timedelta(days=3))
-    assert due_work("schedule") == []
+    assert due_work("schedule_runs") == []
     assert tick(world, row) is None
     resume_schedule(row, actor=world.operator)
     assert next_run_at(row, world) > timezone.now()

@@ -70,9 +70,9 @@ def test_what_arrives_while_answering_is_stopped_waits_and_is_answered_once_afte
     tell(world, "Anybody there?")
     answer(world.tenant.pk, event.conversation_id, backend=standin.backend)
     assert standin.requests() == []
-    assert (world.tenant.pk, event.conversation_id) not in due_work("turn")
+    assert (world.tenant.pk, event.conversation_id) not in due_work("turns")
     lift_switch(switch, actor=world.operator)
-    assert (world.tenant.pk, event.conversation_id) in due_work("turn")
+    assert (world.tenant.pk, event.conversation_id) in due_work("turns")
     standin.play(reply("Here I am."))
     take(world, event, standin.backend)
     assert [sender for sender, _ in lines(world, event.conversation_id)] == ["customer", "customer", "agent"]
@@ -200,10 +200,10 @@ def test_a_conversation_waits_for_its_extraction_while_learning_is_frozen(world:
     resolve_conversation(conversation, actor=world.bot, outcome=Conversation.Outcome.SOLVED)
     switch = throw(world, FREEZE)
     assert extract(conversation.pk, actor=world.system, backend=standin.backend) is None
-    assert (world.tenant.pk, conversation.pk) not in due_work("extraction")
+    assert (world.tenant.pk, conversation.pk) not in due_work("extractions")
     assert standin.requests() == []
     lift_switch(switch, actor=world.operator)
-    assert (world.tenant.pk, conversation.pk) in due_work("extraction")
+    assert (world.tenant.pk, conversation.pk) in due_work("extractions")
     assert extract(conversation.pk, actor=world.system, backend=standin.backend) is not None
 
 

@@ -39,7 +39,7 @@ def test_a_schedule_that_several_workers_find_due_runs_once(committing: str) -> 
     deeds = [partial(run_due, world.tenant.pk, schedule.pk)] * 6
     assert at_once(deeds) == [""] * 6
     assert begun(world) == (1, 1)
-    assert due_work("schedule") == []
+    assert due_work("schedule_runs") == []
 
 
 def test_a_worker_that_dies_before_its_commit_leaves_the_schedule_due(committing: str) -> None:
@@ -50,6 +50,6 @@ def test_a_worker_that_dies_before_its_commit_leaves_the_schedule_due(committing
     with pytest.raises(Died):
         run_and_die(world, schedule)
     assert begun(world) == (0, 0)
-    assert due_work("schedule") == [(world.tenant.pk, schedule.pk)]
-    run_all(due_work("schedule"))
+    assert due_work("schedule_runs") == [(world.tenant.pk, schedule.pk)]
+    run_all(due_work("schedule_runs"))
     assert begun(world) == (1, 1)

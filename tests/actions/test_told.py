@@ -19,7 +19,7 @@ from tests.standing_in import StandIn, standin, standing_in
 
 __all__ = ["committing", "standin", "standing_in"]
 NO_RIGHT = "42501"
-PARTS = "SELECT id FROM runtime_snapshotpart WHERE part_owners(segments) @> ARRAY['skills.skill 7']"
+PARTS = "SELECT id FROM runtime_snapshotpart WHERE list_part_owners(segments) @> ARRAY['skills.skill 7']"
 PLACES = "SELECT session_id FROM runtime_sessionpart WHERE part_id = 7 ORDER BY session_id DESC LIMIT 10"
 
 COPY = """
@@ -73,10 +73,12 @@ def test_nobody_else_is_told(standin: StandIn) -> None:
         assert not parts_carrying(label, persona.pk, ALL)
     with pytest.raises(NotPermitted):
         who_was_told(persona, actor=world.bot, now=persona.updated_at)
-    asked = attempt(world.bot, "SELECT part_id FROM parts_carrying(%s, %s, 1)", [label, persona.pk])
+    asked = attempt(world.bot, "SELECT part_id FROM find_parts_with_record(%s, %s, 1)", [label, persona.pk])
     assert asked.sqlstate == NO_RIGHT
-    assert attempt(world.bot, "SELECT * FROM sessions_of_parts(ARRAY[1, 2, 3]::bigint[], 1)").sqlstate == NO_RIGHT
-    places = "SELECT part_id FROM sessions_of_parts(ARRAY[%s]::bigint[], 10)"
+    assert (
+        attempt(world.bot, "SELECT * FROM find_sessions_with_parts(ARRAY[1, 2, 3]::bigint[], 1)").sqlstate == NO_RIGHT
+    )
+    places = "SELECT part_id FROM find_sessions_with_parts(ARRAY[%s]::bigint[], 10)"
     [part] = parts
     assert attempt(world.operator, places, [part]).found == ((part,),)
     assert attempt(other.operator, places, [part]).found == ()

@@ -81,7 +81,7 @@ def test_what_was_listed_at_one_address_is_not_offered_of_another(world: World) 
     assert again(world, row).is_offered
     amend_tool_server(server, actor=world.admin, url="https://elsewhere.example/mcp")
     assert not again(world, row).is_offered
-    assert (world.tenant.pk, server.pk) in due_work("listing")
+    assert (world.tenant.pk, server.pk) in due_work("tool_listings")
     lists(world, server, FIND)
     assert again(world, row).is_offered
 
@@ -94,7 +94,7 @@ def test_what_a_server_said_while_it_was_moved_is_not_kept_and_it_is_asked_again
     assert keep_listing(asked, listing_of(FIND), hour, actor=world.system) is None
     assert not note_failure(asked, "The server did not answer in time.", actor=world.system)
     assert not again(world, row).is_offered
-    assert (world.tenant.pk, server.pk) in due_work("listing")
+    assert (world.tenant.pk, server.pk) in due_work("tool_listings")
     assert keep_listing(asked_of(world, server), listing_of(FIND), hour, actor=world.system) is not None
     assert again(world, row).is_offered
 
@@ -129,9 +129,9 @@ def test_a_server_is_asked_and_what_it_says_is_kept(world: World, served: Served
 def test_a_listing_that_grew_old_is_asked_for_by_one_worker(world: World, served: Served, settings: Settings) -> None:
     settings.REACHABLE_NETWORKS = LOOPBACK
     server = make_tool_server(world, served.url)
-    assert (world.tenant.pk, server.pk) in due_work("listing")
+    assert (world.tenant.pk, server.pk) in due_work("tool_listings")
     refresh_due(world.tenant.pk, server.pk)
-    assert (world.tenant.pk, server.pk) not in due_work("listing")
+    assert (world.tenant.pk, server.pk) not in due_work("tool_listings")
     with acting(world.system):
         first = ToolListing.objects.get(server=server).listed_at
     refresh_due(world.tenant.pk, server.pk)
@@ -141,7 +141,7 @@ def test_a_listing_that_grew_old_is_asked_for_by_one_worker(world: World, served
     amend_tool_server(server, actor=world.admin, is_active=False)
     with acting(world.system), connection.cursor() as cursor:
         cursor.execute("UPDATE tools_toollisting SET due_at = now() - interval '1 day'")
-    assert (world.tenant.pk, server.pk) not in due_work("listing")
+    assert (world.tenant.pk, server.pk) not in due_work("tool_listings")
 
 
 def test_a_tool_is_allowed_as_it_was_read_and_not_as_it_is_described_later(world: World) -> None:

@@ -46,7 +46,7 @@ def propose(world: World) -> Proposal:
 
 
 def is_due(webhook: Webhook) -> bool:
-    return (webhook.tenant_id, webhook.pk) in due_work("review")
+    return (webhook.tenant_id, webhook.pk) in due_work("review_webhooks")
 
 
 def test_a_review_that_waits_is_told_once_and_without_its_words(world: World) -> None:
@@ -91,7 +91,7 @@ def test_the_database_holds_that_a_review_is_told_once(world: World) -> None:
     webhook = make_webhook(world, **REVIEWS)
     proposal = propose(world)
     tell_of_reviews(world.tenant.pk, webhook.pk)
-    with acting(world.system), pytest.raises(IntegrityError, match="review_is_told_once"):
+    with acting(world.system), pytest.raises(IntegrityError, match="review_has_one_delivery_per_webhook"):
         Delivery.objects.create(tenant=world.tenant, webhook=webhook, event="review", subject_id=proposal.pk)
 
 

@@ -15,7 +15,7 @@ SECONDS = 30
 
 def deliver_due(tenant_id: int) -> None:
     """Send until nothing of the tenant's is due."""
-    while due := [(tenant, delivery) for tenant, delivery in due_work("delivery") if tenant == tenant_id]:
+    while due := [(tenant, delivery) for tenant, delivery in due_work("webhook_deliveries") if tenant == tenant_id]:
         asyncio.run(_sent(due))
 
 

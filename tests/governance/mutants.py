@@ -151,8 +151,8 @@ def database_mutants() -> Iterator[DatabaseMutant]:
 
 def _policies() -> Iterator[DatabaseMutant]:
     rows = _ask(
-        "SELECT tablename, policyname, permissive, with_check IS NOT NULL, 'crossing' = ANY (SELECT split_part(role::text, '_', 3)"
-        " FROM unnest(roles) AS role) FROM pg_policies ORDER BY 1, 2"
+        "SELECT tablename, policyname, permissive, with_check IS NOT NULL, EXISTS (SELECT"
+        " FROM unnest(roles) AS role WHERE role::text LIKE '%%\\_cross\\_tenant') FROM pg_policies ORDER BY 1, 2"
     )
     for table, name, permissive, checks, crosses in rows:
         if permissive == "RESTRICTIVE":
@@ -168,17 +168,17 @@ def _policies() -> Iterator[DatabaseMutant]:
 # Policies that let everything through, by the reason why.
 OPEN = {
     "user_signs_in": "the login alone, before any tenant is chosen, finds who signs in",
-    "tenant_by_name": "whoever knows a tenant's key finds its number, and nothing else of it",
+    "tenant_by_key": "whoever knows a tenant's key finds its number, and nothing else of it",
 }
 
 
 def _triggers() -> Iterator[DatabaseMutant]:
     rows = _ask(
         "SELECT tgrelid::regclass::text, tgname FROM pg_trigger WHERE NOT tgisinternal"
-        " AND (tgname LIKE 'append_only%%' OR tgname LIKE 'move_state%%') ORDER BY 1, 2"
+        " AND (tgname LIKE 'append_only%%' OR tgname LIKE 'refuse_illegal_transition%%') ORDER BY 1, 2"
     )
     for table, name in rows:
-        tried = STATES if name.startswith("move_state") else JOURNAL
+        tried = STATES if name.startswith("refuse_illegal_transition") else JOURNAL
         yield DatabaseMutant("trigger", f"{table}: {name}", f"DROP TRIGGER {name} ON {table}", tried)
 
 
@@ -213,21 +213,21 @@ def _grants() -> Iterator[DatabaseMutant]:
 
 
 def _crossings() -> Iterator[DatabaseMutant]:
-    before = (("resolve_token", "text"), ("memberships_of", "bigint"), ("due_work", "integer, text[]"))
+    before = (("resolve_agent_token", "text"), ("list_memberships", "bigint"), ("find_due_work", "integer, text[]"))
     for name, arguments in (
         *before,
-        ("parts_carrying", "text, bigint, integer"),
-        ("sessions_of_parts", "bigint[], integer"),
-        ("records_naming", "jsonb[]"),
-        ("own_tools", ""),
-        ("is_line_of_another", "text, bigint"),
-        ("waiting_work", "text[]"),
-        ("rows_with_words", "text, text[], integer"),
+        ("find_parts_with_record", "text, bigint, integer"),
+        ("find_sessions_with_parts", "bigint[], integer"),
+        ("find_change_records_by_evidence", "jsonb[]"),
+        ("list_agent_tool_names", ""),
+        ("is_line_of_another_agent", "text, bigint"),
+        ("count_due_work", "text[]"),
+        ("search_rows", "text, text[], integer"),
     ):
         open_to_all = f"GRANT EXECUTE ON FUNCTION {name}({arguments}) TO PUBLIC"
         yield DatabaseMutant("crossing", name, open_to_all, CROSSINGS)
     members = (
-        "CREATE OR REPLACE FUNCTION memberships_of(wanted bigint) RETURNS TABLE (tenant_id bigint, role text) LANGUAGE sql"
+        "CREATE OR REPLACE FUNCTION list_memberships(wanted bigint) RETURNS TABLE (tenant_id bigint, role text) LANGUAGE sql"
         " STABLE SECURITY DEFINER SET search_path = public, pg_temp AS"
         " 'SELECT member.tenant_id, member.role FROM tenants_membership AS member ORDER BY member.id'"
     )

@@ -132,7 +132,7 @@ def test_nobody_writes_a_link_by_hand() -> None:
     )
     for actor in (world.bot, world.operator, world.system):
         assert attempt(actor, forged, [world.tenant.pk]).sqlstate == NO_RIGHT
-        assert attempt(actor, "SELECT append_link('change', '{}')").sqlstate == NO_RIGHT
+        assert attempt(actor, "SELECT append_audit_link('change', '{}')").sqlstate == NO_RIGHT
     assert attempt(world.operator, "SELECT 1 FROM governance_auditlink WHERE id = %s", [first.pk]).passed
     assert not attempt(world.bot, "SELECT 1 FROM governance_auditlink").passed
 

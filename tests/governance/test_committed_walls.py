@@ -100,8 +100,8 @@ def test_waiting_work_of_every_tenant_is_found_by_id_alone(committing: str) -> N
     waiting = [(world.tenant.pk, make_event(world).conversation_id) for world in (first, second)]
     resolved = make_conversation(second)
     resolve_conversation(resolved, actor=second.bot)
-    assert sorted(due_work("turn")) == sorted(waiting)
-    assert due_work("extraction") == [(second.tenant.pk, resolved.pk)]
+    assert sorted(due_work("turns")) == sorted(waiting)
+    assert due_work("extractions") == [(second.tenant.pk, resolved.pk)]
 
 
 def test_every_commit_leaves_the_connection_without_role_and_tenant(committing: str) -> None:

@@ -73,7 +73,7 @@ def test_a_right_beside_the_policy_is_named_and_taken_back(statement: str) -> No
     assert sync_rights("owner") == 0
 
 
-CHANGED_FUNCTION = """CREATE OR REPLACE FUNCTION move_state() RETURNS trigger LANGUAGE plpgsql AS
+CHANGED_FUNCTION = """CREATE OR REPLACE FUNCTION refuse_illegal_transition() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RETURN NEW; END $$"""
 TENANT_UNREFERENCED = (
     "ALTER TABLE tenants_agenttoken DROP CONSTRAINT tenants_agenttoken_tenant_id_49a4236e_fk_tenants_tenant_id"
@@ -85,15 +85,15 @@ TAMPERED_WALLS = {
     "CREATE POLICY open ON personas_persona USING (true)": "personas_persona: policy open, permissive, all, to everybody",
     "ALTER TABLE personas_persona NO FORCE ROW LEVEL SECURITY": "personas_persona: row security on, not for the owner",
     "ALTER TABLE personas_persona DISABLE ROW LEVEL SECURITY": "personas_persona: row security off",
-    "ALTER TABLE skills_skill DISABLE TRIGGER move_state": "EXECUTE FUNCTION move_state('status', 'draft'",
+    "ALTER TABLE skills_skill DISABLE TRIGGER refuse_illegal_transition": "refuse_illegal_transition('status', 'draft'",
     "DROP TRIGGER append_only ON governance_changerecord": "governance_changerecord: trigger append_only",
     "ALTER TABLE skills_skill DROP CONSTRAINT approved_skill_names_its_approver": "approved_skill_names_its_approver",
     "ALTER TABLE memory_agentmemory DROP CONSTRAINT memory_agentmemory_agent_id_in_tenant": "agent_id_in_tenant",
-    CHANGED_FUNCTION: "function move_state() returns trigger: plpgsql, called by everybody, source: BEGIN RETURN NEW",
-    "GRANT EXECUTE ON FUNCTION due_work(integer, text[]) TO @agent@": "called by @agent@, @login@",
-    "ALTER FUNCTION sign_as_agent() SECURITY DEFINER": "function sign_as_agent() returns trigger: plpgsql, as its owner",
-    "GRANT EXECUTE ON FUNCTION due_of_turn() TO PUBLIC": "pg_temp, called by everybody, source: SELECT found",
-    "ALTER FUNCTION due_of_turn() OWNER TO @owner@": "since timestamp with time zone): sql stable, set search_path",
+    CHANGED_FUNCTION: "refuse_illegal_transition() returns trigger: plpgsql, called by everybody, source: BEGIN RETURN",
+    "GRANT EXECUTE ON FUNCTION find_due_work(integer, text[]) TO @agent@": "called by @agent@, @login@",
+    "ALTER FUNCTION refuse_text_signed_as_person() SECURITY DEFINER": "_as_person() returns trigger: plpgsql, as its owner",
+    "GRANT EXECUTE ON FUNCTION list_due_turns() TO PUBLIC": "pg_temp, called by everybody, source: SELECT found",
+    "ALTER FUNCTION list_due_turns() OWNER TO @owner@": "since timestamp with time zone): sql stable, set search_path",
     "GRANT CREATE ON SCHEMA public TO @login@": "schema public: @login@ may CREATE",
     "ALTER TABLE skills_skill DROP CONSTRAINT skills_skill_tenant_row CASCADE": "skills_skill_tenant_row UNIQUE (tenant_id, id)",
     "DROP INDEX one_open_proposal_per_target_and_kind": "UNIQUE INDEX one_open_proposal_per_target_and_kind",
@@ -105,11 +105,11 @@ TAMPERED_WALLS = {
     "GRANT SELECT ON tenants_agenttoken TO @agent@": "tenants_agenttoken: @agent@ may SELECT",
     "GRANT UPDATE ON runtime_session TO @worker@": "runtime_session: @worker@ may UPDATE",
     "GRANT SELECT ON skills_skill TO PUBLIC": "skills_skill: everybody may SELECT",
-    "GRANT UPDATE ON skills_skill TO @crossing@": "skills_skill: @crossing@ may UPDATE",
+    "GRANT UPDATE ON skills_skill TO @cross_tenant@": "skills_skill: @cross_tenant@ may UPDATE",
     "GRANT @operator@ TO @agent@": "role @agent@: cannot sign in, inherits nothing, member of @operator@",
     "ALTER ROLE @worker@ BYPASSRLS": "role @worker@: cannot sign in, inherits nothing, passes row security",
     "CREATE VIEW everything AS SELECT * FROM skills_skill": "everything: row security off",
-    "ALTER TABLE skills_skill OWNER TO @crossing@": "skills_skill: row security forced, owned by @crossing@",
+    "ALTER TABLE skills_skill OWNER TO @cross_tenant@": "skills_skill: row security forced, owned by @cross_tenant@",
 }
 
 

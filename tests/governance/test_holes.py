@@ -41,7 +41,7 @@ LEAVINGS = (
 # What would take a wall down or step around it.
 BREAKING = (
     f"SET LOCAL ROLE {ROLE}_owner",
-    f"SET LOCAL ROLE {ROLE}_crossing",
+    f"SET LOCAL ROLE {ROLE}_cross_tenant",
     f"SET LOCAL SESSION AUTHORIZATION {ROLE}_owner",
     "SET LOCAL session_replication_role = replica",
     f"ALTER ROLE {ROLE}_agent BYPASSRLS",
@@ -134,7 +134,7 @@ def test_no_role_of_a_tenant_reads_a_sequence() -> None:
     prefix = settings.DATABASE_ROLE_PREFIX
     assert free_sequences() == {
         ("tenants_tenant_id_seq", f"{prefix}_login"),
-        ("governance_auditlink_id_seq", f"{prefix}_crossing"),
+        ("governance_auditlink_id_seq", f"{prefix}_cross_tenant"),
     }
 
 
@@ -219,19 +219,19 @@ def test_the_definer_functions_are_the_only_code_with_rights_of_its_own() -> Non
     # use, one how much work waits there. One tells an agent its own tools, one whether a line
     # is another agent's.
     own_rights = {
-        *("resolve_token", "memberships_of", "due_work"),
-        *("installation_figures", "link_entry", "role_breaches"),
+        *("resolve_agent_token", "list_memberships", "find_due_work"),
+        *("list_installation_gauges", "link_audit_entry", "list_role_violations"),
     }
     assert set(definer_functions()) == own_rights | {
-        "refuse_talk",
-        "keep_the_flavour",
-        "parts_carrying",
-        "sessions_of_parts",
-        "records_naming",
-        "waiting_work",
-        "rows_with_words",
-        "own_tools",
-        "is_line_of_another",
+        "refuse_member_talk",
+        "refuse_change_of_flavour",
+        "find_parts_with_record",
+        "find_sessions_with_parts",
+        "find_change_records_by_evidence",
+        "count_due_work",
+        "search_rows",
+        "list_agent_tool_names",
+        "is_line_of_another_agent",
     }
     with connection.cursor() as cursor:
         cursor.execute("SELECT evtname FROM pg_event_trigger")

@@ -75,7 +75,7 @@ def test_every_section_of_an_sql_file_begins_with_a_comment() -> None:
 
 
 # One of the owner's functions, and one that runs as the cross-tenant role.
-@pytest.mark.parametrize(("app", "function"), [("governance", "stamp_version"), ("tenants", "resolve_token")])
+@pytest.mark.parametrize(("app", "function"), [("governance", "stamp_version"), ("tenants", "resolve_agent_token")])
 def test_a_function_is_replaced_by_its_present_text_with_its_rights(app: str, function: str) -> None:
     before, state = catalog_of(function), ProjectState()
     with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:

@@ -22,8 +22,8 @@ from tests.settings import PREFIX
 ROOT = Path(__file__).resolve().parents[2]
 JOINS = "INSERT INTO tenants_user_groups (user_id, group_id) SELECT %s, id FROM auth_group WHERE name = %s"
 WALLS = """
-ALTER TABLE tenants_user_groups DISABLE TRIGGER keep_roles_apart;
-ALTER TABLE tenants_user DISABLE TRIGGER keep_kind_of_user;
+ALTER TABLE tenants_user_groups DISABLE TRIGGER refuse_mixed_roles;
+ALTER TABLE tenants_user DISABLE TRIGGER refuse_change_of_is_service;
 ALTER TABLE tenants_user DROP CONSTRAINT service_user_is_neither_staff_nor_superuser;
 ALTER TABLE tenants_membership DROP CONSTRAINT member_is_no_service_user, DROP CONSTRAINT member_is_a_person;
 ALTER TABLE tenants_agent DROP CONSTRAINT agent_acts_as_service_user, DROP CONSTRAINT agent_user_is_a_service_user

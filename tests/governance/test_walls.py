@@ -110,7 +110,7 @@ def born_in(table: TenantTable) -> dict[str, str]:
     """The state that the table's trigger wants a fresh row to be in."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT encode(tgargs, 'escape') FROM pg_trigger WHERE tgname = 'move_state' AND tgrelid = %s::regclass",
+            "SELECT encode(tgargs, 'escape') FROM pg_trigger WHERE tgname = 'refuse_illegal_transition' AND tgrelid = %s::regclass",
             [table.name],
         )
         found = cursor.fetchone()
@@ -153,7 +153,7 @@ def test_no_role_moves_its_rows_to_another_tenant(filled: Filled, other: World) 
 
 def test_nobody_but_the_owner_truncates(filled: Filled) -> None:
     for table in tenant_tables():
-        for role in ("login", "operator", "agent", "worker", "crossing"):
+        for role in ("login", "operator", "agent", "worker", "cross_tenant"):
             assert not may(f"{settings.DATABASE_ROLE_PREFIX}_{role}", "TRUNCATE", table.name), (table.name, role)
 
 
@@ -193,24 +193,33 @@ def test_a_reference_to_another_tenants_agent_is_refused(filled: Filled, other: 
 def test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known() -> None:
     # R007; beside them stand the trigger that links the books, which nobody can call, and the check of R016.
     prefix = settings.DATABASE_ROLE_PREFIX
-    callers = {f"{prefix}_login", f"{prefix}_crossing"}
-    crossing = {"resolve_token": callers, "memberships_of": callers, "due_work": callers}
+    callers = {f"{prefix}_login", f"{prefix}_cross_tenant"}
+    crossing = {"resolve_agent_token": callers, "list_memberships": callers, "find_due_work": callers}
     # Numbers of the whole installation, for its metrics: what waits and how long, of which kind, and no row of anybody.
-    crossing["installation_figures"] = callers
+    crossing["list_installation_gauges"] = callers
     # Triggers too, which tell nothing: whether an agent was talked with, and whether a conversation is a member's talk.
-    triggers = {name: {f"{prefix}_crossing"} for name in ("link_entry", "keep_the_flavour", "refuse_talk")}
+    triggers = {
+        name: {f"{prefix}_cross_tenant"}
+        for name in ("link_audit_entry", "refuse_change_of_flavour", "refuse_member_talk")
+    }
     # Of the tenant that is known, by an index that row security would not let be used: what prompts carried, what records name.
-    readers = {f"{prefix}_{role}" for role in ("operator", "worker", "staff", "crossing")}
-    within = {"parts_carrying": readers, "sessions_of_parts": readers, "records_naming": readers}
+    readers = {f"{prefix}_{role}" for role in ("operator", "worker", "staff", "cross_tenant")}
+    within = {
+        "find_parts_with_record": readers,
+        "find_sessions_with_parts": readers,
+        "find_change_records_by_evidence": readers,
+    }
     # Of the tenant that is known, what waits for a worker: numbers, and since when.
-    within["waiting_work"] = {f"{prefix}_{role}" for role in ("operator", "staff", "crossing")}
+    within["count_due_work"] = {f"{prefix}_{role}" for role in ("operator", "staff", "cross_tenant")}
     # Of the tenant that is known, which rows hold certain words: ids.
-    within["rows_with_words"] = {f"{prefix}_{role}" for role in ("operator", "staff", "crossing")}
+    within["search_rows"] = {f"{prefix}_{role}" for role in ("operator", "staff", "cross_tenant")}
     # Of the agent whose hands these are: the names of its own tools.
-    own = {"own_tools": {f"{prefix}_{role}" for role in ("agent", "crossing")}}
+    own = {"list_agent_tool_names": {f"{prefix}_{role}" for role in ("agent", "cross_tenant")}}
     # Of the tenant that is known, whether a line is another agent's: yes or no.
-    own["is_line_of_another"] = {f"{prefix}_{role}" for role in ("operator", "staff", "agent", "worker", "crossing")}
-    assert definer_functions() == {**crossing, **triggers, **within, **own, "role_breaches": callers}
+    own["is_line_of_another_agent"] = {
+        f"{prefix}_{role}" for role in ("operator", "staff", "agent", "worker", "cross_tenant")
+    }
+    assert definer_functions() == {**crossing, **triggers, **within, **own, "list_role_violations": callers}
 
 
 def test_the_crossing_functions_run_on_a_fixed_search_path() -> None:

@@ -26,8 +26,8 @@ APPEND_ONLY = (
 # A rule of the row refuses before the reference is looked at.
 RULED_OUT_BEFORE = {
     ("desk_draft", "message_id"): (BROKEN_RULE, "sent_draft_names_its_message"),
-    ("memory_memoryline", "memory_id"): (BROKEN_RULE, "line_is_of_one_text"),
-    ("conversations_conversation", "parent_id"): (BROKEN_RULE, "question_between_agents_names_who_asked"),
+    ("memory_memoryline", "memory_id"): (BROKEN_RULE, "memory_line_belongs_to_one_text"),
+    ("conversations_conversation", "parent_id"): (BROKEN_RULE, "delegated_conversation_names_its_delegating_turn"),
 }
 
 

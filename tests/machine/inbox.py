@@ -237,5 +237,5 @@ def sweep(inbox: Inbox, proposals: int, number: int) -> None:
                 "UPDATE governance_proposal SET expires_at = now() + make_interval(secs => %s) WHERE id = %s",
                 [(WAITS - waited) * 86400, row.pk],
             )
-    for tenant_id, proposal_id in due_work("expiry"):
+    for tenant_id, proposal_id in due_work("proposal_expiries"):
         expire(tenant_id, proposal_id)

@@ -48,9 +48,11 @@ class Migration(TableMigration):
                 ("forget_at", models.DateTimeField()),
             ],
             options={
-                "indexes": [models.Index(fields=["forget_at"], name="answers_to_forget")],
+                "indexes": [models.Index(fields=["forget_at"], name="idempotency_record_by_expiry")],
                 "constraints": [
-                    models.UniqueConstraint(fields=("tenant", "asker", "key"), name="asker_uses_a_key_once")
+                    models.UniqueConstraint(
+                        fields=("tenant", "asker", "key"), name="caller_uses_an_idempotency_key_once"
+                    )
                 ],
             },
         ),

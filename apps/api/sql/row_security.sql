@@ -8,11 +8,11 @@ CREATE POLICY api_idempotencyrecord_tenant ON api_idempotencyrecord USING (tenan
 CREATE POLICY api_idempotencyrecord_agent ON api_idempotencyrecord AS RESTRICTIVE TO @agent@
     USING (asker = 'agent:' || app_agent() AND app_customer() IS NULL)
     WITH CHECK (asker = 'agent:' || app_agent() AND app_customer() IS NULL);
-CREATE POLICY api_idempotencyrecord_crossing ON api_idempotencyrecord TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY api_idempotencyrecord_cross_tenant ON api_idempotencyrecord TO @cross_tenant@ USING (true) WITH CHECK (true);
 CREATE POLICY api_idempotencyrecord_member ON api_idempotencyrecord AS RESTRICTIVE TO @operator@
     USING (asker = 'member:' || app_member())
     WITH CHECK (asker = 'member:' || app_member());
 GRANT SELECT, INSERT, UPDATE (request_sha256, status, body, row_id, location, begun_at, forget_at), DELETE ON
     api_idempotencyrecord TO @operator@, @agent@;
 GRANT SELECT (id, forget_at, tenant_id), DELETE ON api_idempotencyrecord TO @worker@;
-GRANT SELECT (forget_at, tenant_id) ON api_idempotencyrecord TO @crossing@;
+GRANT SELECT (forget_at, tenant_id) ON api_idempotencyrecord TO @cross_tenant@;

@@ -215,7 +215,7 @@ class Migration(TableMigration):
                     models.Index(
                         condition=models.Q(("parent__isnull", False)),
                         fields=["tenant", "parent"],
-                        name="conversation_below",
+                        name="conversation_by_parent",
                     ),
                     models.Index(
                         condition=models.Q(("member_user_id__isnull", False)),
@@ -225,7 +225,7 @@ class Migration(TableMigration):
                     models.Index(
                         condition=models.Q(("member_user_id__isnull", True)),
                         fields=["tenant", "created_at"],
-                        name="conversation_by_beginning",
+                        name="conversation_by_creation",
                     ),
                     models.Index(
                         condition=models.Q(
@@ -267,7 +267,7 @@ class Migration(TableMigration):
                             ),
                             _connector="OR",
                         ),
-                        name="held_conversation_names_who_holds_it",
+                        name="taken_over_conversation_names_its_operator",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -285,7 +285,7 @@ class Migration(TableMigration):
                             ),
                             _connector="OR",
                         ),
-                        name="question_between_agents_names_who_asked",
+                        name="delegated_conversation_names_its_delegating_turn",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -314,7 +314,7 @@ class Migration(TableMigration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("rating_comment", ""), ("off_the_record", False), _connector="OR"),
-                        name="no_comment_is_kept_off_the_record",
+                        name="off_the_record_conversation_has_no_comment",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -348,13 +348,13 @@ class Migration(TableMigration):
                             models.Q(("member_user_id__isnull", True), ("origin", "live"), ("parent__isnull", True)),
                             _connector="OR",
                         ),
-                        name="what_runs_elsewhere_is_a_customers_own",
+                        name="external_agent_answers_only_customers",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
                             ("tried_proposal_id__isnull", True), ("channel", "playground"), _connector="OR"
                         ),
-                        name="proposal_is_tried_in_the_playground_alone",
+                        name="trial_proposal_is_only_in_the_playground",
                     ),
                 ],
             },
@@ -439,7 +439,7 @@ class Migration(TableMigration):
                     models.Index(
                         condition=models.Q(("kind", "message")),
                         fields=["tenant", "conversation", "received_at"],
-                        name="message_received_lately",
+                        name="customer_message_by_time",
                     ),
                 ],
                 "constraints": [
@@ -448,13 +448,13 @@ class Migration(TableMigration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("max_steps__isnull", True), ("max_steps__range", (1, 40)), _connector="OR"),
-                        name="event_asks_for_steps_within_reason",
+                        name="event_max_steps_is_in_range",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("kind", "message"), _negated=True), ("sent_by", ""), _connector="OR"
                         ),
-                        name="message_of_a_customer_names_no_sender_of_ours",
+                        name="customer_message_has_no_sent_by",
                     ),
                 ],
             },

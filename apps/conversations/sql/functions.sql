@@ -3,7 +3,7 @@
 -- Trigger function for a new conversation below another one, in which one agent asks another (agent handoff). It refuses a
 -- conversation that an agent opens itself instead of the worker that runs its turn, one with another customer, record
 -- setting or depth, an agent pair that no operator has allowed, and a circle of agents.
-CREATE OR REPLACE FUNCTION born_below() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_delegated_conversation() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     parent conversations_conversation;
 BEGIN
@@ -36,7 +36,7 @@ END $$;
 -- and playground, and a member's conversation that somebody else opens or that pairs the wrong kind of agent with the
 -- channel. A proposal tried in the playground must be open and concern this agent or all agents. It reads the proposal with
 -- the rights of the writer, so nobody can try a proposal they may not read.
-CREATE OR REPLACE FUNCTION born_for_whom() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_conversation_kind() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     of_agent text;
 BEGIN
@@ -60,22 +60,22 @@ BEGIN
 END $$;
 
 -- Returns the conversations off the record with words that are due for deletion, in all tenants. The functions that collect
--- due work call it as the cross-tenant role. The rule itself is in forgetting_due.
-CREATE OR REPLACE FUNCTION due_of_forget()
-    RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+-- due work call it as the cross-tenant role. The rule itself is in find_due_erasure.
+CREATE OR REPLACE FUNCTION list_due_off_the_record_erasures()
+    RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT thread.tenant_id, thread.id, said.since FROM conversations_conversation AS thread
-        CROSS JOIN LATERAL forgetting_due(thread.tenant_id, thread.id) AS said WHERE thread.off_the_record
+        CROSS JOIN LATERAL find_due_erasure(thread.tenant_id, thread.id) AS said WHERE thread.off_the_record
 $$;
-REVOKE ALL ON FUNCTION due_of_forget() FROM PUBLIC;
-ALTER FUNCTION due_of_forget() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_due_off_the_record_erasures() FROM PUBLIC;
+ALTER FUNCTION list_due_off_the_record_erasures() OWNER TO @cross_tenant@;
 
 -- Returns one row if the words of this conversation off the record are due for deletion: something was written since they
 -- were last deleted, the conversation has ended or nobody has written for 15 minutes (an hour in the playground), no turn is
--- running, and no reply still waits for delivery to a webhook. due_of_forget calls it for all tenants. A worker calls it
+-- running, and no reply still waits for delivery to a webhook. list_due_off_the_record_erasures calls it for all tenants. A worker calls it
 -- again after it has locked the conversation, because a message may have arrived in between.
-CREATE OR REPLACE FUNCTION forgetting_due(of_tenant bigint, of_conversation bigint)
-    RETURNS TABLE(since timestamp with time zone)
+CREATE OR REPLACE FUNCTION find_due_erasure(for_tenant_id bigint, for_conversation_id bigint)
+    RETURNS TABLE(due_at timestamp with time zone)
     LANGUAGE sql STABLE AS $$
     SELECT said.at FROM conversations_conversation AS thread CROSS JOIN LATERAL (
         SELECT greatest(
@@ -87,7 +87,7 @@ CREATE OR REPLACE FUNCTION forgetting_due(of_tenant bigint, of_conversation bigi
             ELSE thread.updated_at END,
             (SELECT max(turn.finished_at) FROM runtime_turn AS turn
               WHERE turn.tenant_id = thread.tenant_id AND turn.conversation_id = thread.id)) AS at) AS said
-     WHERE thread.tenant_id = of_tenant AND thread.id = of_conversation AND thread.off_the_record
+     WHERE thread.tenant_id = for_tenant_id AND thread.id = for_conversation_id AND thread.off_the_record
        AND said.at > coalesce(thread.forgotten_at, '-infinity')
        AND (thread.status <> 'open' OR said.at < statement_timestamp() - CASE thread.channel
            WHEN 'playground' THEN interval '1 hour' ELSE interval '15 minutes' END)
@@ -104,10 +104,10 @@ $$;
 
 -- Returns true if an update does nothing but empty the named columns of a row that belongs to a conversation off the record.
 -- The triggers that keep journal rows unchanged call it to let this one change through.
-CREATE OR REPLACE FUNCTION is_forgetting(before jsonb, after jsonb, names text[]) RETURNS boolean
+CREATE OR REPLACE FUNCTION is_off_the_record_erasure(before jsonb, after jsonb, columns text[]) RETURNS boolean
     LANGUAGE sql STABLE AS $$
-    SELECT before - names = after - names
-       AND NOT EXISTS (SELECT 1 FROM unnest(names) AS each
+    SELECT before - columns = after - columns
+       AND NOT EXISTS (SELECT 1 FROM unnest(columns) AS each
                         WHERE coalesce(after -> each, 'null') NOT IN ('null', '""', '[]', '{}'))
        AND EXISTS (SELECT 1 FROM conversations_conversation AS thread
                     WHERE thread.tenant_id = (before ->> 'tenant_id')::bigint AND thread.off_the_record
@@ -118,20 +118,20 @@ CREATE OR REPLACE FUNCTION is_forgetting(before jsonb, after jsonb, names text[]
 $$;
 
 -- Returns true if this line (such as a phone number) has an identity card of another agent of the tenant. The trigger
--- function keep_to_its_line and the code that receives messages call it. It is SECURITY DEFINER because an agent cannot read
+-- function refuse_line_of_another_agent and the code that receives messages call it. It is SECURITY DEFINER because an agent cannot read
 -- the cards of other agents, and it only answers yes or no for the current tenant.
-CREATE OR REPLACE FUNCTION is_line_of_another(line text, agent bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION is_line_of_another_agent(for_line_key text, for_agent_id bigint) RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT EXISTS (SELECT 1 FROM personas_identitycard
-                    WHERE tenant_id = app_tenant() AND line_key = line AND line <> '' AND agent_id <> agent)
+                    WHERE tenant_id = app_tenant() AND line_key = for_line_key AND for_line_key <> '' AND agent_id <> for_agent_id)
 $$;
-REVOKE ALL ON FUNCTION is_line_of_another(text,bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION is_line_of_another(text,bigint) TO @agent@, @operator@, @staff@, @worker@;
-ALTER FUNCTION is_line_of_another(text,bigint) OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION is_line_of_another_agent(text,bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION is_line_of_another_agent(text,bigint) TO @agent@, @operator@, @staff@, @worker@;
+ALTER FUNCTION is_line_of_another_agent(text,bigint) OWNER TO @cross_tenant@;
 
 -- Trigger function that refuses a change of status by an agent while a person has taken the conversation over. That person
 -- ends it.
-CREATE OR REPLACE FUNCTION keep_for_its_holder() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_agent_status_change_during_takeover() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF pg_has_role(current_user, '@agent@'::regrole, 'USAGE') THEN
         RAISE EXCEPTION 'A colleague has this conversation in hand and ends it.'
@@ -143,7 +143,7 @@ END $$;
 -- Trigger function on agents: it refuses to turn an assistant into an agent for customers, or back, once it has a
 -- conversation. It is SECURITY DEFINER because conversations of other members with an assistant count too, and row security
 -- hides them from the admin of the agent.
-CREATE OR REPLACE FUNCTION keep_the_flavour() RETURNS trigger
+CREATE OR REPLACE FUNCTION refuse_change_of_flavour() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
     IF EXISTS (SELECT 1 FROM conversations_conversation WHERE tenant_id = NEW.tenant_id AND agent_id = NEW.id) THEN
@@ -154,51 +154,51 @@ BEGIN
 END $$;
 
 -- Trigger function that refuses to change the member or the agent of an existing conversation.
-CREATE OR REPLACE FUNCTION keep_the_member() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_change_of_member_or_agent() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'Whose talk it is stays as it began.' USING ERRCODE = 'check_violation';
 END $$;
 
 -- Trigger function that refuses to open a conversation as verified, to change its customer, and to change a recorded
 -- verification. A customer is verified once, after the conversation opens, by a governed write of its own.
-CREATE OR REPLACE FUNCTION keep_the_proof() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_change_of_customer_or_proof() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'Whose conversation it is stays as it began; it is proven later than it opens, and once.'
         USING ERRCODE = 'check_violation';
 END $$;
 
 -- Trigger function that refuses a second rating of a conversation.
-CREATE OR REPLACE FUNCTION keep_the_rating() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_change_of_rating() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'A conversation is rated once.' USING ERRCODE = 'check_violation';
 END $$;
 
 -- Trigger function that refuses to move a conversation on or off the record after it has opened: its customer was promised
 -- one or the other.
-CREATE OR REPLACE FUNCTION keep_the_record() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_change_of_off_the_record() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'Whether a conversation is off the record is settled when it opens.'
         USING ERRCODE = 'check_violation';
 END $$;
 
 -- Trigger function that refuses to move a conversation between our workers and an external agent after it has opened.
-CREATE OR REPLACE FUNCTION keep_the_runner() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_change_of_external_agent() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'Who runs the agent of a conversation is settled when it opens.' USING ERRCODE = 'check_violation';
 END $$;
 
 -- Trigger function that refuses to change the proposal that a playground conversation tries, and to move a conversation into
 -- or out of the playground.
-CREATE OR REPLACE FUNCTION keep_the_trial() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_change_of_trial() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'What is tried, and that it is the playground, stays as it began.' USING ERRCODE = 'check_violation';
 END $$;
 
 -- Trigger function that refuses an inbound event if its line belongs to another agent than that of the conversation. A line
 -- without an identity card is free for every agent.
-CREATE OR REPLACE FUNCTION keep_to_its_line() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_line_of_another_agent() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF is_line_of_another(NEW.line_key, (SELECT agent_id FROM conversations_conversation
+    IF is_line_of_another_agent(NEW.line_key, (SELECT agent_id FROM conversations_conversation
                                           WHERE tenant_id = NEW.tenant_id AND id = NEW.conversation_id)) THEN
         RAISE EXCEPTION 'What comes in on a line is for the agent whose line it is.' USING ERRCODE = 'check_violation';
     END IF;
@@ -207,10 +207,10 @@ END $$;
 
 -- Trigger function for append-only tables that hold the words of conversations: it refuses every delete and every update,
 -- except one that empties the columns named in its arguments for a conversation off the record.
-CREATE OR REPLACE FUNCTION refuse_all_but_forgetting() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_change_except_erasure() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
-        IF is_forgetting(to_jsonb(OLD), to_jsonb(NEW), TG_ARGV) THEN
+        IF is_off_the_record_erasure(to_jsonb(OLD), to_jsonb(NEW), TG_ARGV) THEN
             RETURN NEW;
         END IF;
     END IF;
@@ -220,7 +220,7 @@ END $$;
 -- Trigger function on session parts: it refuses a prompt part with words of a proposal unless the session belongs to the
 -- playground conversation that tries this proposal. So words pending review never reach a customer, even if the code that
 -- builds prompts has a bug.
-CREATE OR REPLACE FUNCTION refuse_proposed_words() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_proposal_text_outside_playground() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     of_proposal text;
 BEGIN
@@ -244,7 +244,7 @@ END $$;
 -- Trigger function that refuses a row about a member's own conversation with an assistant in tables that other people,
 -- webhooks or learning read. It is SECURITY DEFINER because the writer may be unable to see that conversation, and would
 -- then pass the check.
-CREATE OR REPLACE FUNCTION refuse_talk() RETURNS trigger
+CREATE OR REPLACE FUNCTION refuse_member_talk() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
     IF EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.tenant_id = NEW.tenant_id
@@ -257,7 +257,7 @@ END $$;
 
 -- Trigger function that gives a conversation the moment of forgetting as its time of change. Otherwise the forgetting itself
 -- would count as a later change, and the conversation would be due again.
-CREATE OR REPLACE FUNCTION stamp_forgetting() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION stamp_erasure() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.updated_at := NEW.forgotten_at;
     RETURN NEW;

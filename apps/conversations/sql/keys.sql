@@ -23,4 +23,4 @@ ALTER TABLE conversations_message ADD CONSTRAINT conversations_message_conversat
 
 -- Indexes over expressions: Search index over the words of messages. Each entry contains the tenant as a word of its own, so
 -- a search only reads rows of one tenant. Results of tools are not searched.
-CREATE INDEX message_by_words ON conversations_message USING gin (words_in(tenant_id, text)) WHERE sender <> 'tool';
+CREATE INDEX message_full_text ON conversations_message USING gin (build_search_vector(tenant_id, text)) WHERE sender <> 'tool';

@@ -11,12 +11,12 @@ CREATE POLICY conversations_conversation_tenant ON conversations_conversation
 CREATE POLICY conversations_conversation_agent ON conversations_conversation AS RESTRICTIVE TO @agent@
     USING (agent_id = app_agent() AND (app_customer() IS NULL OR end_user_key = app_customer()))
     WITH CHECK (agent_id = app_agent() AND (app_customer() IS NULL OR end_user_key = app_customer()));
-CREATE POLICY conversations_conversation_crossing ON conversations_conversation TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY conversations_conversation_cross_tenant ON conversations_conversation TO @cross_tenant@ USING (true) WITH CHECK (true);
 CREATE POLICY conversations_conversation_talk ON conversations_conversation AS RESTRICTIVE TO @operator@, @staff@, @agent@
     USING (member_user_id IS NULL OR member_user_id = app_member());
 GRANT SELECT ON conversations_conversation TO @operator@, @worker@, @agent@, @staff@;
 GRANT SELECT (id, updated_at, channel, status, origin, resolved_at, agent_id, tenant_id, off_the_record, held_at,
-    parent_id, forgotten_at, member_user_id, runs_elsewhere) ON conversations_conversation TO @crossing@;
+    parent_id, forgotten_at, member_user_id, runs_elsewhere) ON conversations_conversation TO @cross_tenant@;
 
 -- conversations_inboundevent: An event is visible with its conversation. An agent may only add customer messages that no
 -- turn has taken yet. Into a member's own conversation only that member writes, so agents and workers are refused there.
@@ -28,7 +28,7 @@ CREATE POLICY conversations_inboundevent_tenant ON conversations_inboundevent
 CREATE POLICY conversations_inboundevent_agent ON conversations_inboundevent AS RESTRICTIVE TO @agent@
     USING (EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = conversation_id))
     WITH CHECK ((EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = conversation_id)) AND (kind = 'message' AND turn_id IS NULL));
-CREATE POLICY conversations_inboundevent_crossing ON conversations_inboundevent TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY conversations_inboundevent_cross_tenant ON conversations_inboundevent TO @cross_tenant@ USING (true) WITH CHECK (true);
 CREATE POLICY conversations_inboundevent_talk ON conversations_inboundevent AS RESTRICTIVE TO @operator@, @staff@
     USING (EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = conversations_inboundevent.conversation_id));
 CREATE POLICY conversations_inboundevent_talk_insert ON conversations_inboundevent AS RESTRICTIVE FOR INSERT
@@ -38,7 +38,7 @@ GRANT SELECT, INSERT ON conversations_inboundevent TO @operator@, @agent@;
 GRANT SELECT, INSERT, UPDATE (sender_name, text, text_sha256, turn_id) ON conversations_inboundevent TO @worker@;
 GRANT SELECT ON conversations_inboundevent TO @staff@;
 GRANT SELECT (id, kind, idempotency_key, received_at, turn_id, conversation_id, tenant_id, due_at) ON
-    conversations_inboundevent TO @crossing@;
+    conversations_inboundevent TO @cross_tenant@;
 
 -- conversations_message: A message is visible with its conversation. Workers write the transcript, and members add replies
 -- of their own. In a member's own conversation only the worker that runs the assistant writes. Workers update a message only
@@ -50,7 +50,7 @@ CREATE POLICY conversations_message_tenant ON conversations_message
 CREATE POLICY conversations_message_agent ON conversations_message AS RESTRICTIVE TO @agent@
     USING (EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = conversation_id))
     WITH CHECK (EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = conversation_id));
-CREATE POLICY conversations_message_crossing ON conversations_message TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY conversations_message_cross_tenant ON conversations_message TO @cross_tenant@ USING (true) WITH CHECK (true);
 CREATE POLICY conversations_message_talk ON conversations_message AS RESTRICTIVE TO @operator@, @staff@
     USING (EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = conversations_message.conversation_id));
 CREATE POLICY conversations_message_talk_insert ON conversations_message AS RESTRICTIVE FOR INSERT
@@ -59,4 +59,4 @@ CREATE POLICY conversations_message_talk_insert ON conversations_message AS REST
 GRANT SELECT, INSERT ON conversations_message TO @operator@;
 GRANT SELECT, INSERT, UPDATE (text, tool_calls, wire) ON conversations_message TO @worker@;
 GRANT SELECT ON conversations_message TO @agent@, @staff@;
-GRANT SELECT (id, sender, text, created_at, conversation_id, tenant_id) ON conversations_message TO @crossing@;
+GRANT SELECT (id, sender, text, created_at, conversation_id, tenant_id) ON conversations_message TO @cross_tenant@;

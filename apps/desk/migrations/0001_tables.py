@@ -146,7 +146,7 @@ class Migration(TableMigration):
                     models.Index(
                         condition=models.Q(("status__in", ["sent_edited", "discarded"])),
                         fields=["decided_at"],
-                        name="draft_corrected_lately",
+                        name="corrected_draft_by_decision",
                     ),
                     models.Index(
                         condition=models.Q(("decided_at__isnull", False)),
@@ -189,7 +189,7 @@ class Migration(TableMigration):
                             models.Q(("reason_code", ""), _negated=True),
                             _connector="OR",
                         ),
-                        name="discarded_draft_says_why",
+                        name="discarded_draft_has_a_reason_code",
                     ),
                 ],
             },
@@ -297,7 +297,7 @@ class Migration(TableMigration):
                     models.Index(
                         condition=models.Q(("status", "answered")),
                         fields=["decided_at"],
-                        name="question_answered_lately",
+                        name="answered_escalation_by_time",
                     ),
                     models.Index(fields=["tenant", "created_at"], name="escalation_by_time"),
                 ],
@@ -312,11 +312,11 @@ class Migration(TableMigration):
                         condition=models.Q(
                             ("status", "open"), models.Q(("decided_by", ""), _negated=True), _connector="OR"
                         ),
-                        name="settled_escalation_names_who_did",
+                        name="decided_escalation_names_who_decided",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("status", "answered"), ("answer", ""), _connector="OR"),
-                        name="only_an_answered_escalation_has_one",
+                        name="only_an_answered_escalation_has_an_answer",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -327,7 +327,7 @@ class Migration(TableMigration):
                         name="answered_escalation_has_its_answer",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("question", ""), _negated=True), name="escalation_asks_something"
+                        condition=models.Q(("question", ""), _negated=True), name="escalation_has_a_question"
                     ),
                 ],
             },
@@ -463,7 +463,9 @@ class Migration(TableMigration):
                     models.Index(fields=["tenant", "conversation", "id"], name="report_by_conversation"),
                     models.Index(fields=["tenant", "created_at"], name="report_by_time"),
                     models.Index(
-                        condition=models.Q(("status", "settled")), fields=["decided_at"], name="report_settled_lately"
+                        condition=models.Q(("status", "settled")),
+                        fields=["decided_at"],
+                        name="resolved_report_by_decision",
                     ),
                 ],
                 "constraints": [
@@ -482,7 +484,7 @@ class Migration(TableMigration):
                             models.Q(("correction", ""), ("explanation", "")),
                             _connector="OR",
                         ),
-                        name="withdrawn_report_says_nothing",
+                        name="withdrawn_report_has_no_text",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -491,7 +493,7 @@ class Migration(TableMigration):
                             models.Q(("explanation", ""), _negated=True),
                             _connector="OR",
                         ),
-                        name="report_for_another_reason_explains_it",
+                        name="report_for_reason_other_has_an_explanation",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -510,7 +512,7 @@ class Migration(TableMigration):
                             ),
                             _connector="OR",
                         ),
-                        name="settled_report_says_what_came_of_it",
+                        name="resolved_report_has_an_outcome",
                     ),
                 ],
             },
@@ -595,7 +597,7 @@ class Migration(TableMigration):
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("tenant", "agent", "channel", "skill"),
-                        name="one_send_rule_for_one_place",
+                        name="one_send_rule_per_agent_channel_and_skill",
                         nulls_distinct=False,
                         violation_error_message="There is a rule for this agent, channel and skill already; change that one.",
                     ),

@@ -97,11 +97,11 @@ class Report(Governed):
             models.CheckConstraint(condition=~models.Q(author=""), name="report_names_its_author"),
             models.CheckConstraint(
                 condition=~models.Q(status="withdrawn") | models.Q(explanation="", correction=""),
-                name="withdrawn_report_says_nothing",
+                name="withdrawn_report_has_no_text",
             ),
             models.CheckConstraint(
                 condition=models.Q(status="withdrawn") | ~models.Q(reason_code="other") | ~models.Q(explanation=""),
-                name="report_for_another_reason_explains_it",
+                name="report_for_reason_other_has_an_explanation",
             ),
             models.CheckConstraint(
                 condition=models.Q(status="settled", decided_at__isnull=False)
@@ -109,14 +109,16 @@ class Report(Governed):
                 & ~models.Q(decided_by="")
                 | ~models.Q(status="settled")
                 & models.Q(outcome="", settlement="", decided_by="", decided_at__isnull=True),
-                name="settled_report_says_what_came_of_it",
+                name="resolved_report_has_an_outcome",
             ),
         ]
         indexes: ClassVar = [
             models.Index(fields=["tenant", "status", "id"], name="report_by_status"),
             models.Index(fields=["tenant", "conversation", "id"], name="report_by_conversation"),
             models.Index(fields=["tenant", "created_at"], name="report_by_time"),
-            models.Index(fields=["decided_at"], condition=models.Q(status="settled"), name="report_settled_lately"),
+            models.Index(
+                fields=["decided_at"], condition=models.Q(status="settled"), name="resolved_report_by_decision"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -2,7 +2,7 @@
 
 -- Trigger function that refuses a report unless it concerns a reply of this agent in this conversation, on the record.
 -- Replies in a member's own conversation with an assistant cannot be reported.
-CREATE OR REPLACE FUNCTION hold_report() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_report() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (
         SELECT 1 FROM conversations_message AS said JOIN conversations_conversation AS thread

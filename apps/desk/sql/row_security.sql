@@ -8,9 +8,9 @@ CREATE POLICY desk_draft_tenant ON desk_draft USING (tenant_id = app_tenant()) W
 CREATE POLICY desk_draft_agent ON desk_draft AS RESTRICTIVE TO @agent@
     USING (agent_id = app_agent() AND EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = conversation_id))
     WITH CHECK (agent_id = app_agent() AND EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = conversation_id));
-CREATE POLICY desk_draft_crossing ON desk_draft TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY desk_draft_cross_tenant ON desk_draft TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON desk_draft TO @operator@, @worker@, @agent@, @staff@;
-GRANT SELECT (id, status, decided_at, agent_id, conversation_id, tenant_id) ON desk_draft TO @crossing@;
+GRANT SELECT (id, status, decided_at, agent_id, conversation_id, tenant_id) ON desk_draft TO @cross_tenant@;
 
 -- desk_escalation: Members, workers and support staff see the escalations of the tenant, an agent its own in conversations
 -- it sees. An agent opens one under its own name, undecided and with the customer as source, because it may repeat the
@@ -26,17 +26,17 @@ CREATE POLICY desk_escalation_agent_insert ON desk_escalation AS RESTRICTIVE FOR
     WITH CHECK (opened_by LIKE 'agent:%' AND taint = 'customer-derived'
         AND decided_by = '' AND answer = '' AND dismissal = '');
 CREATE POLICY desk_escalation_agent_update ON desk_escalation AS RESTRICTIVE FOR UPDATE TO @agent@ USING (status = 'open');
-CREATE POLICY desk_escalation_crossing ON desk_escalation TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY desk_escalation_cross_tenant ON desk_escalation TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON desk_escalation TO @operator@, @worker@, @agent@, @staff@;
-GRANT SELECT (id, status, decided_at, agent_id, conversation_id, tenant_id) ON desk_escalation TO @crossing@;
+GRANT SELECT (id, status, decided_at, agent_id, conversation_id, tenant_id) ON desk_escalation TO @cross_tenant@;
 
 -- desk_report: Rows of the tenant. Workers read settled reports to learn from them, agents have no access. The cross-
 -- tenant role reads decisions, for the search for lessons.
 ALTER TABLE desk_report ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY desk_report_tenant ON desk_report USING (tenant_id = app_tenant()) WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY desk_report_crossing ON desk_report TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY desk_report_cross_tenant ON desk_report TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON desk_report TO @operator@, @worker@, @staff@;
-GRANT SELECT (id, status, decided_at, agent_id, conversation_id, tenant_id) ON desk_report TO @crossing@;
+GRANT SELECT (id, status, decided_at, agent_id, conversation_id, tenant_id) ON desk_report TO @cross_tenant@;
 
 -- desk_sendrule: Rows of the tenant. Workers read the rules before they send a reply, agents have no access.
 ALTER TABLE desk_sendrule ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;

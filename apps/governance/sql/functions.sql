@@ -23,7 +23,7 @@ CREATE OR REPLACE FUNCTION app_tenant() RETURNS bigint LANGUAGE sql STABLE PARAL
 -- Appends one link to the tenant's hash chain: the position, the hash of the entry and the hash of the previous link. Only
 -- the commit trigger of audit entries calls it, as the cross-tenant role. The lock keeps two commits of one tenant from
 -- taking the same position.
-CREATE OR REPLACE FUNCTION append_link(kind text, entry jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION append_audit_link(kind text, entry jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     link governance_auditlink;
 BEGIN
@@ -41,8 +41,8 @@ BEGIN
     link.sha256 := audit_sha256(to_jsonb(link));
     INSERT INTO governance_auditlink SELECT link.*;
 END $$;
-REVOKE ALL ON FUNCTION append_link(text,jsonb) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION append_link(text,jsonb) TO @crossing@;
+REVOKE ALL ON FUNCTION append_audit_link(text,jsonb) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION append_audit_link(text,jsonb) TO @cross_tenant@;
 
 -- The hash of one audit row: every column that is not NULL, in the order of names, each part with its length in bytes. A
 -- nullable column added later therefore changes no old hash. Python computes the same hash when it verifies the chain.
@@ -54,7 +54,7 @@ $$;
 
 -- The words that a change added or removed: the values that differ, the row's name or title, and the reason. The index and
 -- the search over changes use it, so that a word in an unchanged long text does not match every change of that row.
-CREATE OR REPLACE FUNCTION changed_words(before jsonb, after jsonb, reason text) RETURNS text
+CREATE OR REPLACE FUNCTION collect_changed_words(before jsonb, after jsonb, reason text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT reason || coalesce(string_agg(' ' || (said.word #>> '{}'), '' ORDER BY said.place, said.name), '') FROM (
         SELECT 1 AS place, each.key AS name, jsonb_path_query(each.value, 'strict $.** ? (@.type() == "string")') AS word
@@ -75,7 +75,7 @@ BEGIN
     IF proposal.state <> 'open' OR proposal.content_sha256 <> NEW.content_sha256 THEN
         RAISE EXCEPTION 'An approval is of what an open proposal says.' USING ERRCODE = 'check_violation';
     END IF;
-    IF proposal_reviewers(proposal) > 1 AND proposal_author(proposal, NEW.user_id) THEN
+    IF count_required_reviewers(proposal) > 1 AND is_proposal_author(proposal, NEW.user_id) THEN
         RAISE EXCEPTION 'At the tier high nobody approves their own words.' USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;
@@ -83,27 +83,27 @@ END $$;
 
 -- Open proposals past their expiry. Only the due-work functions of runtime call it; they run as the cross-tenant role, its
 -- owner, and see every tenant.
-CREATE OR REPLACE FUNCTION due_of_expiry()
-    RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+CREATE OR REPLACE FUNCTION list_due_proposal_expiries()
+    RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT proposal.tenant_id, proposal.id, proposal.expires_at FROM governance_proposal AS proposal
         WHERE proposal.state = 'open' AND proposal.expires_at <= now()
 $$;
-REVOKE ALL ON FUNCTION due_of_expiry() FROM PUBLIC;
-ALTER FUNCTION due_of_expiry() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_due_proposal_expiries() FROM PUBLIC;
+ALTER FUNCTION list_due_proposal_expiries() OWNER TO @cross_tenant@;
 
 -- Trigger at commit: appends the link of a new change record or refusal to the hash chain. SECURITY DEFINER and owned by the
 -- cross-tenant role, because no acting role may insert links. The time zone is fixed because times are part of the hash.
-CREATE OR REPLACE FUNCTION link_entry() RETURNS trigger
+CREATE OR REPLACE FUNCTION link_audit_entry() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET TimeZone = 'UTC' AS $$
 BEGIN
-    PERFORM append_link(TG_ARGV[0], to_jsonb(NEW));
+    PERFORM append_audit_link(TG_ARGV[0], to_jsonb(NEW));
     RETURN NULL;
 END $$;
 
 -- Trigger: refuses a row that does not begin in its first state, and every transition that is not listed. Its arguments are
 -- the state column, the first state, and the transitions as 'from>to', separated by blanks.
-CREATE OR REPLACE FUNCTION move_state() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_illegal_transition() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     after text := to_jsonb(NEW) ->> TG_ARGV[0];
     before text;
@@ -111,14 +111,14 @@ BEGIN
     IF TG_OP = 'INSERT' THEN
         IF after <> TG_ARGV[1] THEN
             RAISE EXCEPTION 'A row of % is born %, not %.', TG_TABLE_NAME, TG_ARGV[1], after
-                USING ERRCODE = 'check_violation', CONSTRAINT = 'born_state';
+                USING ERRCODE = 'check_violation', CONSTRAINT = 'initial_state';
         END IF;
         RETURN NEW;
     END IF;
     before := to_jsonb(OLD) ->> TG_ARGV[0];
     IF before <> after AND NOT (before || '>' || after = ANY (string_to_array(TG_ARGV[2], ' '))) THEN
         RAISE EXCEPTION 'A row of % does not move from % to %.', TG_TABLE_NAME, before, after
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'legal_move';
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'legal_transition';
     END IF;
     RETURN NEW;
 END $$;
@@ -126,21 +126,21 @@ END $$;
 -- How many people approved the current content of a proposal; approvals of earlier content do not count. Where several
 -- reviewers are needed, its proposers and its editor do not count either. Triggers compare the result with the number of
 -- reviewers needed.
-CREATE OR REPLACE FUNCTION proposal_approvals(proposal governance_proposal) RETURNS bigint LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION count_proposal_approvals(proposal governance_proposal) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT count(DISTINCT approval.user_id) FROM governance_approval AS approval
         WHERE approval.tenant_id = proposal.tenant_id AND approval.proposal_id = proposal.id
             AND approval.content_sha256 = proposal.content_sha256
-            AND (proposal_reviewers(proposal) = 1 OR NOT proposal_author(proposal, approval.user_id))
+            AND (count_required_reviewers(proposal) = 1 OR NOT is_proposal_author(proposal, approval.user_id))
 $$;
 
 -- Whether a user is among the proposers of a proposal or edited its content last.
-CREATE OR REPLACE FUNCTION proposal_author(proposal governance_proposal, who bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION is_proposal_author(proposal governance_proposal, user_id bigint) RETURNS boolean
     LANGUAGE sql IMMUTABLE AS $$
-    SELECT proposal.edited_by_id IS NOT DISTINCT FROM who OR proposal.proposers @> to_jsonb(who)
+    SELECT proposal.edited_by_id IS NOT DISTINCT FROM user_id OR proposal.proposers @> to_jsonb(user_id)
 $$;
 
 -- How many reviewers a proposal needs: at high risk the number in the tenant's settings (2 without settings), otherwise one.
-CREATE OR REPLACE FUNCTION proposal_reviewers(proposal governance_proposal) RETURNS integer
+CREATE OR REPLACE FUNCTION count_required_reviewers(proposal governance_proposal) RETURNS integer
     LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN proposal.tier = 'high' THEN coalesce((SELECT settings.high_risk_reviewers
         FROM tenants_tenantsettings AS settings WHERE settings.tenant_id = proposal.tenant_id), 2) ELSE 1 END
@@ -150,7 +150,7 @@ $$;
 -- calls it to trace a row back to its sources and to print approval receipts. It is SECURITY DEFINER because containment is
 -- not leakproof: under row security PostgreSQL would not use the index. The sum keeps the planner away from indexes that
 -- begin with the tenant.
-CREATE OR REPLACE FUNCTION records_naming(facts jsonb[]) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION find_change_records_by_evidence(facts jsonb[]) RETURNS SETOF bigint
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode TO 'force_custom_plan' AS $$
     DECLARE
         fact jsonb;
@@ -161,9 +161,9 @@ CREATE OR REPLACE FUNCTION records_naming(facts jsonb[]) RETURNS SETOF bigint
         END LOOP;
     END
 $$;
-REVOKE ALL ON FUNCTION records_naming(jsonb[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION records_naming(jsonb[]) TO @operator@, @staff@, @worker@;
-ALTER FUNCTION records_naming(jsonb[]) OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION find_change_records_by_evidence(jsonb[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION find_change_records_by_evidence(jsonb[]) TO @operator@, @staff@, @worker@;
+ALTER FUNCTION find_change_records_by_evidence(jsonb[]) OWNER TO @cross_tenant@;
 
 -- Trigger: refuses the statement. Append-only tables attach it to UPDATE, DELETE and TRUNCATE.
 CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -176,13 +176,13 @@ END $$;
 -- leakproof: under row security PostgreSQL would not use the indexes. It collects at most 2,000 matches of a kind; at 2,000
 -- it also searches the newest 2,000 rows and reports the words as common. It leaves out off-the-record conversations,
 -- members' conversations with assistants, and changes that carry customers' words.
-CREATE OR REPLACE FUNCTION rows_with_words(asked text, kinds text[], most integer)
-    RETURNS TABLE(kind text, row_id bigint, at timestamp with time zone, is_common boolean)
+CREATE OR REPLACE FUNCTION search_rows(query_text text, kinds text[], max_rows integer)
+    RETURNS TABLE(kind text, row_id bigint, row_at timestamp with time zone, is_truncated boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode TO 'force_custom_plan' AS $$
     #variable_conflict use_column
     DECLARE
         looked_at CONSTANT integer := 2000;
-        sought CONSTANT tsquery := sought_words(app_tenant(), asked);
+        sought CONSTANT tsquery := build_search_query(app_tenant(), query_text);
         hits bigint[];
         newest bigint[];
         common boolean;
@@ -192,89 +192,89 @@ CREATE OR REPLACE FUNCTION rows_with_words(asked text, kinds text[], most intege
         END IF;
         IF 'message' = ANY (kinds) THEN
             SELECT coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id FROM conversations_message
-                WHERE words_in(tenant_id, text) @@ sought AND sender <> 'tool' AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
+                WHERE build_search_vector(tenant_id, text) @@ sought AND sender <> 'tool' AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
             common := cardinality(hits) >= looked_at;
             IF common THEN
                 SELECT hits || coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id, tenant_id, sender, text FROM conversations_message
                     WHERE tenant_id = app_tenant() ORDER BY id DESC LIMIT looked_at) AS hit
-                    WHERE words_in(tenant_id, text) @@ sought AND sender <> 'tool';
+                    WHERE build_search_vector(tenant_id, text) @@ sought AND sender <> 'tool';
             END IF;
             RETURN QUERY SELECT 'message', shown.id, shown.created_at, common FROM conversations_message AS shown
                 WHERE shown.id = ANY (hits) AND EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.tenant_id = shown.tenant_id
-                    AND thread.id = shown.conversation_id AND NOT thread.off_the_record AND thread.member_user_id IS NULL) ORDER BY shown.id DESC LIMIT most;
+                    AND thread.id = shown.conversation_id AND NOT thread.off_the_record AND thread.member_user_id IS NULL) ORDER BY shown.id DESC LIMIT max_rows;
         END IF;
         IF 'skill' = ANY (kinds) THEN
             SELECT coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id FROM skills_skill
-                WHERE words_in(tenant_id, name || ' ' || title || ' ' || description || ' ' || body) @@ sought AND true AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
+                WHERE build_search_vector(tenant_id, name || ' ' || title || ' ' || description || ' ' || body) @@ sought AND true AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
             common := cardinality(hits) >= looked_at;
             IF common THEN
                 SELECT hits || coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id, tenant_id, name, title, description, body FROM skills_skill
                     WHERE tenant_id = app_tenant() ORDER BY id DESC LIMIT looked_at) AS hit
-                    WHERE words_in(tenant_id, name || ' ' || title || ' ' || description || ' ' || body) @@ sought AND true;
+                    WHERE build_search_vector(tenant_id, name || ' ' || title || ' ' || description || ' ' || body) @@ sought AND true;
             END IF;
             RETURN QUERY SELECT 'skill', shown.id, shown.updated_at, common FROM skills_skill AS shown
-                WHERE shown.id = ANY (hits) AND true ORDER BY shown.id DESC LIMIT most;
+                WHERE shown.id = ANY (hits) AND true ORDER BY shown.id DESC LIMIT max_rows;
         END IF;
         IF 'line' = ANY (kinds) THEN
             SELECT coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id FROM memory_memoryline
-                WHERE words_in(tenant_id, text) @@ sought AND true AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
+                WHERE build_search_vector(tenant_id, text) @@ sought AND true AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
             common := cardinality(hits) >= looked_at;
             IF common THEN
                 SELECT hits || coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id, tenant_id, text FROM memory_memoryline
                     WHERE tenant_id = app_tenant() ORDER BY id DESC LIMIT looked_at) AS hit
-                    WHERE words_in(tenant_id, text) @@ sought AND true;
+                    WHERE build_search_vector(tenant_id, text) @@ sought AND true;
             END IF;
             RETURN QUERY SELECT 'line', shown.id, shown.began_at, common FROM memory_memoryline AS shown
-                WHERE shown.id = ANY (hits) AND true ORDER BY shown.id DESC LIMIT most;
+                WHERE shown.id = ANY (hits) AND true ORDER BY shown.id DESC LIMIT max_rows;
         END IF;
         IF 'block' = ANY (kinds) THEN
             SELECT coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id FROM memory_memoryblock
-                WHERE words_in(tenant_id, label) @@ sought AND true AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
+                WHERE build_search_vector(tenant_id, label) @@ sought AND true AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
             common := cardinality(hits) >= looked_at;
             IF common THEN
                 SELECT hits || coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id, tenant_id, label FROM memory_memoryblock
                     WHERE tenant_id = app_tenant() ORDER BY id DESC LIMIT looked_at) AS hit
-                    WHERE words_in(tenant_id, label) @@ sought AND true;
+                    WHERE build_search_vector(tenant_id, label) @@ sought AND true;
             END IF;
             RETURN QUERY SELECT 'block', shown.id, shown.updated_at, common FROM memory_memoryblock AS shown
-                WHERE shown.id = ANY (hits) AND true ORDER BY shown.id DESC LIMIT most;
+                WHERE shown.id = ANY (hits) AND true ORDER BY shown.id DESC LIMIT max_rows;
         END IF;
         IF 'proposal' = ANY (kinds) THEN
             SELECT coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id FROM governance_proposal
-                WHERE (words_in(tenant_id, target_label || ' ' || rationale)
+                WHERE (build_search_vector(tenant_id, target_label || ' ' || rationale)
             || to_tsvector('pg_catalog.simple', coalesce(edited_content, content))) @@ sought AND true AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
             common := cardinality(hits) >= looked_at;
             IF common THEN
                 SELECT hits || coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id, tenant_id, target_label, rationale, edited_content, content FROM governance_proposal
                     WHERE tenant_id = app_tenant() ORDER BY id DESC LIMIT looked_at) AS hit
-                    WHERE (words_in(tenant_id, target_label || ' ' || rationale)
+                    WHERE (build_search_vector(tenant_id, target_label || ' ' || rationale)
             || to_tsvector('pg_catalog.simple', coalesce(edited_content, content))) @@ sought AND true;
             END IF;
             RETURN QUERY SELECT 'proposal', shown.id, shown.created_at, common FROM governance_proposal AS shown
-                WHERE shown.id = ANY (hits) AND true ORDER BY shown.id DESC LIMIT most;
+                WHERE shown.id = ANY (hits) AND true ORDER BY shown.id DESC LIMIT max_rows;
         END IF;
         IF 'profile_line' = ANY (kinds) THEN
             SELECT coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id FROM memory_profileline
-                WHERE words_in(tenant_id, text) @@ sought AND status = 'standing' AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
+                WHERE build_search_vector(tenant_id, text) @@ sought AND status = 'standing' AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
             common := cardinality(hits) >= looked_at;
             IF common THEN
                 SELECT hits || coalesce(array_agg(hit.id), '{}') INTO hits FROM (SELECT id, tenant_id, status, source_conversation, text FROM memory_profileline
                     WHERE tenant_id = app_tenant() ORDER BY id DESC LIMIT looked_at) AS hit
-                    WHERE words_in(tenant_id, text) @@ sought AND status = 'standing';
+                    WHERE build_search_vector(tenant_id, text) @@ sought AND status = 'standing';
             END IF;
             RETURN QUERY SELECT 'profile_line', shown.id, shown.began_at, common FROM memory_profileline AS shown
                 WHERE shown.id = ANY (hits) AND NOT EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.tenant_id = shown.tenant_id
-                    AND thread.id = shown.source_conversation AND thread.off_the_record) ORDER BY shown.id DESC LIMIT most;
+                    AND thread.id = shown.source_conversation AND thread.off_the_record) ORDER BY shown.id DESC LIMIT max_rows;
         END IF;
         IF 'change' = ANY (kinds) THEN
             SELECT coalesce(array_agg(hit.record_id), '{}') INTO hits FROM (SELECT record_id FROM governance_changetext
-                WHERE words_in(tenant_id, changed_words(before, after, reason)) @@ sought AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
+                WHERE build_search_vector(tenant_id, collect_changed_words(before, after, reason)) @@ sought AND tenant_id + 0 = app_tenant() LIMIT looked_at) AS hit;
             common := cardinality(hits) >= looked_at;
             IF common THEN
                 newest := ARRAY(SELECT record.id FROM governance_changerecord AS record
                     WHERE record.tenant_id = app_tenant() ORDER BY record.id DESC LIMIT looked_at);
                 SELECT hits || coalesce(array_agg(hit.record_id), '{}') INTO hits FROM (SELECT record_id, tenant_id, before, after, reason
-                    FROM governance_changetext WHERE record_id = ANY (newest) OFFSET 0) AS hit WHERE words_in(tenant_id, changed_words(before, after, reason)) @@ sought;
+                    FROM governance_changetext WHERE record_id = ANY (newest) OFFSET 0) AS hit WHERE build_search_vector(tenant_id, collect_changed_words(before, after, reason)) @@ sought;
             END IF;
             RETURN QUERY SELECT 'change', shown.id, shown.at, common FROM governance_changerecord AS shown
                 WHERE shown.id = ANY (hits) AND shown.subject_type NOT IN ('conversations.conversation', 'desk.draft', 'desk.escalation', 'memory.customerprofile', 'notebook.note', 'personas.memberoverlay', 'tools.toolapproval', 'desk.report')
@@ -282,24 +282,24 @@ CREATE OR REPLACE FUNCTION rows_with_words(asked text, kinds text[], most intege
                 AND NOT EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.tenant_id = shown.tenant_id
                     AND thread.id = CASE jsonb_typeof(shown.evidence -> 'conversation_id')
                         WHEN 'number' THEN (shown.evidence ->> 'conversation_id')::bigint END
-                    AND (thread.off_the_record OR thread.member_user_id IS NOT NULL)) ORDER BY shown.id DESC LIMIT most;
+                    AND (thread.off_the_record OR thread.member_user_id IS NOT NULL)) ORDER BY shown.id DESC LIMIT max_rows;
         END IF;
     END
 $$;
-REVOKE ALL ON FUNCTION rows_with_words(text,text[],integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION rows_with_words(text,text[],integer) TO @operator@, @staff@;
-ALTER FUNCTION rows_with_words(text,text[],integer) OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION search_rows(text,text[],integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION search_rows(text,text[],integer) TO @operator@, @staff@;
+ALTER FUNCTION search_rows(text,text[],integer) OWNER TO @cross_tenant@;
 
 -- Turns search input into a text search query. Without quotation marks, a word of three letters or more also matches longer
 -- words that begin with it. The tenant's own word is added, so that an index returns rows of this tenant only.
-CREATE OR REPLACE FUNCTION sought_words(tenant bigint, asked text) RETURNS tsquery
+CREATE OR REPLACE FUNCTION build_search_query(for_tenant_id bigint, query_text text) RETURNS tsquery
     LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN numnode(plain) = 0 THEN plain ELSE
-        (CASE WHEN strpos(asked, '"') > 0 THEN plain
+        (CASE WHEN strpos(query_text, '"') > 0 THEN plain
             ELSE regexp_replace(regexp_replace(plain::text, '(''([^'']|'''')+'')', '\1:*', 'g'),
                 '(^|[ !(])(''([^'' ]|''''){1,2}''):\*', '\1\2', 'g')::tsquery END)
-        && ('''tenant ' || tenant::text || '''')::tsquery END
-    FROM (SELECT websearch_to_tsquery('pg_catalog.simple', asked) AS plain) AS said
+        && ('''tenant ' || for_tenant_id::text || '''')::tsquery END
+    FROM (SELECT websearch_to_tsquery('pg_catalog.simple', query_text) AS plain) AS said
 $$;
 
 -- Trigger: computes the content hash that reviewers approve, the round, and the time of the decision. It refuses a decision
@@ -343,9 +343,9 @@ BEGIN
     NEW.content_sha256 := encode(sha256(convert_to(jsonb_build_array(NEW.kind, NEW.target_type, NEW.target_id,
         NEW.base_sha256, NEW.round, coalesce(NEW.edited_content, NEW.content))::text, 'UTF8')), 'hex');
     IF TG_OP = 'UPDATE' AND OLD.state = 'open' AND NEW.state = 'applied' THEN
-        IF proposal_approvals(NEW) < proposal_reviewers(NEW) THEN
+        IF count_proposal_approvals(NEW) < count_required_reviewers(NEW) THEN
             RAISE EXCEPTION 'A proposal is applied when enough reviewers approved what it says: % of the tier % did, % are needed.',
-                proposal_approvals(NEW), NEW.tier, proposal_reviewers(NEW) USING ERRCODE = 'check_violation';
+                count_proposal_approvals(NEW), NEW.tier, count_required_reviewers(NEW) USING ERRCODE = 'check_violation';
         END IF;
     END IF;
     RETURN NEW;
@@ -362,7 +362,7 @@ END $$;
 -- Trigger: notifies listening web processes that proposals, drafts or escalations of a tenant changed; the payload is the
 -- tenant's id. PostgreSQL delivers it at commit and lets such commits through one at a time, so no other change records
 -- notify.
-CREATE OR REPLACE FUNCTION tell_of_review() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+CREATE OR REPLACE FUNCTION notify_review_change() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
     PERFORM pg_notify('preceptor_review', NEW.tenant_id::text);
     RETURN NULL;
@@ -370,7 +370,7 @@ END $$;
 
 -- The text search vector of a text: its first 100,000 characters without stemming, and one more word made of the tenant's
 -- id. That word contains a blank, so no text can produce it; it lets one index find the rows of one tenant.
-CREATE OR REPLACE FUNCTION words_in(tenant bigint, said text) RETURNS tsvector
+CREATE OR REPLACE FUNCTION build_search_vector(for_tenant_id bigint, content text) RETURNS tsvector
     LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT to_tsvector('pg_catalog.simple', left(said, 100000)) || array_to_tsvector(ARRAY['tenant ' || tenant::text])
+    SELECT to_tsvector('pg_catalog.simple', left(content, 100000)) || array_to_tsvector(ARRAY['tenant ' || for_tenant_id::text])
 $$;

@@ -20,6 +20,6 @@ ALTER TABLE governance_proposal ADD CONSTRAINT governance_proposal_agent_id_in_t
 
 -- Indexes over expressions: The first index finds records by a fact in their evidence, the other two serve full-text search.
 CREATE INDEX change_by_evidence ON governance_changerecord USING gin (evidence jsonb_path_ops) WHERE evidence <> '{}';
-CREATE INDEX change_by_words ON governance_changetext USING gin (words_in(tenant_id, changed_words(before, after, reason)));
-CREATE INDEX proposal_by_words ON governance_proposal USING gin ((words_in(tenant_id, target_label || ' ' || rationale)
+CREATE INDEX change_full_text ON governance_changetext USING gin (build_search_vector(tenant_id, collect_changed_words(before, after, reason)));
+CREATE INDEX proposal_full_text ON governance_proposal USING gin ((build_search_vector(tenant_id, target_label || ' ' || rationale)
             || to_tsvector('pg_catalog.simple', coalesce(edited_content, content))));

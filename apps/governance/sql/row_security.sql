@@ -23,10 +23,10 @@ ALTER TABLE governance_auditlink ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECU
 CREATE POLICY governance_auditlink_tenant ON governance_auditlink
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY governance_auditlink_crossing ON governance_auditlink TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY governance_auditlink_cross_tenant ON governance_auditlink TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON governance_auditlink TO @operator@, @worker@, @staff@;
-GRANT SELECT, INSERT ON governance_auditlink TO @crossing@;
-GRANT USAGE ON SEQUENCE governance_auditlink_id_seq TO @crossing@;
+GRANT SELECT, INSERT ON governance_auditlink TO @cross_tenant@;
+GRANT USAGE ON SEQUENCE governance_auditlink_id_seq TO @cross_tenant@;
 
 -- governance_changerecord: Every acting role appends records of its tenant. An agent appends only records in its own name
 -- and reads only their ids, because its INSERT returns the id. The cross-tenant role reads the columns that the search by
@@ -38,10 +38,10 @@ CREATE POLICY governance_changerecord_tenant ON governance_changerecord
 CREATE POLICY governance_changerecord_agent ON governance_changerecord AS RESTRICTIVE TO @agent@
     USING (agent_id = app_agent())
     WITH CHECK ((agent_id = app_agent()) AND (actor_role = 'agent'));
-CREATE POLICY governance_changerecord_crossing ON governance_changerecord FOR SELECT TO @crossing@ USING (true);
+CREATE POLICY governance_changerecord_cross_tenant ON governance_changerecord FOR SELECT TO @cross_tenant@ USING (true);
 GRANT SELECT, INSERT ON governance_changerecord TO @operator@, @worker@, @staff@;
 GRANT SELECT (id), INSERT ON governance_changerecord TO @agent@;
-GRANT SELECT (id, subject_type, version_before, evidence, at, tenant_id) ON governance_changerecord TO @crossing@;
+GRANT SELECT (id, subject_type, version_before, evidence, at, tenant_id) ON governance_changerecord TO @cross_tenant@;
 
 -- governance_changetext: The values before and after each change. Every acting role appends them; an agent reads only the
 -- ids. The cross-tenant role reads them for full-text search.
@@ -49,10 +49,10 @@ ALTER TABLE governance_changetext ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SEC
 CREATE POLICY governance_changetext_tenant ON governance_changetext
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY governance_changetext_crossing ON governance_changetext FOR SELECT TO @crossing@ USING (true);
+CREATE POLICY governance_changetext_cross_tenant ON governance_changetext FOR SELECT TO @cross_tenant@ USING (true);
 GRANT SELECT, INSERT ON governance_changetext TO @operator@, @worker@, @staff@;
 GRANT SELECT (id), INSERT ON governance_changetext TO @agent@;
-GRANT SELECT (before, after, reason, record_id, tenant_id) ON governance_changetext TO @crossing@;
+GRANT SELECT (before, after, reason, record_id, tenant_id) ON governance_changetext TO @cross_tenant@;
 
 -- governance_proposal: An agent sees the proposals about itself and those that belong to several agents: about customer
 -- profiles it sees, about the tenant's settings and about rules for all agents. Of the last two it sees only proposals by
@@ -85,12 +85,12 @@ CREATE POLICY governance_proposal_agent_insert ON governance_proposal AS RESTRIC
     WITH CHECK (agent_id = app_agent());
 CREATE POLICY governance_proposal_agent_update ON governance_proposal AS RESTRICTIVE FOR UPDATE TO @agent@
     USING (state = 'open');
-CREATE POLICY governance_proposal_crossing ON governance_proposal FOR SELECT TO @crossing@ USING (true);
+CREATE POLICY governance_proposal_cross_tenant ON governance_proposal FOR SELECT TO @cross_tenant@ USING (true);
 CREATE POLICY governance_proposal_operator_delete ON governance_proposal AS RESTRICTIVE FOR DELETE TO @operator@
     USING (state = 'open' AND approval_count = 0);
 GRANT SELECT ON governance_proposal TO @operator@, @worker@, @agent@, @staff@;
 GRANT SELECT (id, created_at, target_label, content, rationale, state, decided_at, agent_id, tenant_id, edited_content,
-    expires_at, snoozed_until) ON governance_proposal TO @crossing@;
+    expires_at, snoozed_until) ON governance_proposal TO @cross_tenant@;
 
 -- governance_refusal: Refused attempts of the tenant. Every acting role appends them; an agent appends only its own and
 -- reads none.

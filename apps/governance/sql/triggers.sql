@@ -17,10 +17,10 @@ CREATE TRIGGER no_truncation BEFORE TRUNCATE ON governance_auditlink FOR EACH ST
 -- listening web processes.
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON governance_changerecord FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE CONSTRAINT TRIGGER link_at_commit AFTER INSERT
-    ON governance_changerecord DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION link_entry('change');
+    ON governance_changerecord DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION link_audit_entry('change');
 CREATE TRIGGER no_truncation BEFORE TRUNCATE ON governance_changerecord FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER tell_of_review AFTER INSERT
-    ON governance_changerecord FOR EACH ROW WHEN (NEW.subject_type IN ('governance.proposal', 'desk.draft', 'desk.escalation')) EXECUTE FUNCTION tell_of_review();
+CREATE TRIGGER notify_review_change AFTER INSERT
+    ON governance_changerecord FOR EACH ROW WHEN (NEW.subject_type IN ('governance.proposal', 'desk.draft', 'desk.escalation')) EXECUTE FUNCTION notify_review_change();
 
 -- governance_changetext: Append-only; TRUNCATE is refused too.
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON governance_changetext FOR EACH ROW EXECUTE FUNCTION refuse_change();
@@ -31,23 +31,23 @@ CREATE TRIGGER no_truncation BEFORE TRUNCATE ON governance_changetext FOR EACH S
 -- proposal without enough approvals.
 CREATE TRIGGER freeze_learning BEFORE INSERT OR UPDATE OF content, base_sha256
     ON governance_proposal FOR EACH ROW EXECUTE FUNCTION refuse_frozen_learning();
-CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
+CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
     ON governance_proposal FOR EACH ROW
-    EXECUTE FUNCTION move_state('state', 'open', 'open>applied open>rejected open>expired open>quarantined quarantined>open rejected>open expired>open applied>open');
+    EXECUTE FUNCTION refuse_illegal_transition('state', 'open', 'open>applied open>rejected open>expired open>quarantined quarantined>open rejected>open expired>open applied>open');
 CREATE TRIGGER stamp_content BEFORE INSERT OR UPDATE ON governance_proposal FOR EACH ROW EXECUTE FUNCTION stamp_proposal();
 CREATE TRIGGER stamp_version BEFORE UPDATE ON governance_proposal FOR EACH ROW EXECUTE FUNCTION stamp_version();
 
 -- governance_refusal: Append-only. Each refusal gets its link in the hash chain at commit, like a change record.
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON governance_refusal FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE CONSTRAINT TRIGGER link_at_commit AFTER INSERT
-    ON governance_refusal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION link_entry('refusal');
+    ON governance_refusal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION link_audit_entry('refusal');
 CREATE TRIGGER no_truncation BEFORE TRUNCATE ON governance_refusal FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- The rights change only here, behind the triggers: a trigger can be attached only by a role that may execute its function.
 -- The cross-tenant role owns the function because it alone may insert links.
-REVOKE ALL ON FUNCTION link_entry() FROM PUBLIC;
-ALTER FUNCTION link_entry() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION link_audit_entry() FROM PUBLIC;
+ALTER FUNCTION link_audit_entry() OWNER TO @cross_tenant@;
 
 -- The right is taken away only here, behind the trigger: a trigger can be attached only by a role that may execute its
 -- function.
-REVOKE ALL ON FUNCTION tell_of_review() FROM PUBLIC;
+REVOKE ALL ON FUNCTION notify_review_change() FROM PUBLIC;

@@ -101,7 +101,7 @@ class Migration(TableMigration):
                     models.UniqueConstraint(
                         condition=models.Q(("status", "on")),
                         fields=("tenant", "kind", "agent", "channel"),
-                        name="one_switch_of_a_kind_is_on_for_one_reach",
+                        name="one_kill_switch_of_a_kind_is_on_per_scope",
                         nulls_distinct=False,
                         violation_error_message="This is stopped there already; the switch that is on says why.",
                     ),
@@ -109,9 +109,11 @@ class Migration(TableMigration):
                         condition=models.Q(
                             ("status", "on"), models.Q(("lifted_by", ""), _negated=True), _connector="OR"
                         ),
-                        name="lifted_switch_names_who_lifted_it",
+                        name="deactivated_kill_switch_names_who_deactivated_it",
                     ),
-                    models.CheckConstraint(condition=models.Q(("reason", ""), _negated=True), name="switch_says_why"),
+                    models.CheckConstraint(
+                        condition=models.Q(("reason", ""), _negated=True), name="kill_switch_says_why"
+                    ),
                 ],
             },
             bases=(django_fsm.FSMModelMixin, models.Model),

@@ -11,6 +11,6 @@ CREATE POLICY kill_switches_killswitch_tenant ON kill_switches_killswitch
 CREATE POLICY kill_switches_killswitch_agent ON kill_switches_killswitch AS RESTRICTIVE TO @agent@
     USING (agent_id IS NULL OR agent_id = app_agent())
     WITH CHECK (agent_id IS NULL OR agent_id = app_agent());
-CREATE POLICY kill_switches_killswitch_crossing ON kill_switches_killswitch TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY kill_switches_killswitch_cross_tenant ON kill_switches_killswitch TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON kill_switches_killswitch TO @operator@, @worker@, @staff@;
-GRANT SELECT (id, kind, channel, status, agent_id, tenant_id) ON kill_switches_killswitch TO @agent@, @crossing@;
+GRANT SELECT (id, kind, channel, status, agent_id, tenant_id) ON kill_switches_killswitch TO @agent@, @cross_tenant@;

@@ -91,16 +91,14 @@ class Contradiction(Governed):
     class Meta(Governed.Meta):
         ordering: ClassVar = ["-id"]
         constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["tenant", "agent", "pair_sha256"], name="contradiction_of_a_pair_is_kept_once"
-            ),
+            models.UniqueConstraint(fields=["tenant", "agent", "pair_sha256"], name="contradiction_is_unique_per_pair"),
             models.CheckConstraint(
                 condition=~models.Q(status="dismissed") | ~models.Q(decided_by=""),
                 name="dismissed_contradiction_names_who_did",
             ),
             models.CheckConstraint(
                 condition=models.Q(decided_by="", dismissal="") | ~models.Q(decided_by="") & ~models.Q(dismissal=""),
-                name="dismissal_of_a_contradiction_says_why",
+                name="dismissed_contradiction_has_a_dismissal_reason",
             ),
             models.CheckConstraint(
                 condition=models.Q(kind="tool", other_id__isnull=True, other_noun="")
@@ -109,8 +107,8 @@ class Contradiction(Governed):
             ),
         ]
         indexes: ClassVar = [
-            models.Index(fields=["tenant", "one_noun", "one_id"], name="contradiction_by_one_side"),
-            models.Index(fields=["tenant", "other_noun", "other_id"], name="contradiction_by_other_side"),
+            models.Index(fields=["tenant", "one_noun", "one_id"], name="contradiction_by_first_side"),
+            models.Index(fields=["tenant", "other_noun", "other_id"], name="contradiction_by_second_side"),
         ]
 
     def __str__(self) -> str:

@@ -57,14 +57,14 @@ class Example(Governed):
             models.UniqueConstraint(
                 fields=["tenant", "lesson"],
                 condition=models.Q(status="approved"),
-                name="lesson_is_one_example",
+                name="lesson_has_one_approved_example",
                 violation_error_message="This lesson is an example already. Retire that one to keep other words.",
             ),
             models.CheckConstraint(
                 condition=~models.Q(situation="") & ~models.Q(draft="") & ~models.Q(correction=""),
-                name="example_says_all_three",
+                name="example_has_situation_draft_and_correction",
             ),
-            models.CheckConstraint(condition=~models.Q(approved_by=""), name="example_names_who_kept_it"),
+            models.CheckConstraint(condition=~models.Q(approved_by=""), name="example_names_its_approver"),
         ]
 
     def __str__(self) -> str:

@@ -42,9 +42,9 @@ class Lesson(models.Model):
     class Meta:
         ordering: ClassVar = ["-support_count", "-last_seen_at", "-id"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["tenant", "agent", "dedup_key"], name="lesson_of_an_agent_is_kept_once"),
+            models.UniqueConstraint(fields=["tenant", "agent", "dedup_key"], name="lesson_is_unique_per_agent"),
             models.CheckConstraint(
-                condition=models.Q(confidence__gt=0, confidence__lt=1), name="lesson_is_never_quite_sure"
+                condition=models.Q(confidence__gt=0, confidence__lt=1), name="lesson_confidence_is_between_zero_and_one"
             ),
             models.CheckConstraint(condition=models.Q(support_count__gt=0), name="lesson_has_a_case"),
         ]
@@ -90,11 +90,11 @@ class LessonCase(models.Model):
     class Meta:
         ordering: ClassVar = ["-id"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["tenant", "source", "source_id"], name="source_is_looked_at_once"),
+            models.UniqueConstraint(fields=["tenant", "source", "source_id"], name="source_has_one_lesson_case"),
             models.CheckConstraint(
                 condition=models.Q(lesson__isnull=False, nothing_because="")
                 | models.Q(lesson__isnull=True) & ~models.Q(nothing_because=""),
-                name="case_teaches_something_or_says_why_not",
+                name="case_has_a_lesson_or_says_why_not",
             ),
         ]
 
@@ -156,7 +156,7 @@ class LearningVersion(Governed):
                 violation_error_message="Another version of this agent became active meanwhile. Look again.",
             ),
             models.UniqueConstraint(fields=["tenant", "agent", "number"], name="learning_versions_are_numbered"),
-            models.CheckConstraint(condition=~models.Q(body=""), name="learning_version_says_something"),
+            models.CheckConstraint(condition=~models.Q(body=""), name="learning_version_has_a_body"),
             models.CheckConstraint(
                 condition=models.Q(approved_by="", approved_at__isnull=True)
                 | ~models.Q(approved_by="") & models.Q(approved_at__isnull=False),
@@ -236,9 +236,7 @@ class EditCluster(Governed):
     class Meta(Governed.Meta):
         ordering: ClassVar = ["-id"]
         constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["tenant", "agent", "key_sha256"], name="edit_cluster_of_an_agent_is_kept_once"
-            ),
+            models.UniqueConstraint(fields=["tenant", "agent", "key_sha256"], name="edit_cluster_is_unique_per_agent"),
             models.CheckConstraint(
                 condition=~models.Q(status="dismissed") | ~models.Q(reason=""), name="dismissed_edit_cluster_says_why"
             ),
@@ -247,7 +245,8 @@ class EditCluster(Governed):
                 name="proposed_edit_cluster_names_its_proposal",
             ),
             models.CheckConstraint(
-                condition=models.Q(status="open") | ~models.Q(decided_by=""), name="settled_edit_cluster_names_who_did"
+                condition=models.Q(status="open") | ~models.Q(decided_by=""),
+                name="decided_edit_cluster_names_who_decided",
             ),
         ]
 

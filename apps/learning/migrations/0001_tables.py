@@ -143,7 +143,7 @@ class Migration(TableMigration):
                 "base_manager_name": "objects",
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("tenant", "agent", "key_sha256"), name="edit_cluster_of_an_agent_is_kept_once"
+                        fields=("tenant", "agent", "key_sha256"), name="edit_cluster_is_unique_per_agent"
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -165,7 +165,7 @@ class Migration(TableMigration):
                         condition=models.Q(
                             ("status", "open"), models.Q(("decided_by", ""), _negated=True), _connector="OR"
                         ),
-                        name="settled_edit_cluster_names_who_did",
+                        name="decided_edit_cluster_names_who_decided",
                     ),
                 ],
             },
@@ -363,7 +363,7 @@ class Migration(TableMigration):
                         fields=("tenant", "agent", "number"), name="learning_versions_are_numbered"
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("body", ""), _negated=True), name="learning_version_says_something"
+                        condition=models.Q(("body", ""), _negated=True), name="learning_version_has_a_body"
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -502,12 +502,10 @@ class Migration(TableMigration):
             options={
                 "ordering": ["-support_count", "-last_seen_at", "-id"],
                 "constraints": [
-                    models.UniqueConstraint(
-                        fields=("tenant", "agent", "dedup_key"), name="lesson_of_an_agent_is_kept_once"
-                    ),
+                    models.UniqueConstraint(fields=("tenant", "agent", "dedup_key"), name="lesson_is_unique_per_agent"),
                     models.CheckConstraint(
                         condition=models.Q(("confidence__gt", 0), ("confidence__lt", 1)),
-                        name="lesson_is_never_quite_sure",
+                        name="lesson_confidence_is_between_zero_and_one",
                     ),
                     models.CheckConstraint(condition=models.Q(("support_count__gt", 0)), name="lesson_has_a_case"),
                 ],
@@ -594,7 +592,7 @@ class Migration(TableMigration):
                     models.UniqueConstraint(
                         condition=models.Q(("status", "approved")),
                         fields=("tenant", "lesson"),
-                        name="lesson_is_one_example",
+                        name="lesson_has_one_approved_example",
                         violation_error_message="This lesson is an example already. Retire that one to keep other words.",
                     ),
                     models.CheckConstraint(
@@ -603,10 +601,10 @@ class Migration(TableMigration):
                             models.Q(("draft", ""), _negated=True),
                             models.Q(("correction", ""), _negated=True),
                         ),
-                        name="example_says_all_three",
+                        name="example_has_situation_draft_and_correction",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("approved_by", ""), _negated=True), name="example_names_who_kept_it"
+                        condition=models.Q(("approved_by", ""), _negated=True), name="example_names_its_approver"
                     ),
                 ],
             },
@@ -674,14 +672,16 @@ class Migration(TableMigration):
             options={
                 "ordering": ["-id"],
                 "constraints": [
-                    models.UniqueConstraint(fields=("tenant", "source", "source_id"), name="source_is_looked_at_once"),
+                    models.UniqueConstraint(
+                        fields=("tenant", "source", "source_id"), name="source_has_one_lesson_case"
+                    ),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("lesson__isnull", False), ("nothing_because", "")),
                             models.Q(("lesson__isnull", True), models.Q(("nothing_because", ""), _negated=True)),
                             _connector="OR",
                         ),
-                        name="case_teaches_something_or_says_why_not",
+                        name="case_has_a_lesson_or_says_why_not",
                     ),
                 ],
             },
@@ -1038,12 +1038,12 @@ class Migration(TableMigration):
                 "abstract": False,
                 "base_manager_name": "objects",
                 "indexes": [
-                    models.Index(fields=["tenant", "one_noun", "one_id"], name="contradiction_by_one_side"),
-                    models.Index(fields=["tenant", "other_noun", "other_id"], name="contradiction_by_other_side"),
+                    models.Index(fields=["tenant", "one_noun", "one_id"], name="contradiction_by_first_side"),
+                    models.Index(fields=["tenant", "other_noun", "other_id"], name="contradiction_by_second_side"),
                 ],
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("tenant", "agent", "pair_sha256"), name="contradiction_of_a_pair_is_kept_once"
+                        fields=("tenant", "agent", "pair_sha256"), name="contradiction_is_unique_per_pair"
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -1061,7 +1061,7 @@ class Migration(TableMigration):
                             ),
                             _connector="OR",
                         ),
-                        name="dismissal_of_a_contradiction_says_why",
+                        name="dismissed_contradiction_has_a_dismissal_reason",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(

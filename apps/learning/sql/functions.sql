@@ -2,8 +2,8 @@
 
 -- Returns the agents without a finished check for contradictions since 03:00 by the tenant's clock, and at any time those
 -- with a check that a person requested. Agents under a lease are left out.
-CREATE OR REPLACE FUNCTION due_of_contradiction()
-    RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+CREATE OR REPLACE FUNCTION list_due_contradiction_scans()
+    RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT agent.tenant_id, agent.id, (tonight.day + time '03:00') AT TIME ZONE tonight.zone FROM (
         SELECT settings.tenant_id, settings.timezone AS zone,
@@ -15,14 +15,14 @@ CREATE OR REPLACE FUNCTION due_of_contradiction()
                 AND held.agent_id = agent.id AND (held.lease_until > statement_timestamp()
                     OR (held.night >= tonight.day AND held.asked_at IS NULL)))
 $$;
-REVOKE ALL ON FUNCTION due_of_contradiction() FROM PUBLIC;
-ALTER FUNCTION due_of_contradiction() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_due_contradiction_scans() FROM PUBLIC;
+ALTER FUNCTION list_due_contradiction_scans() OWNER TO @cross_tenant@;
 
 -- Returns the agents with lessons that a digest has not read and that have two cases or enough confidence
 -- (PROMOTABLE_SUPPORT and PROMOTABLE_CONFIDENCE in Python). Agents with a version pending review, frozen learning, a lease
 -- of another worker or a later retry time are left out.
-CREATE OR REPLACE FUNCTION due_of_digest()
-    RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+CREATE OR REPLACE FUNCTION list_due_digests()
+    RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT lesson.tenant_id, lesson.agent_id, min(lesson.noted_at) FROM learning_lesson AS lesson
         JOIN tenants_agent AS agent ON agent.tenant_id = lesson.tenant_id AND agent.id = lesson.agent_id AND agent.learns
@@ -37,13 +37,13 @@ CREATE OR REPLACE FUNCTION due_of_digest()
                 AND (switch.agent_id IS NULL OR switch.agent_id = lesson.agent_id))
         GROUP BY lesson.tenant_id, lesson.agent_id
 $$;
-REVOKE ALL ON FUNCTION due_of_digest() FROM PUBLIC;
-ALTER FUNCTION due_of_digest() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_due_digests() FROM PUBLIC;
+ALTER FUNCTION list_due_digests() OWNER TO @cross_tenant@;
 
 -- Returns the agents with a memory tier that is due for distillation. An agent without a clock row is due as well, because
 -- the first run creates the rows. A run that a person requested does not need distillation to be on.
-CREATE OR REPLACE FUNCTION due_of_distillation()
-    RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+CREATE OR REPLACE FUNCTION list_due_distillations()
+    RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT agent.tenant_id, agent.id, min(coalesce(clock.next_run_at, agent.updated_at)) FROM tenants_agent AS agent
         LEFT JOIN learning_tierclock AS clock ON clock.tenant_id = agent.tenant_id AND clock.agent_id = agent.id
@@ -51,13 +51,13 @@ CREATE OR REPLACE FUNCTION due_of_distillation()
             AND clock.next_run_at <= statement_timestamp() AND clock.lease_until <= statement_timestamp())
         GROUP BY agent.tenant_id, agent.id
 $$;
-REVOKE ALL ON FUNCTION due_of_distillation() FROM PUBLIC;
-ALTER FUNCTION due_of_distillation() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_due_distillations() FROM PUBLIC;
+ALTER FUNCTION list_due_distillations() OWNER TO @cross_tenant@;
 
 -- Returns the resolved live conversations without a learning result. Conversations under a lease, with a later retry time or
 -- with frozen learning are left out. Imported conversations are processed by a command instead.
-CREATE OR REPLACE FUNCTION due_of_extraction()
-    RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+CREATE OR REPLACE FUNCTION list_due_extractions()
+    RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT thread.tenant_id, thread.id, thread.resolved_at FROM conversations_conversation AS thread
         WHERE thread.status = 'resolved' AND thread.origin = 'live' AND NOT EXISTS (
@@ -65,17 +65,17 @@ CREATE OR REPLACE FUNCTION due_of_extraction()
         -- Nobody looks at it just now, and after a failure its next look is due.
         AND NOT EXISTS (SELECT 1 FROM learning_extractionclaim AS held WHERE held.tenant_id = thread.tenant_id
             AND held.conversation_id = thread.id AND greatest(held.lease_until, held.next_look_at) > statement_timestamp())
-        AND NOT is_switched_off(ARRAY['freeze-learning'], thread.tenant_id, thread.id)
+        AND NOT is_kill_switch_on(ARRAY['freeze-learning'], thread.tenant_id, thread.id)
 $$;
-REVOKE ALL ON FUNCTION due_of_extraction() FROM PUBLIC;
-ALTER FUNCTION due_of_extraction() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_due_extractions() FROM PUBLIC;
+ALTER FUNCTION list_due_extractions() OWNER TO @cross_tenant@;
 
 -- Returns the agents with a correction of the last seven days and no lesson case for it: an edited or discarded draft, an
 -- answered escalation, a failed turn, a rejected proposal, a rejected or withdrawn learning version, a settled report. The
 -- limit keeps a search short that runs every minute, and older ones are taken along with the agent's next lesson.
 -- Conversations off the record and members' own conversations are left out.
-CREATE OR REPLACE FUNCTION due_of_lesson()
-    RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+CREATE OR REPLACE FUNCTION list_due_lesson_captures()
+    RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT told.tenant_id, told.agent_id, min(told.at) FROM (
         SELECT CASE draft.status WHEN 'discarded' THEN 'discarded_draft' ELSE 'edited_draft' END AS source, draft.id,
@@ -114,13 +114,13 @@ CREATE OR REPLACE FUNCTION due_of_lesson()
             AND known.source = told.source AND known.source_id = told.id)
         GROUP BY told.tenant_id, told.agent_id
 $$;
-REVOKE ALL ON FUNCTION due_of_lesson() FROM PUBLIC;
-ALTER FUNCTION due_of_lesson() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_due_lesson_captures() FROM PUBLIC;
+ALTER FUNCTION list_due_lesson_captures() OWNER TO @cross_tenant@;
 
 -- Returns the agents with a finished day and no settled daily review of it. A day ends at 23:00 by the tenant's clock, and a
 -- missed review stays due until the next day ends. Agents with frozen learning are left out.
-CREATE OR REPLACE FUNCTION due_of_reflection()
-    RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+CREATE OR REPLACE FUNCTION list_due_reflections()
+    RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT agent.tenant_id, agent.id, (today.day + time '23:00') AT TIME ZONE today.zone FROM (
         SELECT settings.tenant_id, settings.timezone AS zone,
@@ -136,12 +136,12 @@ CREATE OR REPLACE FUNCTION due_of_reflection()
                 AND switch.kind = 'freeze-learning' AND (switch.agent_id IS NULL OR switch.agent_id = agent.id)
                 AND switch.channel = '')
 $$;
-REVOKE ALL ON FUNCTION due_of_reflection() FROM PUBLIC;
-ALTER FUNCTION due_of_reflection() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_due_reflections() FROM PUBLIC;
+ALTER FUNCTION list_due_reflections() OWNER TO @cross_tenant@;
 
 -- Trigger function that refuses a change of status by anybody but a person, with two exceptions for workers: they mark a
 -- contradiction as gone, and return it to the status that a person left it in when the same lines appear again.
-CREATE OR REPLACE FUNCTION hold_contradiction() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_contradiction() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF pg_has_role(current_user, '@operator@'::regrole, 'USAGE') OR NEW.status = OLD.status OR NEW.status = 'gone'
         OR (OLD.status = 'gone' AND (NEW.status = 'dismissed') = (OLD.decided_by <> '')) THEN
@@ -152,7 +152,7 @@ END $$;
 
 -- Trigger function that refuses a change of status by anybody but a person. A worker may only reopen a dismissed edit
 -- cluster.
-CREATE OR REPLACE FUNCTION hold_edit_cluster() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_edit_cluster() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.status <> OLD.status AND NOT pg_has_role(current_user, '@operator@'::regrole, 'USAGE')
         AND (OLD.status <> 'dismissed' OR NEW.status <> 'open') THEN
@@ -164,7 +164,7 @@ END $$;
 -- Trigger function on learning versions: it refuses to delete one that is active, pending review or withdrawn, to insert one
 -- as approved, and to let anybody but a person withdraw one. A person signs the version they activate. A worker may activate
 -- one pending review if the tenant's settings apply learning automatically.
-CREATE OR REPLACE FUNCTION hold_learning_version() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_learning_version() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'DELETE' THEN
         IF OLD.status IN ('active', 'pending', 'withdrawn') THEN
@@ -193,15 +193,15 @@ BEGIN
 END $$;
 
 -- Returns true if four fifths of the tenant's budget for the day are spent: the rest is kept for replies to customers.
--- due_work calls it for all tenants, and a worker calls it for its own tenant before each model call of learning. It runs
+-- find_due_work calls it for all tenants, and a worker calls it for its own tenant before each model call of learning. It runs
 -- with the rights of the caller.
-CREATE OR REPLACE FUNCTION learning_waits(of_tenant bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION is_learning_budget_reserved(for_tenant_id bigint) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT EXISTS (
-        SELECT 1 FROM tenants_tenantsettings AS settings WHERE settings.tenant_id = of_tenant
+        SELECT 1 FROM tenants_tenantsettings AS settings WHERE settings.tenant_id = for_tenant_id
             AND settings.day_budget_micro_usd IS NOT NULL AND settings.day_budget_micro_usd * 4 / 5 <= (
                 SELECT coalesce(sum(spend.cost_micro_usd + spend.learning_cost_micro_usd), 0) FROM runtime_spend AS spend
-                    WHERE spend.tenant_id = of_tenant AND spend.day = tenant_day(of_tenant)))
+                    WHERE spend.tenant_id = for_tenant_id AND spend.day = get_tenant_today(for_tenant_id)))
 $$;
-REVOKE ALL ON FUNCTION learning_waits(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION learning_waits(bigint) TO @crossing@, @worker@;
+REVOKE ALL ON FUNCTION is_learning_budget_reserved(bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION is_learning_budget_reserved(bigint) TO @cross_tenant@, @worker@;

@@ -14,13 +14,13 @@ ALTER TABLE learning_contradictionscan ENABLE ROW LEVEL SECURITY, FORCE ROW LEVE
 CREATE POLICY learning_contradictionscan_tenant ON learning_contradictionscan
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY learning_contradictionscan_crossing ON learning_contradictionscan TO @crossing@
+CREATE POLICY learning_contradictionscan_cross_tenant ON learning_contradictionscan TO @cross_tenant@
     USING (true)
     WITH CHECK (true);
 GRANT SELECT ON learning_contradictionscan TO @operator@, @staff@;
 GRANT SELECT, INSERT, UPDATE (lease_until, night, looked_at, texts, pairs, is_whole, asked_at) ON
     learning_contradictionscan TO @worker@;
-GRANT SELECT (lease_until, night, agent_id, tenant_id, asked_at) ON learning_contradictionscan TO @crossing@;
+GRANT SELECT (lease_until, night, agent_id, tenant_id, asked_at) ON learning_contradictionscan TO @cross_tenant@;
 
 -- learning_digestclaim: Workers lease the digest of an agent here, members and support staff read it, agents have no access.
 -- The cross-tenant role reads leases and retry times.
@@ -28,11 +28,11 @@ ALTER TABLE learning_digestclaim ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECU
 CREATE POLICY learning_digestclaim_tenant ON learning_digestclaim
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY learning_digestclaim_crossing ON learning_digestclaim TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY learning_digestclaim_cross_tenant ON learning_digestclaim TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON learning_digestclaim TO @operator@, @staff@;
 GRANT SELECT, INSERT, UPDATE (lease_until, claimed_at, read_at, next_look_at, failures, failure) ON learning_digestclaim
     TO @worker@;
-GRANT SELECT (lease_until, read_at, next_look_at, agent_id, tenant_id) ON learning_digestclaim TO @crossing@;
+GRANT SELECT (lease_until, read_at, next_look_at, agent_id, tenant_id) ON learning_digestclaim TO @cross_tenant@;
 
 -- learning_digestrun: Workers add rows, members and support staff read them, agents have no access.
 ALTER TABLE learning_digestrun ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
@@ -70,10 +70,10 @@ ALTER TABLE learning_extraction ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECUR
 CREATE POLICY learning_extraction_tenant ON learning_extraction
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY learning_extraction_crossing ON learning_extraction TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY learning_extraction_cross_tenant ON learning_extraction TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON learning_extraction TO @operator@, @staff@;
 GRANT SELECT, INSERT ON learning_extraction TO @worker@;
-GRANT SELECT (id, conversation_id) ON learning_extraction TO @crossing@;
+GRANT SELECT (id, conversation_id) ON learning_extraction TO @cross_tenant@;
 
 -- learning_extractionclaim: Workers lease a conversation for extraction here, members and support staff read it, agents have
 -- no access. The cross-tenant role reads leases and retry times.
@@ -81,10 +81,10 @@ ALTER TABLE learning_extractionclaim ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL 
 CREATE POLICY learning_extractionclaim_tenant ON learning_extractionclaim
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY learning_extractionclaim_crossing ON learning_extractionclaim TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY learning_extractionclaim_cross_tenant ON learning_extractionclaim TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON learning_extractionclaim TO @operator@, @staff@;
 GRANT SELECT, INSERT, UPDATE (lease_until, next_look_at, failures, failure) ON learning_extractionclaim TO @worker@;
-GRANT SELECT (id, lease_until, next_look_at, conversation_id, tenant_id) ON learning_extractionclaim TO @crossing@;
+GRANT SELECT (id, lease_until, next_look_at, conversation_id, tenant_id) ON learning_extractionclaim TO @cross_tenant@;
 
 -- learning_learningversion: Rows of the tenant. Agents have no access and get the active version only in the prompt. The
 -- cross-tenant role reads which versions are pending review, rejected or withdrawn.
@@ -92,19 +92,19 @@ ALTER TABLE learning_learningversion ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL 
 CREATE POLICY learning_learningversion_tenant ON learning_learningversion
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY learning_learningversion_crossing ON learning_learningversion TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY learning_learningversion_cross_tenant ON learning_learningversion TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON learning_learningversion TO @operator@, @worker@, @staff@;
-GRANT SELECT (id, updated_at, status, agent_id, tenant_id) ON learning_learningversion TO @crossing@;
+GRANT SELECT (id, updated_at, status, agent_id, tenant_id) ON learning_learningversion TO @cross_tenant@;
 
 -- learning_lesson: Rows of the tenant. Workers add lessons and count their cases, agents have no access. The cross-tenant
 -- role reads which lessons no digest has read.
 ALTER TABLE learning_lesson ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY learning_lesson_tenant ON learning_lesson USING (tenant_id = app_tenant()) WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY learning_lesson_crossing ON learning_lesson TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY learning_lesson_cross_tenant ON learning_lesson TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON learning_lesson TO @operator@, @staff@;
 GRANT SELECT, INSERT, UPDATE (support_count, confidence, last_seen_at, noted_at, digested_in_id) ON learning_lesson TO
     @worker@;
-GRANT SELECT (support_count, confidence, noted_at, agent_id, tenant_id, digested_in_id) ON learning_lesson TO @crossing@;
+GRANT SELECT (support_count, confidence, noted_at, agent_id, tenant_id, digested_in_id) ON learning_lesson TO @cross_tenant@;
 
 -- learning_lessoncase: Rows of the tenant. Workers add cases, agents have no access. The cross-tenant role reads which
 -- corrections have a case.
@@ -112,10 +112,10 @@ ALTER TABLE learning_lessoncase ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECUR
 CREATE POLICY learning_lessoncase_tenant ON learning_lessoncase
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY learning_lessoncase_crossing ON learning_lessoncase TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY learning_lessoncase_cross_tenant ON learning_lessoncase TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON learning_lessoncase TO @operator@, @staff@;
 GRANT SELECT, INSERT ON learning_lessoncase TO @worker@;
-GRANT SELECT (source, source_id, tenant_id) ON learning_lessoncase TO @crossing@;
+GRANT SELECT (source, source_id, tenant_id) ON learning_lessoncase TO @cross_tenant@;
 
 -- learning_reflection: Workers create the daily review of an agent and update it until it has a result. Members and support
 -- staff read it, agents have no access. The cross-tenant role reads results, leases and retry times.
@@ -123,14 +123,14 @@ ALTER TABLE learning_reflection ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECUR
 CREATE POLICY learning_reflection_tenant ON learning_reflection
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY learning_reflection_crossing ON learning_reflection TO @crossing@ USING (true) WITH CHECK (true);
-CREATE POLICY learning_reflection_settled_once ON learning_reflection AS RESTRICTIVE FOR UPDATE TO @worker@
+CREATE POLICY learning_reflection_cross_tenant ON learning_reflection TO @cross_tenant@ USING (true) WITH CHECK (true);
+CREATE POLICY learning_reflection_update_while_waiting ON learning_reflection AS RESTRICTIVE FOR UPDATE TO @worker@
     USING (verdict = 'waiting')
     WITH CHECK (true);
 GRANT SELECT ON learning_reflection TO @operator@, @staff@;
 GRANT SELECT, INSERT, UPDATE (verdict, reason, conversations, skills, model, stand_in, input_tokens, output_tokens,
     lease_until, next_look_at, failures, cost_micro_usd, proposals) ON learning_reflection TO @worker@;
-GRANT SELECT (id, day, verdict, lease_until, next_look_at, agent_id, tenant_id) ON learning_reflection TO @crossing@;
+GRANT SELECT (id, day, verdict, lease_until, next_look_at, agent_id, tenant_id) ON learning_reflection TO @cross_tenant@;
 
 -- learning_tierclock: The next run of each memory tier. Members may request a run, workers also hold the lease, agents have
 -- no access. The cross-tenant role reads runs and leases.
@@ -138,11 +138,11 @@ ALTER TABLE learning_tierclock ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURI
 CREATE POLICY learning_tierclock_tenant ON learning_tierclock
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY learning_tierclock_crossing ON learning_tierclock TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY learning_tierclock_cross_tenant ON learning_tierclock TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE (next_run_at, asked_by) ON learning_tierclock TO @operator@;
 GRANT SELECT, INSERT, UPDATE (next_run_at, lease_until, failures, asked_by) ON learning_tierclock TO @worker@;
 GRANT SELECT ON learning_tierclock TO @staff@;
-GRANT SELECT (id, tier, next_run_at, lease_until, asked_by, agent_id, tenant_id) ON learning_tierclock TO @crossing@;
+GRANT SELECT (id, tier, next_run_at, lease_until, asked_by, agent_id, tenant_id) ON learning_tierclock TO @cross_tenant@;
 
 -- learning_tierrun: Workers add rows, members and support staff read them, agents have no access.
 ALTER TABLE learning_tierrun ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;

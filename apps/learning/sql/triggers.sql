@@ -2,11 +2,11 @@
 
 -- learning_contradiction: Only a person dismisses a contradiction or reopens a dismissed one. A contradiction that is
 -- gone may come back, open or dismissed as it was before.
-CREATE TRIGGER hold_contradiction BEFORE UPDATE
-    ON learning_contradiction FOR EACH ROW EXECUTE FUNCTION hold_contradiction();
-CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
+CREATE TRIGGER check_contradiction BEFORE UPDATE
+    ON learning_contradiction FOR EACH ROW EXECUTE FUNCTION check_contradiction();
+CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
     ON learning_contradiction FOR EACH ROW
-    EXECUTE FUNCTION move_state('status', 'open', 'open>dismissed open>gone dismissed>open dismissed>gone gone>open gone>dismissed');
+    EXECUTE FUNCTION refuse_illegal_transition('status', 'open', 'open>dismissed open>gone dismissed>open dismissed>gone gone>open gone>dismissed');
 CREATE TRIGGER stamp_version BEFORE UPDATE ON learning_contradiction FOR EACH ROW EXECUTE FUNCTION stamp_version();
 
 -- learning_digestrun: A run never changes after it is recorded.
@@ -18,10 +18,10 @@ CREATE TRIGGER append_only BEFORE UPDATE OF tenant_id, agent_id, key, key_sha256
     ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER freeze_learning BEFORE INSERT OR UPDATE OF status
     ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION refuse_frozen_learning();
-CREATE TRIGGER hold_edit_cluster BEFORE UPDATE OF status
-    ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION hold_edit_cluster();
-CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
-    ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION move_state('status', 'open', 'open>proposed open>dismissed proposed>open dismissed>open');
+CREATE TRIGGER check_edit_cluster BEFORE UPDATE OF status
+    ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION check_edit_cluster();
+CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
+    ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'open', 'open>proposed open>dismissed proposed>open dismissed>open');
 CREATE TRIGGER stamp_version BEFORE UPDATE ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION stamp_version();
 
 -- learning_editclustercase: A draft stays in its edit cluster.
@@ -31,14 +31,14 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON learning_editclustercase F
 CREATE TRIGGER append_only BEFORE UPDATE OF tenant_id, agent_id, lesson_id, situation, draft, correction, masked, telling_words, approved_by, approved_at, taint
     ON learning_example FOR EACH ROW
     EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
-    ON learning_example FOR EACH ROW EXECUTE FUNCTION move_state('status', 'approved', 'approved>retired');
+CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
+    ON learning_example FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'approved', 'approved>retired');
 CREATE TRIGGER stamp_version BEFORE UPDATE ON learning_example FOR EACH ROW EXECUTE FUNCTION stamp_version();
 
 -- learning_extraction: A result never changes after it is recorded, and a member's own conversation with an assistant gets
 -- none.
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON learning_extraction FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER refuse_talk BEFORE INSERT ON learning_extraction FOR EACH ROW EXECUTE FUNCTION refuse_talk();
+CREATE TRIGGER refuse_member_talk BEFORE INSERT ON learning_extraction FOR EACH ROW EXECUTE FUNCTION refuse_member_talk();
 
 -- learning_learningversion: The text and sources of a version never change, and a worker adds none while learning is frozen.
 -- A rejected or withdrawn version cannot return, and a person or the tenant's settings decide which one is active.
@@ -47,11 +47,11 @@ CREATE TRIGGER append_only BEFORE UPDATE OF tenant_id, agent_id, number, previou
     EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER freeze_learning BEFORE INSERT
     ON learning_learningversion FOR EACH ROW EXECUTE FUNCTION refuse_frozen_learning();
-CREATE TRIGGER hold_learning_version BEFORE INSERT OR UPDATE OR DELETE
-    ON learning_learningversion FOR EACH ROW EXECUTE FUNCTION hold_learning_version();
-CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
+CREATE TRIGGER check_learning_version BEFORE INSERT OR UPDATE OR DELETE
+    ON learning_learningversion FOR EACH ROW EXECUTE FUNCTION check_learning_version();
+CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
     ON learning_learningversion FOR EACH ROW
-    EXECUTE FUNCTION move_state('status', 'pending', 'pending>active pending>rejected active>retired retired>active active>withdrawn retired>withdrawn');
+    EXECUTE FUNCTION refuse_illegal_transition('status', 'pending', 'pending>active pending>rejected active>retired retired>active active>withdrawn retired>withdrawn');
 CREATE TRIGGER stamp_version BEFORE UPDATE ON learning_learningversion FOR EACH ROW EXECUTE FUNCTION stamp_version();
 
 -- learning_lesson: The text of a lesson and its first source never change and are never deleted. Counts and confidence may
@@ -68,5 +68,5 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON learning_tierrun FOR EACH 
 -- A trigger can only be attached by a role that may execute its function, so execution by everybody is taken away only here,
 -- after the last table (those of desk, tools and webhooks come earlier) has its trigger. Triggers run without that right.
 -- The cross-tenant role then owns the function, so that the check sees every conversation.
-REVOKE ALL ON FUNCTION refuse_talk() FROM PUBLIC;
-ALTER FUNCTION refuse_talk() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION refuse_member_talk() FROM PUBLIC;
+ALTER FUNCTION refuse_member_talk() OWNER TO @cross_tenant@;

@@ -349,17 +349,17 @@ class Migration(TableMigration):
             options={
                 "ordering": ["-id"],
                 "abstract": False,
-                "indexes": [models.Index(fields=["tenant", "agent", "sha256"], name="line_by_its_words")],
+                "indexes": [models.Index(fields=["tenant", "agent", "sha256"], name="memory_line_by_sha256")],
                 "constraints": [
                     models.UniqueConstraint(
                         condition=models.Q(("status", "standing")),
                         fields=("tenant", "memory", "sha256"),
-                        name="line_of_memory_stands_once",
+                        name="active_memory_line_is_unique",
                     ),
                     models.UniqueConstraint(
                         condition=models.Q(("status", "standing")),
                         fields=("tenant", "block", "sha256"),
-                        name="line_of_block_stands_once",
+                        name="active_block_line_is_unique",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -367,7 +367,7 @@ class Migration(TableMigration):
                             models.Q(("block__isnull", False), ("memory__isnull", True)),
                             _connector="OR",
                         ),
-                        name="line_is_of_one_text",
+                        name="memory_line_belongs_to_one_text",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -375,7 +375,7 @@ class Migration(TableMigration):
                             models.Q(models.Q(("status", "standing"), _negated=True), ("ended_at__isnull", False)),
                             _connector="OR",
                         ),
-                        name="line_that_went_says_when",
+                        name="ended_memory_line_has_an_end_time",
                     ),
                 ],
             },
@@ -543,7 +543,7 @@ class Migration(TableMigration):
                     models.UniqueConstraint(
                         condition=models.Q(("status", "standing")),
                         fields=("tenant", "profile", "part", "sha256"),
-                        name="line_of_profile_stands_once",
+                        name="active_profile_line_is_unique",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -551,7 +551,7 @@ class Migration(TableMigration):
                             models.Q(models.Q(("status", "standing"), _negated=True), ("ended_at__isnull", False)),
                             _connector="OR",
                         ),
-                        name="profile_line_that_went_says_when",
+                        name="ended_profile_line_has_an_end_time",
                     ),
                 ],
             },

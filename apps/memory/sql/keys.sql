@@ -34,6 +34,6 @@ ALTER TABLE memory_profileline ADD CONSTRAINT memory_profileline_superseded_by_i
 
 -- Indexes over expressions: For full-text search. Removed profile lines are not in the index, so no search brings a removed
 -- fact about a person back.
-CREATE INDEX block_by_words ON memory_memoryblock USING gin (words_in(tenant_id, label));
-CREATE INDEX line_by_words ON memory_memoryline USING gin (words_in(tenant_id, text));
-CREATE INDEX profile_line_by_words ON memory_profileline USING gin (words_in(tenant_id, text)) WHERE status = 'standing';
+CREATE INDEX memory_block_full_text ON memory_memoryblock USING gin (build_search_vector(tenant_id, label));
+CREATE INDEX memory_line_full_text ON memory_memoryline USING gin (build_search_vector(tenant_id, text));
+CREATE INDEX profile_line_full_text ON memory_profileline USING gin (build_search_vector(tenant_id, text)) WHERE status = 'standing';

@@ -31,9 +31,9 @@ CREATE POLICY memory_memoryblock_tenant ON memory_memoryblock
 CREATE POLICY memory_memoryblock_agent ON memory_memoryblock AS RESTRICTIVE TO @agent@
     USING (agent_id = app_agent())
     WITH CHECK ((agent_id = app_agent()) AND (taint <> 'operator'));
-CREATE POLICY memory_memoryblock_crossing ON memory_memoryblock FOR SELECT TO @crossing@ USING (true);
+CREATE POLICY memory_memoryblock_cross_tenant ON memory_memoryblock FOR SELECT TO @cross_tenant@ USING (true);
 GRANT SELECT ON memory_memoryblock TO @operator@, @worker@, @agent@, @staff@;
-GRANT SELECT (id, updated_at, label, tenant_id) ON memory_memoryblock TO @crossing@;
+GRANT SELECT (id, updated_at, label, tenant_id) ON memory_memoryblock TO @cross_tenant@;
 
 -- memory_memoryline: The history of memory lines: one row per line and the time it was current. An agent records lines of
 -- its own texts only. Agents and workers end or date lines; only operators change the author and the source. The cross-
@@ -45,13 +45,13 @@ CREATE POLICY memory_memoryline_tenant ON memory_memoryline
 CREATE POLICY memory_memoryline_agent ON memory_memoryline AS RESTRICTIVE TO @agent@
     USING (agent_id = app_agent())
     WITH CHECK ((agent_id = app_agent()) AND ((memory_id IS NULL OR EXISTS (SELECT 1 FROM memory_agentmemory AS text WHERE text.id = memory_id)) AND (block_id IS NULL OR EXISTS (SELECT 1 FROM memory_memoryblock AS text WHERE text.id = block_id))));
-CREATE POLICY memory_memoryline_crossing ON memory_memoryline FOR SELECT TO @crossing@ USING (true);
+CREATE POLICY memory_memoryline_cross_tenant ON memory_memoryline FOR SELECT TO @cross_tenant@ USING (true);
 GRANT SELECT, INSERT, UPDATE (author, taint, last_version, status, ended_at, superseded_by_id, review_after,
     valid_until) ON memory_memoryline TO @operator@;
 GRANT SELECT, INSERT, UPDATE (last_version, status, ended_at, superseded_by_id, review_after, valid_until) ON
     memory_memoryline TO @worker@, @agent@;
 GRANT SELECT ON memory_memoryline TO @staff@;
-GRANT SELECT (id, text, began_at, tenant_id) ON memory_memoryline TO @crossing@;
+GRANT SELECT (id, text, began_at, tenant_id) ON memory_memoryline TO @cross_tenant@;
 
 -- memory_memorytier: Distilled memory tiers: workers write them, operators correct, approve or clear them. An agent sees its
 -- own and writes none.
@@ -74,10 +74,10 @@ CREATE POLICY memory_profileline_tenant ON memory_profileline
 CREATE POLICY memory_profileline_agent ON memory_profileline AS RESTRICTIVE TO @agent@
     USING (EXISTS (SELECT 1 FROM memory_customerprofile AS profile WHERE profile.id = profile_id))
     WITH CHECK (EXISTS (SELECT 1 FROM memory_customerprofile AS profile WHERE profile.id = profile_id));
-CREATE POLICY memory_profileline_crossing ON memory_profileline FOR SELECT TO @crossing@ USING (true);
+CREATE POLICY memory_profileline_cross_tenant ON memory_profileline FOR SELECT TO @cross_tenant@ USING (true);
 GRANT SELECT, INSERT, UPDATE (author, taint, last_version, status, ended_at, superseded_by_id, review_after,
     valid_until) ON memory_profileline TO @operator@;
 GRANT SELECT, INSERT, UPDATE (last_version, status, ended_at, superseded_by_id, review_after, valid_until) ON
     memory_profileline TO @worker@, @agent@;
 GRANT SELECT ON memory_profileline TO @staff@;
-GRANT SELECT (id, text, source_conversation, status, began_at, tenant_id) ON memory_profileline TO @crossing@;
+GRANT SELECT (id, text, source_conversation, status, began_at, tenant_id) ON memory_profileline TO @cross_tenant@;

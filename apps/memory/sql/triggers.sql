@@ -5,11 +5,11 @@
 -- changes at all.
 CREATE TRIGGER freeze_learning BEFORE INSERT OR UPDATE OF body
     ON memory_agentmemory FOR EACH ROW EXECUTE FUNCTION refuse_frozen_learning();
-CREATE TRIGGER hold_dates BEFORE UPDATE OF line_dates ON memory_agentmemory FOR EACH ROW EXECUTE FUNCTION hold_dates();
-CREATE TRIGGER hold_memory BEFORE INSERT OR UPDATE OF body, approved_body
-    ON memory_agentmemory FOR EACH ROW EXECUTE FUNCTION hold_memory();
-CREATE TRIGGER sign_as_agent BEFORE INSERT OR UPDATE OF body, updated_by, taint
-    ON memory_agentmemory FOR EACH ROW EXECUTE FUNCTION sign_as_agent();
+CREATE TRIGGER refuse_dates_of_approved_lines BEFORE UPDATE OF line_dates ON memory_agentmemory FOR EACH ROW EXECUTE FUNCTION refuse_dates_of_approved_lines();
+CREATE TRIGGER refuse_unreviewed_memory BEFORE INSERT OR UPDATE OF body, approved_body
+    ON memory_agentmemory FOR EACH ROW EXECUTE FUNCTION refuse_unreviewed_memory();
+CREATE TRIGGER refuse_text_signed_as_person BEFORE INSERT OR UPDATE OF body, updated_by, taint
+    ON memory_agentmemory FOR EACH ROW EXECUTE FUNCTION refuse_text_signed_as_person();
 CREATE TRIGGER stamp_version BEFORE UPDATE ON memory_agentmemory FOR EACH ROW EXECUTE FUNCTION stamp_version();
 
 -- memory_customerprofile: A kill switch that freezes learning stops agents and workers from writing the profile. They cannot
@@ -17,43 +17,43 @@ CREATE TRIGGER stamp_version BEFORE UPDATE ON memory_agentmemory FOR EACH ROW EX
 -- profile.
 CREATE TRIGGER freeze_learning BEFORE INSERT OR UPDATE OF preferences, notes
     ON memory_customerprofile FOR EACH ROW EXECUTE FUNCTION refuse_frozen_learning();
-CREATE TRIGGER hold_profile BEFORE INSERT OR UPDATE OF preferences, notes
-    ON memory_customerprofile FOR EACH ROW EXECUTE FUNCTION hold_profile();
-CREATE TRIGGER hold_profile_dates BEFORE UPDATE OF line_dates
-    ON memory_customerprofile FOR EACH ROW EXECUTE FUNCTION hold_profile_dates();
-CREATE TRIGGER sign_as_agent BEFORE INSERT OR UPDATE OF preferences, notes, updated_by, taint
-    ON memory_customerprofile FOR EACH ROW EXECUTE FUNCTION sign_as_agent();
+CREATE TRIGGER refuse_unreviewed_profile BEFORE INSERT OR UPDATE OF preferences, notes
+    ON memory_customerprofile FOR EACH ROW EXECUTE FUNCTION refuse_unreviewed_profile();
+CREATE TRIGGER refuse_dates_of_existing_profile_lines BEFORE UPDATE OF line_dates
+    ON memory_customerprofile FOR EACH ROW EXECUTE FUNCTION refuse_dates_of_existing_profile_lines();
+CREATE TRIGGER refuse_text_signed_as_person BEFORE INSERT OR UPDATE OF preferences, notes, updated_by, taint
+    ON memory_customerprofile FOR EACH ROW EXECUTE FUNCTION refuse_text_signed_as_person();
 CREATE TRIGGER stamp_version BEFORE UPDATE ON memory_customerprofile FOR EACH ROW EXECUTE FUNCTION stamp_version();
 
 -- memory_memoryblock: The same as for the agent's memory; in addition only operators update a read-only block.
 CREATE TRIGGER freeze_learning BEFORE INSERT OR UPDATE OF body
     ON memory_memoryblock FOR EACH ROW EXECUTE FUNCTION refuse_frozen_learning();
-CREATE TRIGGER hold_dates BEFORE UPDATE OF line_dates ON memory_memoryblock FOR EACH ROW EXECUTE FUNCTION hold_dates();
-CREATE TRIGGER hold_memory BEFORE INSERT OR UPDATE OF body, approved_body
-    ON memory_memoryblock FOR EACH ROW EXECUTE FUNCTION hold_memory();
-CREATE TRIGGER keep_read_only BEFORE UPDATE
-    ON memory_memoryblock FOR EACH ROW WHEN (OLD.read_only) EXECUTE FUNCTION keep_read_only_block();
-CREATE TRIGGER sign_as_agent BEFORE INSERT OR UPDATE OF body, updated_by, taint
-    ON memory_memoryblock FOR EACH ROW EXECUTE FUNCTION sign_as_agent();
+CREATE TRIGGER refuse_dates_of_approved_lines BEFORE UPDATE OF line_dates ON memory_memoryblock FOR EACH ROW EXECUTE FUNCTION refuse_dates_of_approved_lines();
+CREATE TRIGGER refuse_unreviewed_memory BEFORE INSERT OR UPDATE OF body, approved_body
+    ON memory_memoryblock FOR EACH ROW EXECUTE FUNCTION refuse_unreviewed_memory();
+CREATE TRIGGER refuse_change_of_read_only_block BEFORE UPDATE
+    ON memory_memoryblock FOR EACH ROW WHEN (OLD.read_only) EXECUTE FUNCTION refuse_change_of_read_only_block();
+CREATE TRIGGER refuse_text_signed_as_person BEFORE INSERT OR UPDATE OF body, updated_by, taint
+    ON memory_memoryblock FOR EACH ROW EXECUTE FUNCTION refuse_text_signed_as_person();
 CREATE TRIGGER stamp_version BEFORE UPDATE ON memory_memoryblock FOR EACH ROW EXECUTE FUNCTION stamp_version();
 
 -- memory_memoryline: A new line is current and can be superseded or removed; after that the row never changes. Only
 -- operators record a line as their own.
-CREATE TRIGGER keep_ended BEFORE UPDATE
+CREATE TRIGGER refuse_change_of_ended_line BEFORE UPDATE
     ON memory_memoryline FOR EACH ROW WHEN (OLD.status <> 'standing') EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
-    ON memory_memoryline FOR EACH ROW EXECUTE FUNCTION move_state('status', 'standing', 'standing>superseded standing>removed');
-CREATE TRIGGER sign_line BEFORE INSERT ON memory_memoryline FOR EACH ROW EXECUTE FUNCTION sign_line();
+CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
+    ON memory_memoryline FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'standing', 'standing>superseded standing>removed');
+CREATE TRIGGER refuse_line_signed_as_person BEFORE INSERT ON memory_memoryline FOR EACH ROW EXECUTE FUNCTION refuse_line_signed_as_person();
 
 -- memory_memorytier: A new tier is current; it can change to pending review and back.
-CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
-    ON memory_memorytier FOR EACH ROW EXECUTE FUNCTION move_state('status', 'standing', 'standing>held held>standing');
+CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
+    ON memory_memorytier FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'standing', 'standing>held held>standing');
 CREATE TRIGGER stamp_version BEFORE UPDATE ON memory_memorytier FOR EACH ROW EXECUTE FUNCTION stamp_version();
 
 -- memory_profileline: A new line is current and can be superseded or removed; after that the row never changes. Only
 -- operators record a line as their own.
-CREATE TRIGGER keep_ended BEFORE UPDATE
+CREATE TRIGGER refuse_change_of_ended_line BEFORE UPDATE
     ON memory_profileline FOR EACH ROW WHEN (OLD.status <> 'standing') EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
-    ON memory_profileline FOR EACH ROW EXECUTE FUNCTION move_state('status', 'standing', 'standing>superseded standing>removed');
-CREATE TRIGGER sign_line BEFORE INSERT ON memory_profileline FOR EACH ROW EXECUTE FUNCTION sign_line();
+CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
+    ON memory_profileline FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'standing', 'standing>superseded standing>removed');
+CREATE TRIGGER refuse_line_signed_as_person BEFORE INSERT ON memory_profileline FOR EACH ROW EXECUTE FUNCTION refuse_line_signed_as_person();

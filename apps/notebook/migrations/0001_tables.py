@@ -123,18 +123,20 @@ class Migration(TableMigration):
                         condition=models.Q(
                             models.Q(("kind", "reminder"), _negated=True), ("due_at__isnull", False), _connector="OR"
                         ),
-                        name="reminder_says_when",
+                        name="reminder_has_a_due_time",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("kind", "scratch"), _negated=True), ("due_at__isnull", True), _connector="OR"
                         ),
-                        name="scratch_has_no_time",
+                        name="scratch_has_no_due_time",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("kind__in", ["reminder", "task", "scratch"])), name="note_has_a_known_kind"
                     ),
-                    models.CheckConstraint(condition=models.Q(("text", ""), _negated=True), name="note_says_something"),
+                    models.CheckConstraint(
+                        condition=models.Q(("text", ""), _negated=True), name="note_text_is_not_empty"
+                    ),
                     models.CheckConstraint(
                         condition=models.Q(("author", ""), _negated=True), name="note_names_its_author"
                     ),

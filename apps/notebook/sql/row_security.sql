@@ -15,6 +15,6 @@ CREATE POLICY notebook_note_agent_insert ON notebook_note AS RESTRICTIVE FOR INS
         SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = conversation_id AND thread.off_the_record));
 CREATE POLICY notebook_note_agent_update ON notebook_note AS RESTRICTIVE FOR UPDATE TO @agent@
     USING (app_customer() IS NULL OR (end_user_key = app_customer() AND app_customer_is_proven()));
-CREATE POLICY notebook_note_crossing ON notebook_note TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY notebook_note_cross_tenant ON notebook_note TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON notebook_note TO @operator@, @worker@, @agent@, @staff@;
-GRANT SELECT (id, updated_at, kind, status, tenant_id) ON notebook_note TO @crossing@;
+GRANT SELECT (id, updated_at, kind, status, tenant_id) ON notebook_note TO @cross_tenant@;

@@ -189,7 +189,7 @@ class Migration(TableMigration):
             ],
             options={
                 "constraints": [
-                    models.UniqueConstraint(fields=("tenant", "user"), name="person_has_notice_terms_once"),
+                    models.UniqueConstraint(fields=("tenant", "user"), name="person_has_notification_preferences_once"),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("quiet_from", None), ("quiet_until", None)),
@@ -254,7 +254,7 @@ class Migration(TableMigration):
             ],
             options={
                 "ordering": ["-id"],
-                "indexes": [models.Index(fields=["tenant", "terms", "id"], name="notice_of_terms")],
+                "indexes": [models.Index(fields=["tenant", "terms", "id"], name="notification_of_preferences")],
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(
@@ -262,12 +262,12 @@ class Migration(TableMigration):
                             models.Q(models.Q(("status", "sent"), _negated=True), ("sent_at__isnull", True)),
                             _connector="OR",
                         ),
-                        name="sent_notice_says_when",
+                        name="sent_notification_has_a_send_time",
                     ),
                     models.UniqueConstraint(
                         condition=models.Q(("status", "waiting")),
                         fields=("tenant", "terms"),
-                        name="one_notice_at_a_time_is_on_its_way",
+                        name="one_waiting_notification_per_person",
                     ),
                 ],
             },

@@ -5,10 +5,10 @@
 -- cross-tenant role counts them for the metrics.
 ALTER TABLE notifications_emailnotification ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY notifications_emailnotification_tenant ON notifications_emailnotification USING (tenant_id = app_tenant()) WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY notifications_emailnotification_crossing ON notifications_emailnotification FOR SELECT TO @crossing@ USING (true);
+CREATE POLICY notifications_emailnotification_cross_tenant ON notifications_emailnotification FOR SELECT TO @cross_tenant@ USING (true);
 GRANT SELECT ON notifications_emailnotification TO @operator@, @staff@;
 GRANT SELECT, INSERT, UPDATE (status, tries, failure, sent_at) ON notifications_emailnotification TO @worker@;
-GRANT SELECT (status, tenant_id) ON notifications_emailnotification TO @crossing@;
+GRANT SELECT (status, tenant_id) ON notifications_emailnotification TO @cross_tenant@;
 
 -- notifications_notificationpreferences: Notification settings. The database lets a member write every row of the tenant, and the Python code
 -- restricts them to their own. Workers write the columns that record sent notifications and the lease. Agents have no
@@ -17,9 +17,9 @@ ALTER TABLE notifications_notificationpreferences ENABLE ROW LEVEL SECURITY, FOR
 CREATE POLICY notifications_notificationpreferences_tenant ON notifications_notificationpreferences
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY notifications_notificationpreferences_crossing ON notifications_notificationpreferences TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY notifications_notificationpreferences_cross_tenant ON notifications_notificationpreferences TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE (escalations, calls, drafts, reviews, turns, deliveries, digest_hour, quiet_from,
     quiet_until, timezone, digested_at, next_look_at) ON notifications_notificationpreferences TO @operator@;
 GRANT SELECT, UPDATE (told, digested_at, next_look_at, lease_until, fence) ON notifications_notificationpreferences TO @worker@;
 GRANT SELECT ON notifications_notificationpreferences TO @staff@;
-GRANT SELECT (id, next_look_at, lease_until, tenant_id) ON notifications_notificationpreferences TO @crossing@;
+GRANT SELECT (id, next_look_at, lease_until, tenant_id) ON notifications_notificationpreferences TO @cross_tenant@;

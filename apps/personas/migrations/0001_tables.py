@@ -142,7 +142,7 @@ class Migration(TableMigration):
                     models.UniqueConstraint(
                         condition=models.Q(("line_key", ""), _negated=True),
                         fields=("tenant", "line_key"),
-                        name="line_is_of_one_agent",
+                        name="line_key_belongs_to_one_agent",
                         violation_error_message="This line belongs to another agent. Name another line, or write on that agent's card.",
                     ),
                 ],
@@ -214,7 +214,7 @@ class Migration(TableMigration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("taint__in", ["operator", "agent"])),
-                        name="overlay_of_a_member_carries_no_customers_words",
+                        name="member_overlay_has_no_customer_text",
                         violation_error_message="What customers wrote enters an overlay only after its member looked at it.",
                     ),
                 ],
@@ -447,7 +447,9 @@ class Migration(TableMigration):
                     models.CheckConstraint(
                         condition=models.Q(("status__in", ["active", "retired"])), name="rule_is_active_or_retired"
                     ),
-                    models.CheckConstraint(condition=models.Q(("text", ""), _negated=True), name="rule_says_something"),
+                    models.CheckConstraint(
+                        condition=models.Q(("text", ""), _negated=True), name="rule_text_is_not_empty"
+                    ),
                 ],
             },
             bases=(django_fsm.FSMModelMixin, models.Model),

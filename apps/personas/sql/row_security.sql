@@ -10,9 +10,9 @@ CREATE POLICY personas_identitycard_tenant ON personas_identitycard
 CREATE POLICY personas_identitycard_agent ON personas_identitycard AS RESTRICTIVE TO @agent@
     USING (agent_id = app_agent())
     WITH CHECK (agent_id = app_agent());
-CREATE POLICY personas_identitycard_crossing ON personas_identitycard FOR SELECT TO @crossing@ USING (true);
+CREATE POLICY personas_identitycard_cross_tenant ON personas_identitycard FOR SELECT TO @cross_tenant@ USING (true);
 GRANT SELECT ON personas_identitycard TO @operator@, @worker@, @agent@, @staff@;
-GRANT SELECT (line_key, agent_id, tenant_id) ON personas_identitycard TO @crossing@;
+GRANT SELECT (line_key, agent_id, tenant_id) ON personas_identitycard TO @cross_tenant@;
 
 -- personas_memberoverlay: A member's overlay belongs to that member: operators and support staff reach only their own, and
 -- an agent reaches it only in a conversation with that member. Workers read all of the tenant, because they build the

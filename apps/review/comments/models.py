@@ -52,7 +52,7 @@ class Comment(Governed):
         constraints: ClassVar = [
             models.CheckConstraint(
                 condition=models.Q(status="stands") & ~models.Q(text="") | models.Q(status="withdrawn", text=""),
-                name="comment_says_something_until_it_is_withdrawn",
+                name="comment_has_text_until_it_is_withdrawn",
             ),
             models.CheckConstraint(condition=~models.Q(author=""), name="comment_names_its_author"),
         ]

@@ -45,11 +45,13 @@ class SavedFilter(models.Model):
         ordering: ClassVar = ["name", "id"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "user", "name"], name="person_names_a_filter_once"),
-            models.UniqueConstraint(fields=["tenant", "user", "place"], name="filters_of_a_person_have_places"),
+            models.UniqueConstraint(fields=["tenant", "user", "place"], name="person_uses_a_quota_slot_once"),
             models.CheckConstraint(
-                condition=models.Q(place__gte=1, place__lte=FILTERS_KEPT), name="person_keeps_so_many_filters"
+                condition=models.Q(place__gte=1, place__lte=FILTERS_KEPT), name="quota_slot_is_within_the_limit"
             ),
-            models.CheckConstraint(condition=~models.Q(name="") & ~models.Q(query=""), name="saved_filter_says_what"),
+            models.CheckConstraint(
+                condition=~models.Q(name="") & ~models.Q(query=""), name="saved_filter_has_a_name_and_a_query"
+            ),
             models.CheckConstraint(condition=~models.Q(query__regex=r"(^|&)p="), name="saved_filter_names_no_page"),
         ]
         indexes: ClassVar = [

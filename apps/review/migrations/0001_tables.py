@@ -131,7 +131,7 @@ class Migration(TableMigration):
                 ],
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("tenant", "decision", "proposal_id"), name="proposal_stands_in_a_bulk_decision_once"
+                        fields=("tenant", "decision", "proposal_id"), name="proposal_is_in_a_bulk_decision_once"
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -226,7 +226,7 @@ class Migration(TableMigration):
                             models.Q(("status", "withdrawn"), ("text", "")),
                             _connector="OR",
                         ),
-                        name="comment_says_something_until_it_is_withdrawn",
+                        name="comment_has_text_until_it_is_withdrawn",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("author", ""), _negated=True), name="comment_names_its_author"
@@ -277,15 +277,15 @@ class Migration(TableMigration):
                 ],
                 "constraints": [
                     models.UniqueConstraint(fields=("tenant", "user", "name"), name="person_names_a_filter_once"),
-                    models.UniqueConstraint(fields=("tenant", "user", "place"), name="filters_of_a_person_have_places"),
+                    models.UniqueConstraint(fields=("tenant", "user", "place"), name="person_uses_a_quota_slot_once"),
                     models.CheckConstraint(
-                        condition=models.Q(("place__gte", 1), ("place__lte", 20)), name="person_keeps_so_many_filters"
+                        condition=models.Q(("place__gte", 1), ("place__lte", 20)), name="quota_slot_is_within_the_limit"
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("name", ""), _negated=True), models.Q(("query", ""), _negated=True)
                         ),
-                        name="saved_filter_says_what",
+                        name="saved_filter_has_a_name_and_a_query",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("query__regex", "(^|&)p="), _negated=True),

@@ -7,12 +7,12 @@ ALTER TABLE review_bulkdecision ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECUR
 CREATE POLICY review_bulkdecision_tenant ON review_bulkdecision
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY review_bulkdecision_crossing ON review_bulkdecision TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY review_bulkdecision_cross_tenant ON review_bulkdecision TO @cross_tenant@ USING (true) WITH CHECK (true);
 CREATE POLICY review_bulkdecision_own ON review_bulkdecision AS RESTRICTIVE FOR INSERT TO @operator@
     WITH CHECK (user_id = app_member());
 GRANT SELECT, INSERT ON review_bulkdecision TO @operator@;
 GRANT SELECT ON review_bulkdecision TO @worker@, @staff@;
-GRANT SELECT (id, at, tenant_id) ON review_bulkdecision TO @crossing@;
+GRANT SELECT (id, at, tenant_id) ON review_bulkdecision TO @cross_tenant@;
 
 -- review_bulkitem: Rows of the tenant. A member adds proposals only to their own bulk action. The result is written as that
 -- member, or by a worker if the member has left the tenant. Agents have no access. The cross-tenant role finds open items.
@@ -20,14 +20,14 @@ ALTER TABLE review_bulkitem ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY review_bulkitem_tenant ON review_bulkitem
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY review_bulkitem_crossing ON review_bulkitem TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY review_bulkitem_cross_tenant ON review_bulkitem TO @cross_tenant@ USING (true) WITH CHECK (true);
 CREATE POLICY review_bulkitem_own ON review_bulkitem AS RESTRICTIVE FOR INSERT TO @operator@
     WITH CHECK (EXISTS (SELECT 1 FROM review_bulkdecision AS decision WHERE decision.id = decision_id
         AND decision.tenant_id = app_tenant() AND decision.user_id = app_member()));
 GRANT SELECT, INSERT, UPDATE (state, refusal, decided_at) ON review_bulkitem TO @operator@;
 GRANT SELECT, UPDATE (state, refusal, decided_at) ON review_bulkitem TO @worker@;
 GRANT SELECT ON review_bulkitem TO @staff@;
-GRANT SELECT (state, decision_id, tenant_id) ON review_bulkitem TO @crossing@;
+GRANT SELECT (state, decision_id, tenant_id) ON review_bulkitem TO @cross_tenant@;
 
 -- review_comment: Members and support staff read the comments of the tenant. Agents and workers have no access: people
 -- write comments for people, and none may reach a prompt.

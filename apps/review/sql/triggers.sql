@@ -7,15 +7,15 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON review_bulkdecision FOR EA
 -- refused.
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OF tenant_id, decision_id, proposal_id, read_at
     ON review_bulkitem FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
-    ON review_bulkitem FOR EACH ROW EXECUTE FUNCTION move_state('state', 'waiting', 'waiting>done waiting>refused');
+CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
+    ON review_bulkitem FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('state', 'waiting', 'waiting>done waiting>refused');
 
 -- review_comment: The proposal, author and source of a comment never change. Its text can only be emptied, and a
 -- withdrawal is final.
 CREATE TRIGGER append_only BEFORE UPDATE OF tenant_id, proposal_id, agent_id, author, taint
     ON review_comment FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
-    ON review_comment FOR EACH ROW EXECUTE FUNCTION move_state('status', 'stands', 'stands>withdrawn');
+CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
+    ON review_comment FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'stands', 'stands>withdrawn');
 CREATE TRIGGER stamp_version BEFORE UPDATE ON review_comment FOR EACH ROW EXECUTE FUNCTION stamp_version();
-CREATE TRIGGER words_only_go BEFORE UPDATE OF text
+CREATE TRIGGER refuse_text_edit BEFORE UPDATE OF text
     ON review_comment FOR EACH ROW WHEN (NEW.text <> '' AND NEW.text <> OLD.text) EXECUTE FUNCTION refuse_change();

@@ -94,7 +94,7 @@ class Migration(TableMigration):
             ],
             options={
                 "ordering": ["-id"],
-                "indexes": [models.Index(fields=["tenant", "agent", "-snapshot_at"], name="session_opened_lately")],
+                "indexes": [models.Index(fields=["tenant", "agent", "-snapshot_at"], name="session_by_snapshot_time")],
             },
         ),
         migrations.CreateModel(
@@ -307,7 +307,9 @@ class Migration(TableMigration):
                     ),
                     models.Index(condition=models.Q(("status", "failed")), fields=["tenant", "id"], name="failed_turn"),
                     models.Index(
-                        condition=models.Q(("status", "failed")), fields=["finished_at"], name="turn_failed_lately"
+                        condition=models.Q(("status", "failed")),
+                        fields=["finished_at"],
+                        name="failed_turn_by_finish_time",
                     ),
                     models.Index(
                         condition=models.Q(("learning_version_id__isnull", False)),
@@ -333,7 +335,7 @@ class Migration(TableMigration):
                             ("outcome__in", ["drafted", "observed", "escalated", "silent"]),
                             _connector="OR",
                         ),
-                        name="done_turn_says_what_came_of_it",
+                        name="done_turn_has_a_reply_or_an_outcome",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -410,7 +412,7 @@ class Migration(TableMigration):
                             models.Q(models.Q(("state", "begun"), _negated=True), ("ended_at__isnull", False)),
                             _connector="OR",
                         ),
-                        name="ended_tool_step_says_when",
+                        name="ended_tool_step_has_a_finish_time",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -418,7 +420,7 @@ class Migration(TableMigration):
                             ("repeats__in", ["keyed", "unsafe", "reads"]),
                             _connector="OR",
                         ),
-                        name="own_write_is_in_the_commit_of_its_step",
+                        name="transactional_write_is_in_the_commit_of_its_step",
                     ),
                 ],
             },
@@ -472,7 +474,7 @@ class Migration(TableMigration):
             options={
                 "ordering": ["turn_id", "round", "fence", "step"],
                 "indexes": [
-                    models.Index(fields=["tenant", "shared_sha256", "-requested_at"], name="call_by_shared_prefix"),
+                    models.Index(fields=["tenant", "shared_sha256", "-requested_at"], name="call_by_agent_prefix"),
                     models.Index(
                         fields=["tenant", "workspace_sha256", "-requested_at"], name="call_by_workspace_prefix"
                     ),

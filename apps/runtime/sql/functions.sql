@@ -3,8 +3,8 @@
 -- Returns the conversations in which a paused agent owes another agent an answer, and the asking agent has neither an answer
 -- nor a notice of the pause. The sweep for questions then sends one notice per conversation and kill switch: of several
 -- switches the oldest counts. The idempotency keys must match those that the Python code for agent handoffs writes.
-CREATE OR REPLACE FUNCTION due_of_question()
-    RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+CREATE OR REPLACE FUNCTION list_due_paused_delegations()
+    RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT paused.tenant_id, paused.id, statement_timestamp() FROM (
         SELECT child.tenant_id, child.id, child.parent_id, min(switch.id) AS switch_id FROM kill_switches_killswitch AS switch
@@ -14,20 +14,20 @@ CREATE OR REPLACE FUNCTION due_of_question()
                 AND child.parent_id IS NOT NULL AND child.status = 'open' AND child.held_at IS NULL
             GROUP BY child.tenant_id, child.id) AS paused
         JOIN conversations_conversation AS above ON above.tenant_id = paused.tenant_id AND above.id = paused.parent_id
-        WHERE above.status = 'open' AND NOT is_switched_off(ARRAY['pause-agent'], above.tenant_id, above.id)
+        WHERE above.status = 'open' AND NOT is_kill_switch_on(ARRAY['pause-agent'], above.tenant_id, above.id)
             AND NOT EXISTS (SELECT 1 FROM conversations_inboundevent AS told WHERE told.tenant_id = above.tenant_id
                 AND told.conversation_id = above.id AND (
                     told.kind = 'answer' AND starts_with(told.idempotency_key, 'below-' || paused.id || '-')
                     OR told.idempotency_key = 'below-' || paused.id || '-paused-' || paused.switch_id))
 $$;
-REVOKE ALL ON FUNCTION due_of_question() FROM PUBLIC;
-ALTER FUNCTION due_of_question() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_due_paused_delegations() FROM PUBLIC;
+ALTER FUNCTION list_due_paused_delegations() OWNER TO @cross_tenant@;
 
 -- Returns the conversations that need a worker: with events that are due and no turn under a lease, or with a running turn
 -- after the end of its lease and its retry delay. Conversations of paused agents are left out, and so are new events during
 -- a takeover. With an external agent a worker only ends a turn that is past its deadline or taken over, and takes events
 -- after the agent had 15 minutes for them.
-CREATE OR REPLACE FUNCTION due_of_turn() RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+CREATE OR REPLACE FUNCTION list_due_turns() RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT found.tenant_id, found.row_id, min(found.since) FROM (
         SELECT event.tenant_id, event.conversation_id AS row_id, event.due_at AS since
@@ -50,40 +50,40 @@ CREATE OR REPLACE FUNCTION due_of_turn() RETURNS TABLE(tenant_id bigint, row_id 
                     AND turn.deadline_at > statement_timestamp())
     ) AS found
     GROUP BY found.tenant_id, found.row_id
-    HAVING NOT is_switched_off(ARRAY['pause-agent'], found.tenant_id, found.row_id)
+    HAVING NOT is_kill_switch_on(ARRAY['pause-agent'], found.tenant_id, found.row_id)
 $$;
-REVOKE ALL ON FUNCTION due_of_turn() FROM PUBLIC;
-ALTER FUNCTION due_of_turn() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_due_turns() FROM PUBLIC;
+ALTER FUNCTION list_due_turns() OWNER TO @cross_tenant@;
 
--- Returns up to `batch` ids per kind of work from all tenants, read from due_of_<kind>. Sweeps and workers call it as the
+-- Returns up to `batch_size` ids per kind of work from all tenants, read from list_due_<kind>. Sweeps and workers call it as the
 -- login role, before a tenant is known: it is SECURITY DEFINER and lets only ids out. Each tenant's oldest row comes first,
 -- so a backlog of one tenant delays no other, and learning is left out for tenants with little left of the day's budget.
-CREATE OR REPLACE FUNCTION due_work(batch integer, kinds text[])
+CREATE OR REPLACE FUNCTION find_due_work(batch_size integer, kinds text[])
     RETURNS TABLE(kind text, tenant_id bigint, row_id bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     DECLARE
         asked text;
         waits bigint[] := '{}';
     BEGIN
-        IF kinds && ARRAY['extraction', 'reflection', 'digest', 'distillation'] THEN
+        IF kinds && ARRAY['extractions', 'reflections', 'digests', 'distillations'] THEN
             waits := ARRAY(SELECT settings.tenant_id FROM tenants_tenantsettings AS settings
-                WHERE settings.day_budget_micro_usd IS NOT NULL AND learning_waits(settings.tenant_id));
+                WHERE settings.day_budget_micro_usd IS NOT NULL AND is_learning_budget_reserved(settings.tenant_id));
         END IF;
         FOREACH asked IN ARRAY kinds LOOP
             RETURN QUERY EXECUTE format('
                 SELECT $2, ranked.tenant_id, ranked.row_id FROM (
                     -- One tenant''s thousand must not keep another''s one waiting.
-                    SELECT due.*, row_number() OVER (PARTITION BY due.tenant_id ORDER BY due.since, due.row_id) AS place
+                    SELECT due.*, row_number() OVER (PARTITION BY due.tenant_id ORDER BY due.due_at, due.row_id) AS place
                         FROM %I() AS due WHERE due.tenant_id <> ALL ($3)
-                ) AS ranked ORDER BY ranked.place, ranked.since, ranked.row_id LIMIT $1', 'due_of_' || asked)
-                USING batch, asked,
-                    CASE WHEN asked IN ('extraction', 'reflection', 'digest', 'distillation') THEN waits ELSE '{}' END;
+                ) AS ranked ORDER BY ranked.place, ranked.due_at, ranked.row_id LIMIT $1', 'list_due_' || asked)
+                USING batch_size, asked,
+                    CASE WHEN asked IN ('extractions', 'reflections', 'digests', 'distillations') THEN waits ELSE '{}' END;
         END LOOP;
     END
 $$;
-REVOKE ALL ON FUNCTION due_work(integer,text[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION due_work(integer,text[]) TO @login@;
-ALTER FUNCTION due_work(integer,text[]) OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION find_due_work(integer,text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION find_due_work(integer,text[]) TO @login@;
+ALTER FUNCTION find_due_work(integer,text[]) OWNER TO @cross_tenant@;
 
 -- Trigger function on tool steps: a call starts as begun, or is written as done in the commit of its effect, and ends once.
 -- An ended step never changes, except that arguments and result are emptied for a conversation off the record.
@@ -92,16 +92,16 @@ BEGIN
     IF TG_OP = 'INSERT' THEN
         IF NEW.state NOT IN ('begun', 'done') THEN
             RAISE EXCEPTION 'A tool step is born begun or done, not %.', NEW.state
-                USING ERRCODE = 'check_violation', CONSTRAINT = 'born_state';
+                USING ERRCODE = 'check_violation', CONSTRAINT = 'initial_state';
         END IF;
     ELSIF TG_OP = 'DELETE' OR OLD.state <> 'begun' THEN
         IF TG_OP = 'UPDATE' THEN
-            IF is_forgetting(to_jsonb(OLD), to_jsonb(NEW), ARRAY['arguments', 'result']) THEN
+            IF is_off_the_record_erasure(to_jsonb(OLD), to_jsonb(NEW), ARRAY['arguments', 'result']) THEN
                 RETURN NEW;
             END IF;
         END IF;
         RAISE EXCEPTION 'A tool step that has ended stays as it is.'
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'legal_move';
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'legal_transition';
     END IF;
     RETURN NEW;
 END $$;
@@ -109,24 +109,24 @@ END $$;
 -- Returns the metrics of the whole installation: due work and its oldest row, deliveries, notifications, turns, reviews,
 -- spend and circuit breakers, by tenant. The metrics endpoint calls it as the login role. It is SECURITY DEFINER because it
 -- counts across tenants, and it returns counts and ages but no row.
-CREATE OR REPLACE FUNCTION installation_figures()
+CREATE OR REPLACE FUNCTION list_installation_gauges()
     RETURNS TABLE(name text, label text, tenant_key text, value double precision)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     asked text;
 BEGIN
-    FOR asked IN SELECT substr(proc.proname, 8) FROM pg_proc AS proc
-        WHERE proc.pronamespace = 'public'::regnamespace AND starts_with(proc.proname, 'due_of_') ORDER BY 1
+    FOR asked IN SELECT substr(proc.proname, length('list_due_') + 1) FROM pg_proc AS proc
+        WHERE proc.pronamespace = 'public'::regnamespace AND starts_with(proc.proname, 'list_due_') ORDER BY 1
     LOOP
         RETURN QUERY EXECUTE format('
             WITH due AS (
                 SELECT coalesce(tenant.key, '''') AS key, count(*)::float8 AS rows,
-                       coalesce(extract(epoch FROM now() - min(nullif(found.since, ''-infinity''))), 0)::float8 AS seconds
+                       coalesce(extract(epoch FROM now() - min(nullif(found.due_at, ''-infinity''))), 0)::float8 AS seconds
                   FROM %I() AS found LEFT JOIN tenants_tenant AS tenant ON tenant.id = found.tenant_id GROUP BY 1
             )
             SELECT ''waiting'', $1, due.key::text, due.rows FROM due
              UNION ALL SELECT ''waiting_oldest_seconds'', $1, due.key::text, greatest(due.seconds, 0) FROM due',
-            'due_of_' || asked) USING asked;
+            'list_due_' || asked) USING asked;
     END LOOP;
     RETURN QUERY
         SELECT counted.name, counted.label, tenant.key::text, counted.value FROM (
@@ -164,20 +164,20 @@ BEGIN
          UNION ALL
         SELECT 'breakers', breaker.state::text, '', count(*)::float8 FROM runtime_circuitbreaker AS breaker GROUP BY 2;
 END $$;
-REVOKE ALL ON FUNCTION installation_figures() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION installation_figures() TO @login@;
-ALTER FUNCTION installation_figures() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_installation_gauges() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION list_installation_gauges() TO @login@;
+ALTER FUNCTION list_installation_gauges() OWNER TO @cross_tenant@;
 
 -- Trigger function that refuses a second report for the turn of an external agent.
-CREATE OR REPLACE FUNCTION keep_the_report() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_change_of_turn_report() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'A turn is reported once.' USING ERRCODE = 'check_violation', CONSTRAINT = 'taken_elsewhere';
+    RAISE EXCEPTION 'A turn is reported once.' USING ERRCODE = 'check_violation', CONSTRAINT = 'external_turn';
 END $$;
 
 -- Trigger function on turns: it refuses a handed-out user turn and a report on turns of our own workers, a handed-out user
 -- turn on an ended turn, and a finished turn of an external agent without its report. A reply that a person writes is a turn
 -- without a session and needs no report.
-CREATE OR REPLACE FUNCTION keep_turns_taken_elsewhere() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_external_turn() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     elsewhere boolean;
 BEGIN
@@ -185,22 +185,22 @@ BEGIN
      WHERE thread.tenant_id = NEW.tenant_id AND thread.id = NEW.conversation_id;
     IF NOT elsewhere AND (NEW.framed IS NOT NULL OR NEW.report_sha256 <> '') THEN
         RAISE EXCEPTION 'A turn is handed out and reported only where the agent runs elsewhere.'
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'taken_elsewhere';
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'external_turn';
     END IF;
     IF NEW.framed IS NOT NULL AND NEW.status <> 'running' THEN
         RAISE EXCEPTION 'What was handed out is kept as long as the turn runs.'
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'taken_elsewhere';
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'external_turn';
     END IF;
     IF elsewhere AND NEW.status = 'done' AND NEW.session_id IS NOT NULL AND NEW.report_sha256 = '' THEN
         RAISE EXCEPTION 'Where the agent runs elsewhere, a turn is answered by its report.'
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'taken_elsewhere';
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'external_turn';
     END IF;
     RETURN NEW;
 END $$;
 
 -- Returns the rows with words in a prompt part, as strings of kind and id. It is IMMUTABLE so that the index part_by_owner
 -- can use it.
-CREATE OR REPLACE FUNCTION part_owners(segments jsonb) RETURNS text[]
+CREATE OR REPLACE FUNCTION list_part_owners(segments jsonb) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
     SELECT coalesce(array_agg(DISTINCT (owner ->> 0) || ' ' || (owner ->> 1)), '{}')
       FROM jsonb_array_elements(segments -> 'owners') AS owner WHERE jsonb_typeof(owner) = 'array'
@@ -209,25 +209,25 @@ $$;
 -- Returns the newest prompt parts with words of one row, and the versions of that row they carry. Python calls it to find
 -- the exposure of a row. It is SECURITY DEFINER because array containment is not leakproof: under row security the index
 -- would not be used. The function filters by the tenant itself.
-CREATE OR REPLACE FUNCTION parts_carrying(kind text, record_id bigint, most integer)
+CREATE OR REPLACE FUNCTION find_parts_with_record(record_type text, record_id bigint, max_rows integer)
     RETURNS TABLE(part_id bigint, versions integer[])
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     WITH found AS MATERIALIZED (
         SELECT part.id, part.segments FROM runtime_snapshotpart AS part
-         WHERE part.tenant_id = app_tenant() AND part_owners(part.segments) @> ARRAY[kind || ' ' || record_id]
-    ), latest AS (SELECT * FROM found ORDER BY id DESC LIMIT most)
+         WHERE part.tenant_id = app_tenant() AND list_part_owners(part.segments) @> ARRAY[record_type || ' ' || record_id]
+    ), latest AS (SELECT * FROM found ORDER BY id DESC LIMIT max_rows)
     SELECT latest.id, array_agg(DISTINCT (owner ->> 2)::integer)
       FROM latest CROSS JOIN LATERAL jsonb_array_elements(latest.segments -> 'owners') AS owner
-     WHERE owner ->> 0 = kind AND owner ->> 1 = record_id::text
+     WHERE owner ->> 0 = record_type AND owner ->> 1 = record_id::text
      GROUP BY latest.id
 $$;
-REVOKE ALL ON FUNCTION parts_carrying(text,bigint,integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION parts_carrying(text,bigint,integer) TO @operator@, @staff@, @worker@;
-ALTER FUNCTION parts_carrying(text,bigint,integer) OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION find_parts_with_record(text,bigint,integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION find_parts_with_record(text,bigint,integer) TO @operator@, @staff@, @worker@;
+ALTER FUNCTION find_parts_with_record(text,bigint,integer) OWNER TO @cross_tenant@;
 
 -- Trigger function on model calls: for an external agent it refuses calls before the report of the turn, and calls that
 -- claim to come from the stand-in model. Stand-in calls cost nothing, so a report could otherwise hide its cost.
-CREATE OR REPLACE FUNCTION refuse_calls_of_ours() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION check_external_model_call() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (
         SELECT 1 FROM runtime_turn AS turn JOIN conversations_conversation AS thread
@@ -235,46 +235,46 @@ BEGIN
          WHERE turn.tenant_id = NEW.tenant_id AND turn.id = NEW.turn_id AND thread.runs_elsewhere
            AND (turn.report_sha256 = '' OR NEW.stand_in)) THEN
         RAISE EXCEPTION 'Where the agent runs elsewhere, it asks its model itself and reports what it asked.'
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'taken_elsewhere';
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'external_turn';
     END IF;
     RETURN NEW;
 END $$;
 
 -- Returns the newest sessions that carry any of these prompt parts. It is SECURITY DEFINER because row security would check
 -- the visibility of every session. The exposure query joins the result with the sessions that the caller may see.
-CREATE OR REPLACE FUNCTION sessions_of_parts(parts bigint[], most integer)
+CREATE OR REPLACE FUNCTION find_sessions_with_parts(part_ids bigint[], max_rows integer)
     RETURNS TABLE(session_id bigint, part_id bigint)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
-    SELECT place.session_id, told.id FROM unnest(parts) AS told (id) CROSS JOIN LATERAL (
+    SELECT place.session_id, told.id FROM unnest(part_ids) AS told (id) CROSS JOIN LATERAL (
            SELECT runtime_sessionpart.session_id FROM runtime_sessionpart
             WHERE runtime_sessionpart.tenant_id = app_tenant() AND runtime_sessionpart.part_id = told.id
-            ORDER BY runtime_sessionpart.session_id DESC LIMIT most) AS place
-     ORDER BY place.session_id DESC LIMIT most
+            ORDER BY runtime_sessionpart.session_id DESC LIMIT max_rows) AS place
+     ORDER BY place.session_id DESC LIMIT max_rows
 $$;
-REVOKE ALL ON FUNCTION sessions_of_parts(bigint[],integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sessions_of_parts(bigint[],integer) TO @operator@, @staff@, @worker@;
-ALTER FUNCTION sessions_of_parts(bigint[],integer) OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION find_sessions_with_parts(bigint[],integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION find_sessions_with_parts(bigint[],integer) TO @operator@, @staff@, @worker@;
+ALTER FUNCTION find_sessions_with_parts(bigint[],integer) OWNER TO @cross_tenant@;
 
 -- Returns how much work of each kind is due in the current tenant, since when, and whether it is delayed to keep the day's
 -- budget for replies. The health page of the console calls it. It is SECURITY DEFINER because it uses the functions of
--- due_work, which only the cross-tenant role may execute.
-CREATE OR REPLACE FUNCTION waiting_work(kinds text[])
-    RETURNS TABLE(kind text, waiting bigint, since timestamp with time zone, held boolean)
+-- find_due_work, which only the cross-tenant role may execute.
+CREATE OR REPLACE FUNCTION count_due_work(kinds text[])
+    RETURNS TABLE(kind text, row_count bigint, oldest_due_at timestamp with time zone, is_budget_reserved boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     DECLARE
         asked text;
         waits boolean := EXISTS (SELECT 1 FROM tenants_tenantsettings AS settings
             WHERE settings.tenant_id = app_tenant() AND settings.day_budget_micro_usd IS NOT NULL
-                AND learning_waits(settings.tenant_id));
+                AND is_learning_budget_reserved(settings.tenant_id));
     BEGIN
         FOREACH asked IN ARRAY kinds LOOP
             RETURN QUERY EXECUTE format('
-                SELECT $1, count(*), min(nullif(due.since, ''-infinity'')), $2
-                    FROM %I() AS due WHERE due.tenant_id = app_tenant()', 'due_of_' || asked)
-                USING asked, waits AND asked IN ('extraction', 'reflection', 'digest', 'distillation');
+                SELECT $1, count(*), min(nullif(due.due_at, ''-infinity'')), $2
+                    FROM %I() AS due WHERE due.tenant_id = app_tenant()', 'list_due_' || asked)
+                USING asked, waits AND asked IN ('extractions', 'reflections', 'digests', 'distillations');
         END LOOP;
     END
 $$;
-REVOKE ALL ON FUNCTION waiting_work(text[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION waiting_work(text[]) TO @operator@, @staff@;
-ALTER FUNCTION waiting_work(text[]) OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION count_due_work(text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION count_due_work(text[]) TO @operator@, @staff@;
+ALTER FUNCTION count_due_work(text[]) OWNER TO @cross_tenant@;

@@ -35,7 +35,7 @@ ALTER TABLE runtime_turn ADD CONSTRAINT runtime_turn_session_id_in_tenant
     FOREIGN KEY (tenant_id, session_id) REFERENCES runtime_session (tenant_id, id) DEFERRABLE INITIALLY DEFERRED;
 
 -- Indexes over expressions: Finds the prompt parts with words of a row, for the exposure of that row.
-CREATE INDEX part_by_owner ON runtime_snapshotpart USING gin (part_owners(segments));
+CREATE INDEX part_by_owner ON runtime_snapshotpart USING gin (list_part_owners(segments));
 
 -- Storage: These rows are updated often. Free space on each page lets PostgreSQL put the new version beside the old one,
 -- without new index entries.

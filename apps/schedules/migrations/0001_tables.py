@@ -159,7 +159,7 @@ class Migration(TableMigration):
                     models.UniqueConstraint(
                         condition=models.Q(("status", "deprecated"), _negated=True),
                         fields=("tenant", "agent", "key"),
-                        name="one_schedule_of_a_key_stands",
+                        name="schedule_key_is_unique_until_deprecated",
                         violation_error_message="The agent has a schedule with this key already. Choose another key.",
                     ),
                     models.CheckConstraint(
@@ -248,7 +248,7 @@ class Migration(TableMigration):
                 "ordering": ["-id"],
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("tenant", "schedule", "planned_at"), name="schedule_runs_once_at_a_time"
+                        fields=("tenant", "schedule", "planned_at"), name="schedule_has_one_run_per_planned_time"
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -256,13 +256,13 @@ class Migration(TableMigration):
                             models.Q(models.Q(("result", "begun"), _negated=True), ("conversation__isnull", True)),
                             _connector="OR",
                         ),
-                        name="begun_run_has_its_conversation",
+                        name="started_run_has_its_conversation",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
                             ("result", "begun"), models.Q(("reason", ""), _negated=True), _connector="OR"
                         ),
-                        name="run_that_did_not_begin_says_why",
+                        name="run_that_did_not_start_says_why",
                     ),
                 ],
             },

@@ -2,8 +2,8 @@
 
 -- Approved schedules with a run that is due, unless a kill switch pauses the agent on that channel. Only the due-work
 -- functions of runtime call it; they run as the cross-tenant role, its owner, and see every tenant.
-CREATE OR REPLACE FUNCTION due_of_schedule()
-    RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+CREATE OR REPLACE FUNCTION list_due_schedule_runs()
+    RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT clock.tenant_id, clock.schedule_id, clock.next_run_at FROM schedules_scheduleclock AS clock
         JOIN schedules_schedule AS plan ON plan.tenant_id = clock.tenant_id AND plan.id = clock.schedule_id
@@ -12,5 +12,5 @@ CREATE OR REPLACE FUNCTION due_of_schedule()
                 AND switch.kind = 'pause-agent' AND (switch.agent_id IS NULL OR switch.agent_id = plan.agent_id)
                 AND switch.channel IN ('', plan.channel))
 $$;
-REVOKE ALL ON FUNCTION due_of_schedule() FROM PUBLIC;
-ALTER FUNCTION due_of_schedule() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_due_schedule_runs() FROM PUBLIC;
+ALTER FUNCTION list_due_schedule_runs() OWNER TO @cross_tenant@;

@@ -14,9 +14,9 @@ CREATE POLICY schedules_schedule_agent ON schedules_schedule AS RESTRICTIVE TO @
 CREATE POLICY schedules_schedule_agent_update ON schedules_schedule AS RESTRICTIVE FOR UPDATE TO @agent@
     USING (status = 'draft' AND starts_with(drafted_by, 'agent:'))
     WITH CHECK (status = 'deprecated');
-CREATE POLICY schedules_schedule_crossing ON schedules_schedule TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY schedules_schedule_cross_tenant ON schedules_schedule TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON schedules_schedule TO @operator@, @worker@, @agent@, @staff@;
-GRANT SELECT (id, channel, status, agent_id, tenant_id) ON schedules_schedule TO @crossing@;
+GRANT SELECT (id, channel, status, agent_id, tenant_id) ON schedules_schedule TO @cross_tenant@;
 
 -- schedules_scheduleclock: The next run of each schedule. Operators set it, workers advance it, and an agent only reads it
 -- for the schedules it sees. The cross-tenant role reads it for due work.
@@ -27,11 +27,11 @@ CREATE POLICY schedules_scheduleclock_tenant ON schedules_scheduleclock
 CREATE POLICY schedules_scheduleclock_agent ON schedules_scheduleclock AS RESTRICTIVE TO @agent@
     USING (EXISTS (SELECT 1 FROM schedules_schedule AS plan WHERE plan.id = schedule_id))
     WITH CHECK (EXISTS (SELECT 1 FROM schedules_schedule AS plan WHERE plan.id = schedule_id));
-CREATE POLICY schedules_scheduleclock_crossing ON schedules_scheduleclock TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY schedules_scheduleclock_cross_tenant ON schedules_scheduleclock TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE (next_run_at) ON schedules_scheduleclock TO @operator@;
 GRANT SELECT, UPDATE (next_run_at) ON schedules_scheduleclock TO @worker@;
 GRANT SELECT ON schedules_scheduleclock TO @agent@, @staff@;
-GRANT SELECT (next_run_at, schedule_id, tenant_id) ON schedules_scheduleclock TO @crossing@;
+GRANT SELECT (next_run_at, schedule_id, tenant_id) ON schedules_scheduleclock TO @cross_tenant@;
 
 -- schedules_schedulerun: The runs of schedules: workers add them, an agent sees its own.
 ALTER TABLE schedules_schedulerun ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;

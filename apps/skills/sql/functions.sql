@@ -1,7 +1,7 @@
 -- Functions of skills: what triggers, policies, indexes and the product's own statements call.
 
 -- Trigger: refuses two files of a skill with the same name; case and Unicode compatibility forms make no difference.
-CREATE OR REPLACE FUNCTION keep_file_names_apart() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_duplicate_file_names() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF (SELECT count(DISTINCT lower(normalize(value ->> 'name', NFKC))) FROM jsonb_array_elements(NEW.attachments))
         < jsonb_array_length(NEW.attachments) THEN
@@ -11,7 +11,7 @@ BEGIN
 END $$;
 
 -- Trigger: refuses to change or delete a skill in quarantine. Only its release passes, and only if nothing else changes.
-CREATE OR REPLACE FUNCTION keep_quarantined() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_change_of_quarantined_skill() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     -- All the rest is what was held: words, files, state, owner and signatures.
     released CONSTANT text[] := ARRAY['quarantined_at', 'quarantined_by', 'quarantine_reason', 'version', 'updated_at'];
@@ -25,7 +25,7 @@ END $$;
 
 -- Trigger: refuses to approve a draft unless an open proposal with these texts has enough approvals; unless a reviewer
 -- edited the texts, the files must be the proposed ones too. It also refuses to undo an approval after more than a minute.
-CREATE OR REPLACE FUNCTION keep_reviewed_skill() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_unreviewed_skill() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.status = 'draft' AND NEW.status = 'approved' AND NOT EXISTS (
         SELECT 1 FROM governance_proposal AS proposal
@@ -35,7 +35,7 @@ BEGIN
                     'title', NEW.title, 'description', NEW.description, 'category', NEW.category, 'body', NEW.body)
                 -- The files are part of what was read; words that a reviewer edited have another hash.
                 AND (proposal.edited_content IS NOT NULL OR proposal.base_sha256 = OLD.content_sha256)
-                AND proposal_approvals(proposal) >= proposal_reviewers(proposal)) THEN
+                AND count_proposal_approvals(proposal) >= count_required_reviewers(proposal)) THEN
         RAISE EXCEPTION 'A skill is approved in the words that enough reviewers approved.' USING ERRCODE = 'check_violation';
     END IF;
     IF OLD.status = 'approved' AND NEW.status = 'draft' AND OLD.approved_at < clock_timestamp() - interval '1 minute' THEN
@@ -46,7 +46,7 @@ END $$;
 
 -- Trigger: refuses an agent's attempt to give a skill a more trusted source. A draft that contains a customer's words stays
 -- marked as such.
-CREATE OR REPLACE FUNCTION keep_whose_words() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_lowering_of_skill_taint() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     joined CONSTANT text[] := ARRAY['operator', 'agent', 'tool-derived', 'customer-derived', 'imported'];
 BEGIN

@@ -15,4 +15,4 @@ ALTER TABLE skills_skilluse ADD CONSTRAINT skills_skilluse_skill_id_in_tenant
     FOREIGN KEY (tenant_id, skill_id) REFERENCES skills_skill (tenant_id, id) DEFERRABLE INITIALLY DEFERRED;
 
 -- Indexes over expressions: For full-text search over skills.
-CREATE INDEX skill_by_words ON skills_skill USING gin (words_in(tenant_id, name || ' ' || title || ' ' || description || ' ' || body));
+CREATE INDEX skill_full_text ON skills_skill USING gin (build_search_vector(tenant_id, name || ' ' || title || ' ' || description || ' ' || body));

@@ -13,11 +13,11 @@ CREATE POLICY skills_skill_agent_delete ON skills_skill AS RESTRICTIVE FOR DELET
     USING (status = 'draft' AND starts_with(drafted_by, 'agent:'));
 CREATE POLICY skills_skill_agent_update ON skills_skill AS RESTRICTIVE FOR UPDATE TO @agent@
     USING (status = 'draft' AND starts_with(drafted_by, 'agent:'));
-CREATE POLICY skills_skill_crossing ON skills_skill FOR SELECT TO @crossing@ USING (true);
+CREATE POLICY skills_skill_cross_tenant ON skills_skill FOR SELECT TO @cross_tenant@ USING (true);
 CREATE POLICY skills_skill_operator_delete ON skills_skill AS RESTRICTIVE FOR DELETE TO @operator@ USING (status = 'draft');
 CREATE POLICY skills_skill_quarantine ON skills_skill AS RESTRICTIVE TO @agent@ USING (quarantined_at IS NULL);
 GRANT SELECT ON skills_skill TO @operator@, @worker@, @agent@, @staff@;
-GRANT SELECT (id, updated_at, name, title, description, body, tenant_id) ON skills_skill TO @crossing@;
+GRANT SELECT (id, updated_at, name, title, description, body, tenant_id) ON skills_skill TO @cross_tenant@;
 
 -- skills_skilluse: How often each skill was used. Workers and agents count the uses; an agent reaches only the counts of
 -- skills it sees.

@@ -5,13 +5,13 @@
 -- reviewers approved. Agents cannot make its source more trusted, and its files have different names.
 CREATE TRIGGER freeze_learning BEFORE INSERT OR UPDATE OF name, title, description, category, body, attachments
     ON skills_skill FOR EACH ROW EXECUTE FUNCTION refuse_frozen_learning();
-CREATE TRIGGER keep_names_apart BEFORE INSERT OR UPDATE OF attachments
-    ON skills_skill FOR EACH ROW WHEN (jsonb_typeof(NEW.attachments) = 'array') EXECUTE FUNCTION keep_file_names_apart();
-CREATE TRIGGER keep_quarantined BEFORE UPDATE OR DELETE
-    ON skills_skill FOR EACH ROW WHEN (OLD.quarantined_at IS NOT NULL) EXECUTE FUNCTION keep_quarantined();
-CREATE TRIGGER keep_reviewed BEFORE UPDATE OF status ON skills_skill FOR EACH ROW EXECUTE FUNCTION keep_reviewed_skill();
-CREATE TRIGGER keep_whose_words BEFORE UPDATE OF taint ON skills_skill FOR EACH ROW EXECUTE FUNCTION keep_whose_words();
-CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
-    ON skills_skill FOR EACH ROW EXECUTE FUNCTION move_state('status', 'draft', 'draft>approved draft>deprecated approved>deprecated approved>draft');
+CREATE TRIGGER refuse_duplicate_file_names BEFORE INSERT OR UPDATE OF attachments
+    ON skills_skill FOR EACH ROW WHEN (jsonb_typeof(NEW.attachments) = 'array') EXECUTE FUNCTION refuse_duplicate_file_names();
+CREATE TRIGGER refuse_change_of_quarantined_skill BEFORE UPDATE OR DELETE
+    ON skills_skill FOR EACH ROW WHEN (OLD.quarantined_at IS NOT NULL) EXECUTE FUNCTION refuse_change_of_quarantined_skill();
+CREATE TRIGGER refuse_unreviewed_skill BEFORE UPDATE OF status ON skills_skill FOR EACH ROW EXECUTE FUNCTION refuse_unreviewed_skill();
+CREATE TRIGGER refuse_lowering_of_skill_taint BEFORE UPDATE OF taint ON skills_skill FOR EACH ROW EXECUTE FUNCTION refuse_lowering_of_skill_taint();
+CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
+    ON skills_skill FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'draft', 'draft>approved draft>deprecated approved>deprecated approved>draft');
 CREATE TRIGGER stamp_content BEFORE INSERT OR UPDATE ON skills_skill FOR EACH ROW EXECUTE FUNCTION stamp_skill_content();
 CREATE TRIGGER stamp_version BEFORE UPDATE ON skills_skill FOR EACH ROW EXECUTE FUNCTION stamp_version();

@@ -23,7 +23,7 @@ def tenants_named(key: str) -> Iterator[tuple[str, int]]:
     if "owner" not in settings.DATABASES:
         raise CommandError("Set DATABASE_OWNER_URL, or run it through `make manage`, or name one tenant by --tenant.")
     with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:
-        cursor.execute("SELECT set_config('role', %s, true)", [role_name("crossing")])
+        cursor.execute("SELECT set_config('role', %s, true)", [role_name("cross_tenant")])
         cursor.execute("SELECT key, id FROM tenants_tenant ORDER BY id")
         found = cursor.fetchall()
     yield from found

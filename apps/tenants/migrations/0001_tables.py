@@ -107,7 +107,7 @@ class Migration(TableMigration):
                 "constraints": [
                     models.UniqueConstraint(
                         django.db.models.functions.text.Lower("username"),
-                        name="user_name_is_unique_whatever_its_case",
+                        name="username_is_unique_ignoring_case",
                         violation_error_message="There is a person of this name already.",
                     ),
                     models.CheckConstraint(
@@ -661,11 +661,11 @@ class Migration(TableMigration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("while_thinking__in", ["next", "restart"])),
-                        name="agent_knows_what_to_do_with_a_message_while_it_thinks",
+                        name="agent_has_a_known_mid_turn_message_mode",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("burst_seconds__lte", 60)),
-                        name="burst_is_waited_for_a_minute_at_most",
+                        name="debounce_takes_a_minute_at_most",
                         violation_error_message="The rest of a burst is waited for 60 seconds at most.",
                     ),
                 ],
@@ -881,7 +881,9 @@ class Migration(TableMigration):
                 "abstract": False,
                 "base_manager_name": "objects",
                 "constraints": [
-                    models.CheckConstraint(condition=models.Q(("reason", ""), _negated=True), name="visit_says_why")
+                    models.CheckConstraint(
+                        condition=models.Q(("reason", ""), _negated=True), name="staff_access_says_why"
+                    )
                 ],
             },
             bases=(django_fsm.FSMModelMixin, models.Model),
@@ -1174,12 +1176,12 @@ class Migration(TableMigration):
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("tenant", "agent", "callee"),
-                        name="agent_may_ask_another_once",
+                        name="invokable_agent_is_listed_once",
                         violation_error_message="This agent may ask that one already; change the hint there.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("agent", models.F("callee")), _negated=True),
-                        name="agent_asks_another_than_itself",
+                        name="agent_does_not_invoke_itself",
                         violation_error_message="An agent cannot ask itself. Choose another one.",
                     ),
                 ],
@@ -1546,7 +1548,7 @@ class Migration(TableMigration):
                         condition=models.Q(
                             ("requests_per_minute__isnull", True), ("requests_per_minute__gte", 1), _connector="OR"
                         ),
-                        name="each_may_ask_once_a_minute_at_least",
+                        name="requests_per_minute_is_positive",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -1554,7 +1556,7 @@ class Migration(TableMigration):
                             ("requests_per_minute_of_tenant__gte", 1),
                             _connector="OR",
                         ),
-                        name="tenant_may_ask_once_a_minute_at_least",
+                        name="requests_per_minute_of_tenant_is_positive",
                     ),
                 ],
             },

@@ -1,7 +1,7 @@
 -- Functions of tenants: what triggers, policies, indexes and the product's own statements call.
 
 -- Trigger: clears the proof of the email address when the user name or the address changes, because it proved the old one.
-CREATE OR REPLACE FUNCTION forget_address() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION clear_email_verification() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.address_proven_at := NULL;
     RETURN NEW;
@@ -9,7 +9,7 @@ END $$;
 
 -- Trigger: refuses to deactivate or demote the last active admin of a tenant; invited admins count once they accepted. The
 -- lock closes the race of two admins who remove each other: the second one sees the first one's change.
-CREATE OR REPLACE FUNCTION keep_an_admin() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_removal_of_last_admin() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('tenants_membership'), OLD.tenant_id::int);
     IF NOT EXISTS (
@@ -19,21 +19,21 @@ BEGIN
                     OR other.accepted_at >= coalesce(person.held_since, '-infinity'))
     ) THEN
         RAISE EXCEPTION 'The tenant would be left without an active admin. Make somebody else admin first.'
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'tenant_keeps_an_active_admin';
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'tenant_has_an_active_admin';
     END IF;
     RETURN NEW;
 END $$;
 
 -- Trigger: refuses to turn a person into an agent's service user, or the reverse.
-CREATE OR REPLACE FUNCTION keep_kind_of_user() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_change_of_is_service() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'A person never becomes a service user, nor the other way round.'
-        USING ERRCODE = 'check_violation', CONSTRAINT = 'user_keeps_its_kind';
+        USING ERRCODE = 'check_violation', CONSTRAINT = 'user_kind_is_fixed';
 END $$;
 
 -- Trigger: refuses group memberships that mix roles. A service user belongs to the group agent and no other; a person
 -- belongs to one role group at most, and never to agent; nobody belongs to system.
-CREATE OR REPLACE FUNCTION keep_roles_apart() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_mixed_roles() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     service boolean := (SELECT is_service FROM tenants_user WHERE id = NEW.user_id);
     named text := (SELECT name FROM auth_group WHERE id = NEW.group_id);
@@ -50,39 +50,39 @@ BEGIN
 END $$;
 
 -- Trigger: refuses a new membership that is already accepted; the person accepts it later.
-CREATE OR REPLACE FUNCTION keep_unaccepted() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_accepted_new_membership() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'A member is let in first and accepts by themselves.'
-        USING ERRCODE = 'check_violation', CONSTRAINT = 'member_is_born_unaccepted';
+        USING ERRCODE = 'check_violation', CONSTRAINT = 'member_starts_unaccepted';
 END $$;
 
 -- The tenants of a person with the role in each: active memberships that the person accepted after the account last changed
 -- hands, or with a proven address. The login role calls it before a tenant is known, so it is SECURITY DEFINER and owned by
 -- the cross-tenant role.
-CREATE OR REPLACE FUNCTION memberships_of(wanted bigint) RETURNS TABLE(tenant_id bigint, role text)
+CREATE OR REPLACE FUNCTION list_memberships(for_user_id bigint) RETURNS TABLE(tenant_id bigint, role text)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT member.tenant_id, member.role FROM tenants_membership AS member
         JOIN tenants_user AS person ON person.id = member.user_id
-        WHERE member.user_id = wanted AND member.is_active
+        WHERE member.user_id = for_user_id AND member.is_active
             AND (person.address_proven_at IS NOT NULL
                 OR member.accepted_at >= coalesce(person.held_since, '-infinity'))
         ORDER BY member.id
 $$;
-REVOKE ALL ON FUNCTION memberships_of(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION memberships_of(bigint) TO @login@;
-ALTER FUNCTION memberships_of(bigint) OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_memberships(bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION list_memberships(bigint) TO @login@;
+ALTER FUNCTION list_memberships(bigint) OWNER TO @cross_tenant@;
 
 -- The agent behind the digest of a token, with its grants and its tenant's request limits; no row if the token is unknown,
 -- revoked or expired. It also stamps the last use, at most once a minute. The login role calls it before a tenant is known,
 -- so it is SECURITY DEFINER and owned by the cross-tenant role. Grants on the agent replace those of the tenant, and these
 -- replace the role template. PL/pgSQL keeps the plan for the connection; planning costs more than the query.
-CREATE OR REPLACE FUNCTION resolve_token(wanted text)
-    RETURNS TABLE(tenant_id bigint, agent_id bigint, user_id bigint, agent_key text, granted text[], of_asker integer, of_tenant integer)
+CREATE OR REPLACE FUNCTION resolve_agent_token(token_digest text)
+    RETURNS TABLE(tenant_id bigint, agent_id bigint, user_id bigint, agent_key text, permissions text[], requests_per_minute integer, requests_per_minute_of_tenant integer)
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     UPDATE tenants_agenttoken SET last_used_at = now()
-        WHERE digest = wanted AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute');
+        WHERE digest = token_digest AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute');
     RETURN QUERY SELECT token.tenant_id, agent.id, agent.service_user_id, agent.key::text, coalesce(
         (SELECT array_remove(array_agg(permission.codename::text), NULL) FROM tenants_agentgrants AS own
             LEFT JOIN tenants_agentgroupobjectpermission AS held ON held.grants_id = own.id
@@ -99,16 +99,16 @@ BEGIN
         '{}'), settings.requests_per_minute, settings.requests_per_minute_of_tenant
         FROM tenants_agenttoken AS token JOIN tenants_agent AS agent ON agent.id = token.agent_id
             LEFT JOIN tenants_tenantsettings AS settings ON settings.tenant_id = token.tenant_id
-        WHERE token.digest = wanted AND token.revoked_at IS NULL
+        WHERE token.digest = token_digest AND token.revoked_at IS NULL
             AND (token.expires_at IS NULL OR token.expires_at > now());
 END $$;
-REVOKE ALL ON FUNCTION resolve_token(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION resolve_token(text) TO @login@;
-ALTER FUNCTION resolve_token(text) OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION resolve_agent_token(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION resolve_agent_token(text) TO @login@;
+ALTER FUNCTION resolve_agent_token(text) OWNER TO @cross_tenant@;
 
 -- Users with a combination of roles that must never exist. `manage.py check --database default` and starting processes
 -- report them. SECURITY DEFINER and owned by the cross-tenant role, because it reads the users and members of all tenants.
-CREATE OR REPLACE FUNCTION role_breaches() RETURNS TABLE(user_id bigint, username text, breach text)
+CREATE OR REPLACE FUNCTION list_role_violations() RETURNS TABLE(user_id bigint, username text, violation text)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     WITH held AS (
         SELECT membership.user_id, auth_group.name FROM tenants_user_groups AS membership
@@ -127,19 +127,19 @@ CREATE OR REPLACE FUNCTION role_breaches() RETURNS TABLE(user_id bigint, usernam
         GROUP BY id, tenants_user.username, is_service
         HAVING count(*) > 1 OR bool_or(is_service <> (held.name = 'agent')) OR bool_or(held.name = 'system')
 $$;
-REVOKE ALL ON FUNCTION role_breaches() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION role_breaches() TO @login@;
-ALTER FUNCTION role_breaches() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_role_violations() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION list_role_violations() TO @login@;
+ALTER FUNCTION list_role_violations() OWNER TO @cross_tenant@;
 
 -- Today's date in the tenant's time zone, or in UTC if PostgreSQL does not know that zone. Spending is counted by this day.
-CREATE OR REPLACE FUNCTION tenant_day(of_tenant bigint) RETURNS date
+CREATE OR REPLACE FUNCTION get_tenant_today(for_tenant_id bigint) RETURNS date
     LANGUAGE plpgsql STABLE SET search_path = public, pg_temp AS $$
 DECLARE zone text;
 BEGIN
-    SELECT settings.timezone INTO zone FROM tenants_tenantsettings AS settings WHERE settings.tenant_id = of_tenant;
+    SELECT settings.timezone INTO zone FROM tenants_tenantsettings AS settings WHERE settings.tenant_id = for_tenant_id;
     RETURN (statement_timestamp() AT TIME ZONE zone)::date;
 EXCEPTION WHEN invalid_parameter_value THEN
     RETURN (statement_timestamp() AT TIME ZONE 'UTC')::date;
 END $$;
-REVOKE ALL ON FUNCTION tenant_day(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION tenant_day(bigint) TO @crossing@, @operator@, @worker@;
+REVOKE ALL ON FUNCTION get_tenant_today(bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION get_tenant_today(bigint) TO @cross_tenant@, @operator@, @worker@;

@@ -20,7 +20,7 @@ ALTER TABLE tenants_sealedsecret ADD CONSTRAINT tenants_sealedsecret_tenant_row
     UNIQUE (tenant_id, id);
 ALTER TABLE tenants_staffaccess ADD CONSTRAINT tenants_staffaccess_tenant_row
     UNIQUE (tenant_id, id);
-ALTER TABLE tenants_user ADD CONSTRAINT user_and_its_kind
+ALTER TABLE tenants_user ADD CONSTRAINT user_id_and_is_service
     UNIQUE (id, is_service);
 
 -- Checks and unique columns: Each constant column keeps its one value.

@@ -2,13 +2,13 @@
 -- What the acting roles may write of governed tables is not here: `sync_policy` derives it from the policy.
 
 -- auth_group: The role groups are the same for all tenants: every role reads them, and none of these roles writes them.
-GRANT SELECT ON auth_group TO @operator@, @worker@, @agent@, @staff@, @login@, @crossing@;
+GRANT SELECT ON auth_group TO @operator@, @worker@, @agent@, @staff@, @login@, @cross_tenant@;
 
 -- auth_group_permissions: Only the login role reads it, for Django's permission checks.
 GRANT SELECT ON auth_group_permissions TO @login@;
 
 -- auth_permission: Permissions are the same for all tenants: every role reads them, and none of these roles writes them.
-GRANT SELECT ON auth_permission TO @operator@, @worker@, @agent@, @staff@, @login@, @crossing@;
+GRANT SELECT ON auth_permission TO @operator@, @worker@, @agent@, @staff@, @login@, @cross_tenant@;
 
 -- django_content_type: Content types are the same for all tenants. The acting roles and the login role read them.
 GRANT SELECT ON django_content_type TO @operator@, @worker@, @agent@, @staff@, @login@;
@@ -31,11 +31,11 @@ CREATE POLICY tenants_agent_tenant ON tenants_agent USING (tenant_id = app_tenan
 CREATE POLICY tenants_agent_agent ON tenants_agent AS RESTRICTIVE TO @agent@
     USING (id = app_agent())
     WITH CHECK (id = app_agent());
-CREATE POLICY tenants_agent_crossing ON tenants_agent TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY tenants_agent_cross_tenant ON tenants_agent TO @cross_tenant@ USING (true) WITH CHECK (true);
 CREATE POLICY tenants_agent_own_user ON tenants_agent AS RESTRICTIVE FOR INSERT TO @operator@, @worker@
     WITH CHECK (EXISTS (SELECT 1 FROM tenants_user AS its WHERE its.id = service_user_id AND its.is_service));
 GRANT SELECT ON tenants_agent TO @operator@, @worker@, @agent@, @staff@;
-GRANT SELECT (id, updated_at, key, learns, service_user_id, tenant_id, reflects, distils) ON tenants_agent TO @crossing@;
+GRANT SELECT (id, updated_at, key, learns, service_user_id, tenant_id, reflects, distils) ON tenants_agent TO @cross_tenant@;
 
 -- tenants_agentgrants: Grants on agents. An agent sees only those on itself. The cross-tenant role reads them to resolve
 -- tokens.
@@ -46,9 +46,9 @@ CREATE POLICY tenants_agentgrants_tenant ON tenants_agentgrants
 CREATE POLICY tenants_agentgrants_agent ON tenants_agentgrants AS RESTRICTIVE TO @agent@
     USING (agent_id = app_agent())
     WITH CHECK (agent_id = app_agent());
-CREATE POLICY tenants_agentgrants_crossing ON tenants_agentgrants FOR SELECT TO @crossing@ USING (true);
+CREATE POLICY tenants_agentgrants_cross_tenant ON tenants_agentgrants FOR SELECT TO @cross_tenant@ USING (true);
 GRANT SELECT ON tenants_agentgrants TO @operator@, @worker@, @agent@, @staff@;
-GRANT SELECT (id, role, agent_id, tenant_id) ON tenants_agentgrants TO @crossing@;
+GRANT SELECT (id, role, agent_id, tenant_id) ON tenants_agentgrants TO @cross_tenant@;
 
 -- tenants_agentgroupobjectpermission: Guardian's rows behind the grants on an agent; operators insert and delete them
 -- together with the grant. An agent sees only those on itself. The cross-tenant role reads them to resolve tokens.
@@ -59,11 +59,11 @@ CREATE POLICY tenants_agentgroupobjectpermission_tenant ON tenants_agentgroupobj
 CREATE POLICY tenants_agentgroupobjectpermission_agent ON tenants_agentgroupobjectpermission AS RESTRICTIVE TO @agent@
     USING (content_object_id = app_agent())
     WITH CHECK (content_object_id = app_agent());
-CREATE POLICY tenants_agentgroupobjectpermission_crossing ON tenants_agentgroupobjectpermission FOR SELECT TO @crossing@
+CREATE POLICY tenants_agentgroupobjectpermission_cross_tenant ON tenants_agentgroupobjectpermission FOR SELECT TO @cross_tenant@
     USING (true);
 GRANT SELECT, INSERT, DELETE ON tenants_agentgroupobjectpermission TO @operator@;
 GRANT SELECT ON tenants_agentgroupobjectpermission TO @worker@, @agent@, @staff@;
-GRANT SELECT (grants_id, permission_id) ON tenants_agentgroupobjectpermission TO @crossing@;
+GRANT SELECT (grants_id, permission_id) ON tenants_agentgroupobjectpermission TO @cross_tenant@;
 
 -- tenants_agenttoken: Rows of the tenant; agents see none. The cross-tenant role finds a token before the tenant is known
 -- and stamps its last use.
@@ -71,9 +71,9 @@ ALTER TABLE tenants_agenttoken ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURI
 CREATE POLICY tenants_agenttoken_tenant ON tenants_agenttoken
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY tenants_agenttoken_crossing ON tenants_agenttoken TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY tenants_agenttoken_cross_tenant ON tenants_agenttoken TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON tenants_agenttoken TO @operator@, @worker@, @staff@;
-GRANT SELECT, UPDATE (last_used_at) ON tenants_agenttoken TO @crossing@;
+GRANT SELECT, UPDATE (last_used_at) ON tenants_agenttoken TO @cross_tenant@;
 
 -- tenants_agentuserobjectpermission: Guardian's rows behind the limits of members; operators insert and delete them together
 -- with the limit. Agents see none.
@@ -118,9 +118,9 @@ ALTER TABLE tenants_membership ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURI
 CREATE POLICY tenants_membership_tenant ON tenants_membership
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY tenants_membership_crossing ON tenants_membership TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY tenants_membership_cross_tenant ON tenants_membership TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON tenants_membership TO @operator@, @worker@, @staff@;
-GRANT SELECT (id, role, user_id, tenant_id, is_active, accepted_at) ON tenants_membership TO @crossing@;
+GRANT SELECT (id, role, user_id, tenant_id, is_active, accepted_at) ON tenants_membership TO @cross_tenant@;
 
 -- tenants_modelprice: Rows of the tenant; agents see none.
 ALTER TABLE tenants_modelprice ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
@@ -134,11 +134,11 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON tenants_recoverycode TO @login@;
 
 -- tenants_roletemplate: Role templates are the same for all tenants: every role reads them, and none of these roles writes
 -- them.
-GRANT SELECT ON tenants_roletemplate TO @operator@, @worker@, @agent@, @staff@, @login@, @crossing@;
+GRANT SELECT ON tenants_roletemplate TO @operator@, @worker@, @agent@, @staff@, @login@, @cross_tenant@;
 
 -- tenants_roletemplategroupobjectpermission: Grants of the role templates, the same for all tenants: every role reads them,
 -- and none of these roles writes them.
-GRANT SELECT ON tenants_roletemplategroupobjectpermission TO @operator@, @worker@, @agent@, @staff@, @login@, @crossing@;
+GRANT SELECT ON tenants_roletemplategroupobjectpermission TO @operator@, @worker@, @agent@, @staff@, @login@, @cross_tenant@;
 
 -- tenants_sealedsecret: Operators store and delete secrets but never read the sealed text. Only workers read it, and seal it
 -- again when the sealing keys change. Agents and support staff see nothing.
@@ -168,12 +168,12 @@ GRANT SELECT ON tenants_staffaccess TO @operator@, @worker@, @staff@;
 -- commands that cover all tenants.
 ALTER TABLE tenants_tenant ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenants_tenant_tenant ON tenants_tenant USING (id = app_tenant()) WITH CHECK (id = app_tenant());
-CREATE POLICY tenant_by_name ON tenants_tenant FOR SELECT TO @worker@
+CREATE POLICY tenant_by_key ON tenants_tenant FOR SELECT TO @worker@
     USING (key = nullif(current_setting('app.tenant_key', true), ''));
-CREATE POLICY tenants_tenant_crossing ON tenants_tenant FOR SELECT TO @crossing@ USING (true);
+CREATE POLICY tenants_tenant_cross_tenant ON tenants_tenant FOR SELECT TO @cross_tenant@ USING (true);
 GRANT SELECT ON tenants_tenant TO @operator@, @agent@, @staff@;
 GRANT SELECT, INSERT ON tenants_tenant TO @worker@;
-GRANT SELECT (id, key) ON tenants_tenant TO @crossing@;
+GRANT SELECT (id, key) ON tenants_tenant TO @cross_tenant@;
 GRANT USAGE ON SEQUENCE tenants_tenant_id_seq TO @login@;
 
 -- tenants_tenantgroupobjectpermission: Grants in which the tenant differs from the role templates; acting roles read them
@@ -182,10 +182,10 @@ ALTER TABLE tenants_tenantgroupobjectpermission ENABLE ROW LEVEL SECURITY, FORCE
 CREATE POLICY tenants_tenantgroupobjectpermission_tenant ON tenants_tenantgroupobjectpermission
     USING (content_object_id = app_tenant())
     WITH CHECK (content_object_id = app_tenant());
-CREATE POLICY tenants_tenantgroupobjectpermission_crossing ON tenants_tenantgroupobjectpermission FOR SELECT TO @crossing@
+CREATE POLICY tenants_tenantgroupobjectpermission_cross_tenant ON tenants_tenantgroupobjectpermission FOR SELECT TO @cross_tenant@
     USING (true);
 GRANT SELECT ON tenants_tenantgroupobjectpermission TO @operator@, @worker@, @agent@, @staff@;
-GRANT SELECT (content_object_id, group_id, permission_id) ON tenants_tenantgroupobjectpermission TO @crossing@;
+GRANT SELECT (content_object_id, group_id, permission_id) ON tenants_tenantgroupobjectpermission TO @cross_tenant@;
 
 -- tenants_tenantsettings: Every acting role reads the settings of its tenant, agents included. The cross-tenant role reads
 -- the time zone, the daily budget and the request limits, for due work and token resolution.
@@ -193,10 +193,10 @@ ALTER TABLE tenants_tenantsettings ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SE
 CREATE POLICY tenants_tenantsettings_tenant ON tenants_tenantsettings
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY tenants_tenantsettings_crossing ON tenants_tenantsettings TO @crossing@ USING (true) WITH CHECK (true);
+CREATE POLICY tenants_tenantsettings_cross_tenant ON tenants_tenantsettings TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON tenants_tenantsettings TO @operator@, @worker@, @agent@, @staff@;
 GRANT SELECT (timezone, tenant_id, day_budget_micro_usd, requests_per_minute, requests_per_minute_of_tenant) ON
-    tenants_tenantsettings TO @crossing@;
+    tenants_tenantsettings TO @cross_tenant@;
 
 -- tenants_user: The login role reaches all users, to sign people in. Operators, workers and support staff see the members of
 -- the tenant, the support staff who entered it and the service users of its agents, never password or session columns;
@@ -206,17 +206,17 @@ CREATE POLICY service_user_of_tenant ON tenants_user FOR INSERT TO @operator@, @
     WITH CHECK ( is_service AND starts_with(username, 'agent:' || app_tenant() || ':') );
 CREATE POLICY user_of_tenant ON tenants_user FOR SELECT TO @operator@, @staff@, @worker@
     USING ((EXISTS ( SELECT 1 FROM tenants_membership member WHERE member.user_id = tenants_user.id)) OR (EXISTS ( SELECT 1 FROM tenants_staffaccess visit WHERE visit.user_id = tenants_user.id)) OR is_service AND starts_with(username::text, ('agent:'::text || app_tenant()) || ':'::text));
-CREATE POLICY user_crossing ON tenants_user FOR SELECT TO @crossing@ USING (true);
+CREATE POLICY user_cross_tenant ON tenants_user FOR SELECT TO @cross_tenant@ USING (true);
 CREATE POLICY user_signs_in ON tenants_user TO @login@ USING (true) WITH CHECK (true);
 GRANT SELECT (id, is_superuser, username, first_name, last_name, email, is_staff, is_active, is_service,
     address_proven_at, held_since, factor_since), INSERT ON tenants_user TO @operator@, @worker@;
 GRANT SELECT (id, is_superuser, username, first_name, last_name, email, is_staff, is_active, is_service,
     address_proven_at, held_since, factor_since) ON tenants_user TO @staff@;
 GRANT SELECT, INSERT, UPDATE ON tenants_user TO @login@;
-GRANT SELECT (id, is_superuser, username, is_staff, is_service, address_proven_at, held_since) ON tenants_user TO @crossing@;
+GRANT SELECT (id, is_superuser, username, is_staff, is_service, address_proven_at, held_since) ON tenants_user TO @cross_tenant@;
 
 -- tenants_user_groups: The login role reads it for Django's permission checks, the cross-tenant role to find mixed roles.
-GRANT SELECT ON tenants_user_groups TO @login@, @crossing@;
+GRANT SELECT ON tenants_user_groups TO @login@, @cross_tenant@;
 
 -- tenants_user_user_permissions: Only the login role reads it, for Django's permission checks.
 GRANT SELECT ON tenants_user_user_permissions TO @login@;

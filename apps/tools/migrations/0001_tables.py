@@ -178,7 +178,7 @@ class Migration(TableMigration):
                 "ordering": ["called"],
                 "constraints": [
                     models.UniqueConstraint(fields=("tenant", "server", "name"), name="tool_is_listed_once"),
-                    models.UniqueConstraint(fields=("tenant", "called"), name="tool_is_called_by_one_name"),
+                    models.UniqueConstraint(fields=("tenant", "called"), name="tool_has_a_unique_qualified_name"),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("definition__isnull", False), ("flaw", "")),
@@ -255,7 +255,7 @@ class Migration(TableMigration):
                         condition=models.Q(
                             ("needs_approval", True), ("definition__is_read_only", True), _connector="OR"
                         ),
-                        name="what_writes_waits_for_a_person",
+                        name="writing_tool_needs_approval",
                     ),
                 ],
             },
@@ -337,7 +337,7 @@ class Migration(TableMigration):
                     models.UniqueConstraint(
                         condition=models.Q(("status__in", ["waiting", "approved"])),
                         fields=("tenant", "conversation", "call_sha256"),
-                        name="a_call_waits_once",
+                        name="call_has_one_open_approval",
                         violation_error_message="This call waits already.",
                     ),
                     models.CheckConstraint(

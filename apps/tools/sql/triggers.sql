@@ -5,9 +5,9 @@ CREATE TRIGGER stamp_version BEFORE UPDATE ON tools_agenttool FOR EACH ROW EXECU
 
 -- tools_toolapproval: A new approval waits; it can be approved, refused, or used once after it was approved. Members'
 -- conversations with assistants get none, because the desk must not show them.
-CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
-    ON tools_toolapproval FOR EACH ROW EXECUTE FUNCTION move_state('status', 'waiting', 'waiting>approved waiting>refused approved>refused approved>made');
-CREATE TRIGGER refuse_talk BEFORE INSERT ON tools_toolapproval FOR EACH ROW EXECUTE FUNCTION refuse_talk();
+CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
+    ON tools_toolapproval FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'waiting', 'waiting>approved waiting>refused approved>refused approved>made');
+CREATE TRIGGER refuse_member_talk BEFORE INSERT ON tools_toolapproval FOR EACH ROW EXECUTE FUNCTION refuse_member_talk();
 CREATE TRIGGER stamp_version BEFORE UPDATE ON tools_toolapproval FOR EACH ROW EXECUTE FUNCTION stamp_version();
 
 -- tools_toolserver: Every update raises the version, and Python refuses a write that read an earlier one.

@@ -250,13 +250,11 @@ class Migration(TableMigration):
                         name="delivery_waiting",
                     ),
                     models.Index(fields=["tenant", "webhook", "id"], name="delivery_of_webhook"),
-                    models.Index(
-                        condition=models.Q(("status", "dead")), fields=["tenant", "id"], name="delivery_given_up"
-                    ),
+                    models.Index(condition=models.Q(("status", "dead")), fields=["tenant", "id"], name="delivery_dead"),
                     models.Index(
                         condition=models.Q(("status", "delivered")),
                         fields=["tenant", "webhook", "delivered_at"],
-                        name="delivery_told",
+                        name="delivery_delivered",
                     ),
                 ],
                 "constraints": [
@@ -266,7 +264,7 @@ class Migration(TableMigration):
                             models.Q(models.Q(("status", "delivered"), _negated=True), ("delivered_at__isnull", True)),
                             _connector="OR",
                         ),
-                        name="delivered_says_when",
+                        name="delivered_delivery_has_a_delivery_time",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -282,7 +280,7 @@ class Migration(TableMigration):
                     models.UniqueConstraint(
                         condition=models.Q(("event", "review")),
                         fields=("tenant", "webhook", "subject_id"),
-                        name="review_is_told_once",
+                        name="review_has_one_delivery_per_webhook",
                     ),
                 ],
             },

@@ -3,8 +3,8 @@
 -- Waiting deliveries with an expired lease and a retry time that has passed, for active webhooks with a closed circuit
 -- breaker. A delivery waits for earlier ones of its conversation to the same webhook, so the receiver gets them in order.
 -- Only the due-work functions of runtime call it; they run as the cross-tenant role, its owner, and see every tenant.
-CREATE OR REPLACE FUNCTION due_of_delivery()
-    RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+CREATE OR REPLACE FUNCTION list_due_webhook_deliveries()
+    RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT delivery.tenant_id, delivery.id, delivery.next_try_at FROM webhooks_delivery AS delivery
         JOIN webhooks_webhook AS webhook ON webhook.tenant_id = delivery.tenant_id AND webhook.id = delivery.webhook_id
@@ -16,14 +16,14 @@ CREATE OR REPLACE FUNCTION due_of_delivery()
                 AND before.webhook_id = delivery.webhook_id AND before.conversation_id = delivery.conversation_id
                 AND before.status = 'waiting' AND before.id < delivery.id)
 $$;
-REVOKE ALL ON FUNCTION due_of_delivery() FROM PUBLIC;
-ALTER FUNCTION due_of_delivery() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_due_webhook_deliveries() FROM PUBLIC;
+ALTER FUNCTION list_due_webhook_deliveries() OWNER TO @cross_tenant@;
 
 -- Active webhooks for reviews, with a secret, that have no delivery yet for an open proposal of the last day; snoozed
 -- proposals wait. Only the due-work functions of runtime call it; they run as the cross-tenant role, its owner, and see
 -- every tenant.
-CREATE OR REPLACE FUNCTION due_of_review()
-    RETURNS TABLE(tenant_id bigint, row_id bigint, since timestamp with time zone)
+CREATE OR REPLACE FUNCTION list_due_review_webhooks()
+    RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT webhook.tenant_id, webhook.id, min(proposal.created_at) FROM webhooks_webhook AS webhook
         JOIN governance_proposal AS proposal ON proposal.tenant_id = webhook.tenant_id AND proposal.state = 'open'
@@ -34,5 +34,5 @@ CREATE OR REPLACE FUNCTION due_of_review()
                 AND told.webhook_id = webhook.id AND told.event = 'review' AND told.subject_id = proposal.id)
         GROUP BY webhook.tenant_id, webhook.id
 $$;
-REVOKE ALL ON FUNCTION due_of_review() FROM PUBLIC;
-ALTER FUNCTION due_of_review() OWNER TO @crossing@;
+REVOKE ALL ON FUNCTION list_due_review_webhooks() FROM PUBLIC;
+ALTER FUNCTION list_due_review_webhooks() OWNER TO @cross_tenant@;

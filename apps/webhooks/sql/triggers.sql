@@ -5,10 +5,10 @@
 -- deleted.
 CREATE TRIGGER append_only BEFORE UPDATE OF tenant_id, webhook_id, conversation_id, event, subject_id, created_at
     ON webhooks_delivery FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER move_state BEFORE INSERT OR UPDATE
-    ON webhooks_delivery FOR EACH ROW EXECUTE FUNCTION move_state('status', 'waiting', 'waiting>delivered waiting>dead dead>waiting');
-CREATE TRIGGER refuse_talk BEFORE INSERT ON webhooks_delivery FOR EACH ROW EXECUTE FUNCTION refuse_talk();
-CREATE TRIGGER told_long_ago BEFORE DELETE
+CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
+    ON webhooks_delivery FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'waiting', 'waiting>delivered waiting>dead dead>waiting');
+CREATE TRIGGER refuse_member_talk BEFORE INSERT ON webhooks_delivery FOR EACH ROW EXECUTE FUNCTION refuse_member_talk();
+CREATE TRIGGER refuse_delete_of_recent_delivery BEFORE DELETE
     ON webhooks_delivery FOR EACH ROW WHEN (OLD.status <> 'delivered' OR OLD.delivered_at > statement_timestamp() - interval '1 day')
     EXECUTE FUNCTION refuse_change();
 

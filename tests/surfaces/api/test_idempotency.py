@@ -177,11 +177,11 @@ def test_what_several_send_at_once_under_one_key_is_written_once(committing: str
 
 def test_what_was_kept_long_enough_is_forgotten(world: World, bot: Asker) -> None:
     make_kept_answer(world)
-    assert due_work("answer") == []
+    assert due_work("idempotency_records") == []
     let_answers_age(world)
-    assert due_work("answer") == [(world.tenant.pk, world.tenant.pk)]
+    assert due_work("idempotency_records") == [(world.tenant.pk, world.tenant.pk)]
     make_kept_answer(world)
-    assert (notes(world), due_work("answer")) == (4, [])
+    assert (notes(world), due_work("idempotency_records")) == (4, [])
     let_answers_age(world)
     forget_answers.run(world.tenant.pk)
     with acting(world.bot):

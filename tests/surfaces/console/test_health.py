@@ -137,7 +137,7 @@ def test_alarms_are_nobodys_of_a_tenant(world: World) -> None:
 
 
 def test_an_agent_is_told_nothing_of_it(world: World) -> None:
-    assert attempt(world.bot, "SELECT * FROM waiting_work(ARRAY['turn'])").sqlstate == NO_RIGHT
+    assert attempt(world.bot, "SELECT * FROM count_due_work(ARRAY['turns'])").sqlstate == NO_RIGHT
 
 
 def test_who_is_not_signed_in_sees_nothing() -> None:

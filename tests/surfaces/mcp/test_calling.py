@@ -215,7 +215,7 @@ def test_a_call_costs_what_its_request_costs(door: Door, world: World) -> None:
             door.call(world.token, name, given)
         # The client asks besides which generation the server speaks, and for the tools: each time its token is looked up.
         asked = [each["sql"] for each in over_mcp.captured_queries]
-        looked_up = [place for place, sql in enumerate(asked) if "resolve_token" in sql]
+        looked_up = [place for place, sql in enumerate(asked) if "resolve_agent_token" in sql]
         for_a_token = len(asked) - looked_up[-1]
         assert len(asked) - 2 * for_a_token == len(over_rest.captured_queries)
         assert len(looked_up) == 3

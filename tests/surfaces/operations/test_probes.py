@@ -114,12 +114,12 @@ def test_what_waits_is_counted_across_tenants_and_nobody_is_named(client: Client
     waiting_draft(world)
     settings.METRICS_TOKEN = TOKEN
     told = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
-    assert re.search(r'^preceptor_waiting\{kind="turn"\} [2-9]', told, re.MULTILINE)
-    assert re.search(r'^preceptor_waiting_oldest_seconds\{kind="turn"\} \d', told, re.MULTILINE)
+    assert re.search(r'^preceptor_waiting\{kind="turns"\} [2-9]', told, re.MULTILINE)
+    assert re.search(r'^preceptor_waiting_oldest_seconds\{kind="turns"\} \d', told, re.MULTILINE)
     assert re.search(r'^preceptor_review_open\{kind="proposal"\} [1-9]', told, re.MULTILINE)
     assert world.tenant.key not in told
     named = "\n".join(lines_of(figures(), by_tenant=True))
-    assert f'preceptor_waiting{{kind="turn",tenant="{world.tenant.key}"}} 1' in named
+    assert f'preceptor_waiting{{kind="turns",tenant="{world.tenant.key}"}} 1' in named
     assert f'preceptor_review_open{{kind="proposal",tenant="{world.tenant.key}"}} 1' in named
 
 

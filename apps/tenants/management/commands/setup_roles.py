@@ -12,7 +12,7 @@ from apps.tenants.roles import ensure_roles
 class Command(BaseCommand):
     """Needs DATABASE_OWNER_URL, a login that may create roles."""
 
-    help = "Create the database roles (owner, operator, agent, worker, staff, login, crossing). Safe to run again."
+    help = "Create the database roles (owner, operator, agent, worker, staff, login, cross_tenant). Safe to run again."
     requires_system_checks: tuple[str, ...] = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
