@@ -35,7 +35,7 @@ from config import urls  # noqa: E402
 from config.settings import database as database_settings  # noqa: E402
 from tests.databases import clone_database, close_connections  # noqa: E402
 from tests.factories import make_memory, make_skill, make_world  # noqa: E402
-from tests.noting import keeps_notebook  # noqa: E402
+from tests.noting import has_notebook  # noqa: E402
 from tests.ready_cluster import TEMPLATE, ready_server  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 
@@ -148,7 +148,7 @@ def ground() -> Iterator[House]:
         clone_database(server, TEMPLATE, PREFIX)
         _keep_connections(server)
         world = make_world()
-        keeps_notebook(world)
+        has_notebook(world)
         for number in range(ROWS):
             make_skill(world, actor=world.operator, title=f"Settle a matter {number}")
         memory = make_memory(world, "Parcels take three days. Refunds go to the card that paid.")

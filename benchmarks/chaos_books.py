@@ -35,12 +35,12 @@ SELECT extract(epoch FROM turn.finished_at - min(event.due_at))::float8, turn.cr
 PULL = (
     "UPDATE runtime_turn SET run_at = statement_timestamp() WHERE status = 'running' AND run_at > statement_timestamp()",
     """
-    UPDATE webhooks_delivery SET next_try_at = statement_timestamp(),
+    UPDATE webhooks_delivery SET next_attempt_at = statement_timestamp(),
            lease_until = CASE WHEN lease_until < statement_timestamp() + interval '40 seconds' THEN statement_timestamp()
                               ELSE lease_until END
      WHERE status = 'waiting'
     """,
-    "UPDATE webhooks_webhookhealth SET rests_until = NULL",
+    "UPDATE webhooks_webhookhealth SET paused_until = NULL",
 )
 HAPPENED = """
 SELECT 'reads at others', count(*) FROM runtime_toolstep WHERE position('__' IN name) > 0 AND repeats = 'reads'

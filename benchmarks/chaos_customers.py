@@ -56,7 +56,7 @@ def make_threads(ground: Ground) -> list[Thread]:
     for number, world in enumerate(worlds):
         make_persona(world)
         if number % 2:
-            amend_agent(world.agent, actor=world.admin, while_thinking="restart")
+            amend_agent(world.agent, actor=world.admin, mid_turn_message_mode="restart")
         make_skill(world, "approved", title="Issue a refund", description="How to issue a refund within policy.")
         make_memory(world, "Most customers are in the EU. Parcels take three days.")
         _meet_others(world, ground)

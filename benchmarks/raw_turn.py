@@ -30,7 +30,7 @@ CREATE TABLE event (id bigserial PRIMARY KEY, conversation bigint NOT NULL, key 
 CREATE INDEX event_waiting ON event (conversation) WHERE turn IS NULL;
 CREATE INDEX event_of_turn ON event (turn) WHERE turn IS NOT NULL;
 CREATE TABLE turn (id bigserial PRIMARY KEY, conversation bigint NOT NULL, status text NOT NULL DEFAULT 'running',
-  fence int NOT NULL DEFAULT 1, lease_until timestamptz NOT NULL, asking_step int NOT NULL DEFAULT 1,
+  fence int NOT NULL DEFAULT 1, lease_until timestamptz NOT NULL, current_step int NOT NULL DEFAULT 1,
   output_tokens bigint NOT NULL DEFAULT 0, finished_at timestamptz) WITH (fillfactor = 70);
 CREATE UNIQUE INDEX one_running_turn ON turn (conversation) WHERE status = 'running';
 CREATE TABLE model_step (turn bigint, step int, fence int NOT NULL, asked jsonb, said jsonb, input_tokens int NOT NULL,
@@ -68,7 +68,7 @@ FROM held
 READ: Final = "SELECT body FROM skill WHERE id = %s"
 KEEP: Final = """
 WITH held AS (
-  UPDATE turn SET lease_until = statement_timestamp() + interval '30 s', asking_step = 2,
+  UPDATE turn SET lease_until = statement_timestamp() + interval '30 s', current_step = 2,
     output_tokens = output_tokens + %(output)s
   WHERE id = %(turn)s AND fence = %(fence)s AND status = 'running' RETURNING id
 ), call AS (

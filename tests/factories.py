@@ -68,7 +68,9 @@ def make_world(key: str = "", agent_key: str = "support", memory_review: MemoryR
     key = key or f"tenant-{next(_numbers)}"
     system = new_tenant_actor()
     people = [make_user(f"{role}@{key}.example") for role in ("operator", "admin")]
-    tenant = create_tenant(key, key.title(), actor=system, memory_review=memory_review, profiles_need_proof=False)
+    tenant = create_tenant(
+        key, key.title(), actor=system, memory_review=memory_review, is_customer_proof_required=False
+    )
     for user, role in zip(people, (Role.OPERATOR, Role.ADMIN), strict=True):
         add_member(user, actor=system, role=role)
     agent = create_agent(agent_key, agent_key.title(), actor=system)
@@ -97,7 +99,7 @@ def let_everything_in(world: World) -> World:
 def make_user(username: str) -> User:
     """A person known to own the address, who can sign in with PASSWORD; people are made before any tenant is chosen."""
     return User.objects.create_user(
-        username=username, email=username, password=PASSWORD, is_staff=True, address_proven_at=timezone.now()
+        username=username, email=username, password=PASSWORD, is_staff=True, email_verified_at=timezone.now()
     )
 
 

@@ -50,7 +50,7 @@ def make_dead(world: World, webhook: Webhook | None = None) -> Webhook:
             event="resolved",
             subject_id=conversation.pk,
         )
-        Delivery.objects.filter(pk=told.pk).update(status="dead", tries=12, next_try_at=Now(), failure="timeout")
+        Delivery.objects.filter(pk=told.pk).update(status="dead", tries=12, next_attempt_at=Now(), failure="timeout")
     return webhook
 
 
@@ -85,7 +85,7 @@ def at_once(world: World, **columns: Any) -> None:
     before = timezone.now() - timedelta(seconds=1)
     with acting(world.system):
         Delivery.objects.filter(tenant=world.tenant, status="waiting").update(
-            next_try_at=before, lease_until=before, **columns
+            next_attempt_at=before, lease_until=before, **columns
         )
 
 

@@ -21,4 +21,4 @@ def let_answers_age(world: World) -> None:
     """All that writes of this world were answered with was kept long enough."""
     for actor in (world.bot, world.operator):
         with acting(actor), connection.cursor() as cursor:
-            cursor.execute("UPDATE api_idempotencyrecord SET forget_at = statement_timestamp()")
+            cursor.execute("UPDATE api_idempotencyrecord SET expires_at = statement_timestamp()")

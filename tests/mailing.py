@@ -92,7 +92,12 @@ def text_of(letter: Message) -> str:
 def wants(world: World, actor: Actor | None = None, **values: object) -> NotificationPreferences:
     """Somebody, the operator unless named, who said what to tell them; all else is never told."""
     actor = actor or world.operator
-    plain = {**{kind.value: "never" for kind in Kind}, "digest_hour": 8, "quiet_from": None, "quiet_until": None}
+    plain = {
+        **{kind.value: "never" for kind in Kind},
+        "digest_hour": 8,
+        "quiet_start_hour": None,
+        "quiet_end_hour": None,
+    }
     set_terms(actor=actor, values={**plain, "timezone": "", **values})
     with acting(actor):
         return own_terms(actor)
@@ -101,7 +106,7 @@ def wants(world: World, actor: Actor | None = None, **values: object) -> Notific
 def fall_due(world: World, terms: NotificationPreferences) -> None:
     """Let the next look be due, and whoever held the terms be gone."""
     with acting(world.system):
-        NotificationPreferences.objects.filter(pk=terms.pk).update(next_look_at=Now(), lease_until=Now())
+        NotificationPreferences.objects.filter(pk=terms.pk).update(next_check_at=Now(), lease_until=Now())
 
 
 def look(world: World, terms: NotificationPreferences, later: timedelta = timedelta()) -> None:

@@ -56,18 +56,18 @@ def make_old_scratch(world: World) -> int:
         return int(cursor.fetchone()[0])
 
 
-def keeps_notebook(world: World) -> None:
+def has_notebook(world: World) -> None:
     """Let the agent keep a notebook."""
-    amend_agent(world.agent, actor=world.admin, keeps_notebook=True)
+    amend_agent(world.agent, actor=world.admin, has_notebook=True)
 
 
 def _kept(world: World) -> Note:
-    keeps_notebook(world)
+    has_notebook(world)
     return make_note_of_customer(world)
 
 
 NOTING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
-    Act.NOTE_WRITE: keeps_notebook,
+    Act.NOTE_WRITE: has_notebook,
     **dict.fromkeys((Act.NOTE_AMEND, Act.NOTE_FINISH, Act.NOTE_DROP), _kept),
 }
 # Each with the scene, the row and, for actions, the actor.

@@ -65,7 +65,7 @@ def comes_due(schedule: Schedule, world: World, ago: timedelta = timedelta(secon
 
 def let_plan(world: World) -> Skill:
     """Let the agent plan, and give it a skill to plan with."""
-    amend_agent(world.agent, actor=world.admin, plans_schedules=True)
+    amend_agent(world.agent, actor=world.admin, may_propose_schedules=True)
     return make_skill(world, "approved")
 
 

@@ -169,7 +169,7 @@ def make_example(world: World, status: str = "approved", **words: str) -> Exampl
 
 def is_shown_examples(world: World) -> None:
     """As its page says, once somebody wants it."""
-    amend_agent(world.agent, actor=world.admin, shows_examples=True)
+    amend_agent(world.agent, actor=world.admin, has_examples=True)
 
 
 def let_apply(world: World) -> World:

@@ -184,7 +184,7 @@ def _pressing(row: Any, button: str) -> str:
     return reverse(f"admin:{row._meta.label_lower.replace('.', '_')}_decide", args=[row.pk, button])
 
 
-LIMITS = {"is_active": "on", "timeout_seconds": "30", "result_bytes": "20000"}
+LIMITS = {"is_active": "on", "timeout_seconds": "30", "max_result_bytes": "20000"}
 TOOLING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
     Act.TOOL_SERVER_CREATE: lambda _, __: (
         reverse("admin:tools_toolserver_add"),

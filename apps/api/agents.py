@@ -48,22 +48,22 @@ class AgentRow(Shown[Agent]):
             "flavour",
             "context_tier",
             "skill_index",
-            "tells_time",
+            "has_current_time",
             "send_mode",
             "max_steps",
-            "burst_seconds",
-            "while_thinking",
-            "plans_schedules",
-            "shows_figures",
-            "edits_memory",
-            "tends_skills",
+            "debounce_seconds",
+            "mid_turn_message_mode",
+            "may_propose_schedules",
+            "may_show_tables_and_charts",
+            "may_edit_memory",
+            "may_edit_skills",
             "reflects",
-            "keeps_notebook",
-            "shows_examples",
+            "has_notebook",
+            "has_examples",
             "distils",
-            "distils_short",
-            "distils_mid",
-            "distils_long",
+            "is_short_tier_distilled",
+            "is_mid_tier_distilled",
+            "is_long_tier_distilled",
             "distil_model_mid",
             "distil_endpoint_mid_id",
             "distil_model_long",
@@ -103,22 +103,22 @@ class AgentChange(Body):
     flavour = Text(required=False, help_text="`domain` or `assistant`.")
     context_tier = Number(required=False, help_text="1 to 4.")
     skill_index = Text(required=False, help_text="`lazy` or `full`.")
-    tells_time = YesNo(required=False)
+    has_current_time = YesNo(required=False)
     send_mode = Text(required=False, help_text="`autonomous`, `suggest` or `observe`.")
     max_steps = Number(required=False)
-    burst_seconds = Number(required=False, min_value=0)
-    while_thinking = Text(required=False, help_text="`next` or `restart`.")
-    plans_schedules = YesNo(required=False)
-    shows_figures = YesNo(required=False)
-    edits_memory = YesNo(required=False)
-    tends_skills = YesNo(required=False)
+    debounce_seconds = Number(required=False, min_value=0)
+    mid_turn_message_mode = Text(required=False, help_text="`next` or `restart`.")
+    may_propose_schedules = YesNo(required=False)
+    may_show_tables_and_charts = YesNo(required=False)
+    may_edit_memory = YesNo(required=False)
+    may_edit_skills = YesNo(required=False)
     reflects = YesNo(required=False)
-    keeps_notebook = YesNo(required=False)
-    shows_examples = YesNo(required=False)
+    has_notebook = YesNo(required=False)
+    has_examples = YesNo(required=False)
     distils = YesNo(required=False)
-    distils_short = YesNo(required=False)
-    distils_mid = YesNo(required=False)
-    distils_long = YesNo(required=False)
+    is_short_tier_distilled = YesNo(required=False)
+    is_mid_tier_distilled = YesNo(required=False)
+    is_long_tier_distilled = YesNo(required=False)
     distil_model_mid = Text(required=False)
     distil_endpoint_mid = Number(required=False, allow_null=True, help_text="Id of an endpoint, or null.")
     distil_model_long = Text(required=False)

@@ -73,7 +73,7 @@ def _person(request: Request) -> Actor | None:
         raise PermissionDenied("You are signed in by half. Enter the code of your second factor in the console first.")
     tenant_id, role = _membership(user.pk, request.headers.get(TENANT_HEADER, ""))
     actor = person_actor(user.pk, tenant_id, role)
-    if user.factor_since is None and asks_for_factor(actor):
+    if user.second_factor_enabled_at is None and asks_for_factor(actor):
         raise PermissionDenied("This tenant asks for a second factor. Set one up in the console, under Second factor.")
     return actor
 

@@ -27,7 +27,7 @@ class CheckpointRow(Shown[Checkpoint]):
 
     class Meta:
         model = Checkpoint
-        fields = ("id", "name", "agent_key", "moment", "why", "made_by", *STAMPS, "ignored_fields")
+        fields = ("id", "name", "agent_key", "moment", "why", "created_by", *STAMPS, "ignored_fields")
         read_only_fields = fields
 
 

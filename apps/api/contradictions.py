@@ -26,14 +26,14 @@ class ContradictionRow(Shown[Contradiction]):
     """Two lines, where each stands, and whether people were asked, dismissed it, or one of the lines changed."""
 
     agent_key = agent_key()
-    one_id = serializers.IntegerField(read_only=True)
-    other_id = serializers.IntegerField(read_only=True, allow_null=True, help_text="Null: a tool that is not allowed.")
+    first_id = serializers.IntegerField(read_only=True)
+    second_id = serializers.IntegerField(read_only=True, allow_null=True, help_text="Null: a tool that is not allowed.")
 
     class Meta:
         model = Contradiction
         fields = (
-            *("id", "agent_key", "kind", "words", "one_noun", "one_id", "one_where", "one_line"),
-            *("other_noun", "other_id", "other_where", "other_line", "status", "last_seen_at"),
+            *("id", "agent_key", "kind", "words", "first_type", "first_id", "first_location", "first_text"),
+            *("second_type", "second_id", "second_location", "second_text", "status", "last_seen_at"),
             *("dismissal", "decided_by", "decided_at", *STAMPS, "ignored_fields"),
         )
         read_only_fields = fields
@@ -53,7 +53,7 @@ class ContradictionFilters(AgentFilters):
 
     kind = ChoiceFilter(choices=Contradiction.Kinds.choices)
     status = ChoiceFilter(choices=Contradiction.Status.choices)
-    search = SearchFilter("one_line", "other_line", "agent__key")
+    search = SearchFilter("first_text", "second_text", "agent__key")
 
 
 class ContradictionView(Rows[Contradiction]):

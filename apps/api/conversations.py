@@ -58,9 +58,9 @@ class ConversationRow(Shown[Conversation]):
             "outcome",
             "origin",
             "off_the_record",
-            "runs_elsewhere",
+            "has_external_agent",
             "proven_at",
-            "forgotten_at",
+            "erased_at",
             "rating",
             "rating_comment",
             "rated_at",
@@ -69,8 +69,8 @@ class ConversationRow(Shown[Conversation]):
             "hops",
             "budget_micro_usd",
             "resolved_at",
-            "held_by",
-            "held_at",
+            "taken_over_by",
+            "taken_over_at",
             *STAMPS,
             "ignored_fields",
         )
@@ -149,7 +149,7 @@ class ConversationFilters(AgentFilters):
     parent_id = IdFilter(field_name="parent_id", help_text="What other agents were asked in this conversation.")
     outcome = ChoiceFilter(choices=Conversation.Outcome.choices)
     off_the_record = BooleanFilter()
-    runs_elsewhere = BooleanFilter(help_text="True: the agent is run by somebody else.")
+    has_external_agent = BooleanFilter(help_text="True: the agent is run by somebody else.")
     stuck = ChoiceFilter(choices=STUCK, method="by_turn", help_text="Why their turn does not get on. For people.")
     reported = ChoiceFilter(
         choices=list(REPORTED.items()), method="by_report", help_text="By reports of their replies. For people."

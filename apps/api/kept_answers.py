@@ -33,18 +33,18 @@ REPLAYED_HEADER: Final = "Idempotent-Replayed"
 # A process that died left its claim unanswered; nobody has waited for a request for so long.
 LOST_SECONDS: Final = 900
 _CLAIM: Final = """
-INSERT INTO api_idempotencyrecord AS kept (tenant_id, asker, key, request_sha256, forget_at)
+INSERT INTO api_idempotencyrecord AS kept (tenant_id, asker, key, request_sha256, expires_at)
 VALUES (%(tenant)s, %(asker)s, %(key)s, %(sha256)s, statement_timestamp() + interval '1 hour' * %(hours)s)
 ON CONFLICT (tenant_id, asker, key) DO UPDATE
    SET request_sha256 = excluded.request_sha256, status = 0, body = '', location = '', row_id = NULL,
-       begun_at = statement_timestamp(), forget_at = excluded.forget_at
- WHERE kept.forget_at <= statement_timestamp()
+       begun_at = statement_timestamp(), expires_at = excluded.expires_at
+ WHERE kept.expires_at <= statement_timestamp()
     OR kept.status = 0 AND kept.begun_at <= statement_timestamp() - interval '1 second' * %(lost)s
 RETURNING kept.id
 """
 _KEEP: Final = "UPDATE api_idempotencyrecord SET status = %s, body = %s, row_id = %s, location = %s WHERE id = %s"
 _RELEASE: Final = "DELETE FROM api_idempotencyrecord WHERE id = %s"
-_FORGET: Final = "DELETE FROM api_idempotencyrecord WHERE tenant_id = %s AND forget_at <= statement_timestamp()"
+_FORGET: Final = "DELETE FROM api_idempotencyrecord WHERE tenant_id = %s AND expires_at <= statement_timestamp()"
 
 Answer = Callable[[], Response]
 

@@ -46,12 +46,21 @@ class DigestRunRow(Shown[DigestRun]):
     learning_version_id = serializers.IntegerField(read_only=True, allow_null=True)
     reasons = serializers.ListField(child=serializers.CharField(), read_only=True)
     lesson_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
-    made_up_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+    unknown_lesson_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
 
     class Meta:
         model = DigestRun
         fields = (
-            *("id", "agent_key", "verdict", "reasons", "lesson_ids", "made_up_ids", "learning_version_id", "model"),
+            *(
+                "id",
+                "agent_key",
+                "verdict",
+                "reasons",
+                "lesson_ids",
+                "unknown_lesson_ids",
+                "learning_version_id",
+                "model",
+            ),
             *("stand_in", "input_tokens", "output_tokens", "cost_micro_usd", "at"),
         )
         read_only_fields = fields

@@ -35,7 +35,7 @@ class CaseRow(Shown[LessonCase]):
     class Meta:
         model = LessonCase
         fields = (
-            *("id", "agent_key", "lesson_id", "source", "source_id", "conversation_id", "nothing_because"),
+            *("id", "agent_key", "lesson_id", "source", "source_id", "conversation_id", "no_lesson_reason"),
             *("happened_at", "noted_at"),
         )
         read_only_fields = fields

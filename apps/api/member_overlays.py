@@ -24,13 +24,13 @@ TEXT = f"At most {MEMBER_OVERLAY_CHARACTERS} characters; empty, there is none."
 
 
 class MemberOverlayRow(Shown[MemberOverlay]):
-    """What the member asked of an assistant; `waiting_text` is what it would write instead, which they look at first."""
+    """What the member asked of an assistant; `pending_text` is what it would write instead, which they look at first."""
 
     agent_key = agent_key()
 
     class Meta:
         model = MemberOverlay
-        fields = ("id", "agent_key", "text", "waiting_text", *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", "text", "pending_text", *STAMPS, "ignored_fields")
         read_only_fields = fields
 
 

@@ -137,7 +137,7 @@ class MessageView(Rows[Message]):
             event = self._receive(sent)
             if is_heard:
                 transaction.on_commit(partial(announce, event.conversation_id))
-            kick_turn(event.tenant_id, event.conversation_id, event.burst_seconds)
+            kick_turn(event.tenant_id, event.conversation_id, event.debounce_seconds)
         return answered(event.pk, seconds, actor=self.actor)
 
     def _receive(self, sent: Sent) -> InboundEvent:

@@ -20,13 +20,13 @@ class IdempotencyRecord(models.Model):
     row_id = models.BigIntegerField(null=True, help_text="The row that was answered with, to be shown as it stands.")
     location = models.CharField(max_length=200, db_default="")
     begun_at = models.DateTimeField(db_default=Now())
-    forget_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "asker", "key"], name="caller_uses_an_idempotency_key_once"),
         ]
-        indexes: ClassVar = [models.Index(fields=["forget_at"], name="idempotency_record_by_expiry")]
+        indexes: ClassVar = [models.Index(fields=["expires_at"], name="idempotency_record_by_expiry")]
 
     def __str__(self) -> str:
         return f"{self.asker} {self.status}"

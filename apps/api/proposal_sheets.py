@@ -53,8 +53,8 @@ class ReviewSheet(serializers.Serializer[Sheet]):
         child=serializers.CharField(), help_text="What the change reaches; it makes the tier."
     )
     reviewers = serializers.IntegerField(source="panel.reviewers", help_text="How many have to agree.")
-    own_hand = serializers.BooleanField(
-        source="panel.own_hand", help_text="Whether whoever proposed or edited the words may be one of them."
+    is_self_approval = serializers.BooleanField(
+        source="panel.is_self_approval", help_text="Whether whoever proposed or edited the words may be one of them."
     )
     is_author = serializers.BooleanField(help_text="Whether that is you.")
     approvals = ApprovalRow(many=True)

@@ -76,7 +76,7 @@ class RunRow(Serializer[Told]):
     )
     reason = CharField(help_text="Why it came to nothing, where it did.")
     missed = IntegerField(source="run.missed", help_text="How many times before it passed unnoticed.")
-    asked_by = CharField(source="run.asked_by", help_text="Who ran it beside its plan; empty: nobody.")
+    requested_by = CharField(source="run.requested_by", help_text="Who ran it beside its plan; empty: nobody.")
     conversation_id = IntegerField(source="run.conversation_id", allow_null=True)
 
 

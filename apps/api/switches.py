@@ -37,9 +37,9 @@ class SwitchRow(Shown[KillSwitch]):
             "reason",
             "sentence",
             "status",
-            "thrown_by",
-            "lifted_by",
-            "lifted_at",
+            "activated_by",
+            "deactivated_by",
+            "deactivated_at",
             *STAMPS,
             "ignored_fields",
         )

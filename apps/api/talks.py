@@ -36,7 +36,7 @@ class TalkRow(Shown[Conversation]):
 
     class Meta:
         model = Conversation
-        fields = ("id", "agent_key", "status", "off_the_record", "forgotten_at", *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", "status", "off_the_record", "erased_at", *STAMPS, "ignored_fields")
         read_only_fields = fields
 
 

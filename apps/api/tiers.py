@@ -42,7 +42,17 @@ class TierRunRow(Shown[TierRun]):
     class Meta:
         model = TierRun
         fields = (
-            *("id", "agent_key", "tier", "verdict", "reasons", "proposed", "facts_before", "facts_after", "asked_by"),
+            *(
+                "id",
+                "agent_key",
+                "tier",
+                "verdict",
+                "reasons",
+                "proposed",
+                "facts_before",
+                "facts_after",
+                "requested_by",
+            ),
             *("model", "stand_in", "input_tokens", "output_tokens", "cost_micro_usd", "at"),
         )
         read_only_fields = fields

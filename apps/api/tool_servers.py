@@ -19,7 +19,7 @@ from apps.runtime.tool_servers import Asked, refresh_server
 from apps.tools.actions import amend_tool_server, create_tool_server, rotate_tool_server_headers
 from apps.tools.models import ToolServer
 
-SERVER = ("title", "url", "is_active", "timeout_seconds", "result_bytes")
+SERVER = ("title", "url", "is_active", "timeout_seconds", "max_result_bytes")
 READ = "The server's version that was read."
 
 
@@ -53,7 +53,7 @@ class NewToolServer(Body):
     url = Text(help_text="Such as https://tools.example/mcp.")
     is_active = YesNo(required=False)
     timeout_seconds = Number(required=False)
-    result_bytes = Number(required=False, help_text="A longer result is cut.")
+    max_result_bytes = Number(required=False, help_text="A longer result is cut.")
     headers = Text(required=False, help_text="One to a line. Stored encrypted, and in no answer.")
 
 
@@ -68,7 +68,7 @@ class ToolServerChange(Body):
     url = Text(required=False)
     is_active = YesNo(required=False)
     timeout_seconds = Number(required=False)
-    result_bytes = Number(required=False)
+    max_result_bytes = Number(required=False)
     version = Number(required=False, help_text=READ)
     reason = Text(required=False)
 

@@ -32,12 +32,12 @@ class TrialRow(Shown[Conversation]):
 
     agent_key = agent_key()
     proposal_id = IntegerField(
-        source="tried_proposal_id", read_only=True, allow_null=True, help_text="Null: the agent as customers have it."
+        source="trial_proposal_id", read_only=True, allow_null=True, help_text="Null: the agent as customers have it."
     )
 
     class Meta:
         model = Conversation
-        fields = ("id", "agent_key", "proposal_id", "status", "forgotten_at", *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", "proposal_id", "status", "erased_at", *STAMPS, "ignored_fields")
         read_only_fields = fields
 
 

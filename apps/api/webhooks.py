@@ -29,11 +29,11 @@ class WebhookRow(Shown[Webhook]):
 
     has_secret = BooleanField(read_only=True, help_text="Without a secret it is told nothing.")
     failures = SerializerMethodField(help_text="How often it failed in a row.")
-    rests_until = SerializerMethodField()
+    paused_until = SerializerMethodField()
 
     class Meta:
         model = Webhook
-        fields = ("id", "key", *TOLD, "has_secret", "failures", "rests_until", *STAMPS, "ignored_fields")
+        fields = ("id", "key", *TOLD, "has_secret", "failures", "paused_until", *STAMPS, "ignored_fields")
         read_only_fields = fields
 
     @extend_schema(responses=IntegerField())
@@ -43,10 +43,10 @@ class WebhookRow(Shown[Webhook]):
         return health.failures if health else 0
 
     @extend_schema(responses=DateTimeField(allow_null=True))
-    def get_rests_until(self, webhook: Webhook) -> str | None:
+    def get_paused_until(self, webhook: Webhook) -> str | None:
         """Until when nothing is tried because it only failed."""
         health = getattr(webhook, "health", None)
-        return DateTimeField().to_representation(health.rests_until) if health and health.rests_until else None
+        return DateTimeField().to_representation(health.paused_until) if health and health.paused_until else None
 
 
 class NewWebhook(Body):
@@ -194,7 +194,7 @@ class DeliveryRow(Shown[Delivery]):
         model = Delivery
         fields = (
             *("id", "webhook_id", "conversation_id", "event", "subject_id", "created_at", "status", "tries"),
-            *("next_try_at", "answered", "failure", "delivered_at", "sent_again_by"),
+            *("next_attempt_at", "answered", "failure", "delivered_at", "replayed_by"),
         )
         read_only_fields = fields
 

@@ -43,7 +43,7 @@ class Alarm:
 
     title: str
     every: str
-    rang_at: datetime | None
+    last_run_at: datetime | None
     is_late: bool
     state: str
 
@@ -56,16 +56,16 @@ def alarms_told(found: list[Ringing], now: datetime) -> list[Alarm]:
 
 def _told(alarm: Ringing, now: datetime) -> Alarm:
     title = TITLES.get(alarm.task, alarm.task)
-    return Alarm(title, span(alarm.every), alarm.rang_at, alarm.is_late(now), _state(alarm, now))
+    return Alarm(title, span(alarm.every), alarm.last_run_at, alarm.is_late(now), _state(alarm, now))
 
 
 def _state(alarm: Ringing, now: datetime) -> str:
-    if alarm.known_at is None:
+    if alarm.registered_at is None:
         return "never: no beat was started with it"
     overdue = alarm.overdue(now)
     if alarm.is_late(now) and overdue:
         return f"overdue for {timesince(now - overdue, now, depth=1)}"
-    return "in time" if alarm.rang_at else "in time: waits for its first turn"
+    return "in time" if alarm.last_run_at else "in time: waits for its first turn"
 
 
 def span(every: timedelta) -> str:
@@ -79,7 +79,7 @@ def span(every: timedelta) -> str:
 def flaws_of_alarms(alarms: list[Ringing], told: list[Alarm]) -> Iterator[str]:
     """In a sentence what somebody should look at, where there is something."""
     late = [alarm.title for alarm in told if alarm.is_late]
-    if alarms and all(alarm.known_at is None for alarm in alarms):
+    if alarms and all(alarm.registered_at is None for alarm in alarms):
         yield NO_BEAT
     elif late and len(late) == len(alarms):
         yield NOTHING_RINGS

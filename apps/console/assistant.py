@@ -164,7 +164,7 @@ def _talks(actor: Actor) -> list[dict[str, Any]]:
 def _wish(overlay: MemberOverlay | None) -> Wish:
     if overlay is None:
         return Wish()
-    return Wish(initial={"text": overlay.waiting_text or overlay.text, "read_at": overlay.version})
+    return Wish(initial={"text": overlay.pending_text or overlay.text, "read_at": overlay.version})
 
 
 def _begun(said: dict[str, Any], *, actor: Actor) -> HttpResponse:

@@ -39,6 +39,6 @@ class CheckpointAdmin(GovernedAdmin):
     def at(self, checkpoint: Checkpoint) -> str:
         return moment(checkpoint.moment)
 
-    @admin.display(description="Made by", ordering="made_by")
+    @admin.display(description="Made by", ordering="created_by")
     def maker(self, checkpoint: Any) -> str:
-        return str(checkpoint.people[checkpoint.made_by])
+        return str(checkpoint.people[checkpoint.created_by])

@@ -51,9 +51,11 @@ class SideShown:
 
 def sides_of(row: Contradiction) -> Iterator[SideShown]:
     """Both lines; of a tool that is not allowed the one that names it."""
-    yield SideShown(row.one_where, row.one_line, url_of_subject(PAGES[Nouns(row.one_noun)], row.one_id))
-    if row.other_id is not None:
-        yield SideShown(row.other_where, row.other_line, url_of_subject(PAGES[Nouns(row.other_noun)], row.other_id))
+    yield SideShown(row.first_location, row.first_text, url_of_subject(PAGES[Nouns(row.first_type)], row.first_id))
+    if row.second_id is not None:
+        yield SideShown(
+            row.second_location, row.second_text, url_of_subject(PAGES[Nouns(row.second_type)], row.second_id)
+        )
 
 
 def quoted(side: SideShown) -> SafeString:
@@ -112,7 +114,7 @@ class ContradictionAdmin(GovernedAdmin):
     list_display_links = ("in_what",)
     list_filter = ("agent", "kind")
     list_select_related = ("agent",)
-    search_fields = ("one_line", "other_line", "agent__key")
+    search_fields = ("first_text", "second_text", "agent__key")
     search_help_text = "Search line or agent"
     tabs = Tabs("status", tuple(Status.choices), first=Status.OPEN.value)
     empty = (

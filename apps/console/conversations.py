@@ -123,7 +123,7 @@ class ConversationAdmin(GovernedAdmin):
         "outcome",
         "origin",
         "off_the_record",
-        "runs_elsewhere",
+        "has_external_agent",
         ReportedFilter,
         StuckFilter,
     )
@@ -180,9 +180,9 @@ class ConversationAdmin(GovernedAdmin):
     def thread(self, conversation: Conversation) -> str:
         return str(conversation)
 
-    @admin.display(description="In hand", ordering="held_at")
+    @admin.display(description="In hand", ordering="taken_over_at")
     def in_hand(self, conversation: Any) -> str:
-        return str(conversation.people[conversation.held_by]) if conversation.is_held else "the agent's"
+        return str(conversation.people[conversation.taken_over_by]) if conversation.is_held else "the agent's"
 
     @admin.display(description="Reported", ordering="reported")
     def reports(self, conversation: Any) -> SafeString | str:

@@ -49,7 +49,7 @@ def _is_open(conversation: Conversation) -> bool:
 
 def _may_be_taken(conversation: Conversation) -> bool:
     reader = acting_actor()
-    return _is_open(conversation) and reader is not None and conversation.held_by_id != reader.user_id
+    return _is_open(conversation) and reader is not None and conversation.taken_over_by_id != reader.user_id
 
 
 def _is_held(conversation: Conversation) -> bool:

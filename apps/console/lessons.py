@@ -78,7 +78,7 @@ def _cases(lesson: Lesson) -> Iterator[Shown]:
 
 def standing_of(lesson: Lesson) -> str:
     """Where it is on its way, in words."""
-    if lesson.digested_in_id is not None:
+    if lesson.learning_version_id is not None:
         return "folded into a version"
     if lesson.is_promotable:
         return "passes the gate"

@@ -148,7 +148,11 @@ def _led_to_factor() -> HttpResponse:
 def _lacks_factor(request: ConsoleRequest) -> bool:
     """Whether the tenant asks its people for a second factor and this one has none."""
     user: User | AnonymousUser = request.user
-    return isinstance(user, User) and user.factor_since is None and settings_of(request).needs_second_factor
+    return (
+        isinstance(user, User)
+        and user.second_factor_enabled_at is None
+        and settings_of(request).is_second_factor_required
+    )
 
 
 def _name_of(request: HttpRequest) -> str:

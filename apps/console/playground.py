@@ -124,7 +124,7 @@ def trial_page(site: AdminSite, request: HttpRequest, trial_id: int) -> HttpResp
         "session": session,
         "parts": parts,
         "is_new": any(piece.changed for part in parts for piece in part.pieces),
-        "proposal": tried_proposals(actor).filter(pk=trial.tried_proposal_id or 0).first(),
+        "proposal": tried_proposals(actor).filter(pk=trial.trial_proposal_id or 0).first(),
         "people": people_of(request),
     }
     return TemplateResponse(request, "console/trial.html", context, status=status)
@@ -135,7 +135,7 @@ def told_trial(request: HttpRequest, trial_id: int) -> HttpResponse:
     """What was said, as text in the hands of whoever asked: nothing of it is kept here."""
     trial = _trial(trial_id, actor_of(request))
     session = Session.objects.filter(conversation=trial).order_by("-pk").first()
-    tried = f"live with proposal {trial.tried_proposal_id}" if trial.tried_proposal_id else "live"
+    tried = f"live with proposal {trial.trial_proposal_id}" if trial.trial_proposal_id else "live"
     head = (
         f"Playground talk {trial.pk} with agent {trial.agent.key}, tried {tried}.",
         f"SHA-256 of the prompt: {session.prefix_sha256 if session else 'none yet'}",
@@ -200,7 +200,7 @@ def _trials(actor: Actor) -> list[dict[str, Any]]:
     last = Message.objects.filter(conversation=OuterRef("pk")).exclude(text="").order_by("-position")
     rows = Conversation.objects.visible_to(actor).trials_of(actor.user_id).open().select_related("agent")
     told = rows.annotate(last_words=Subquery(last.values("text")[:1])).order_by("-pk")
-    left = told.filter(Q(forgotten_at=None) | Q(last_words__isnull=False))[:SHOWN]
+    left = told.filter(Q(erased_at=None) | Q(last_words__isnull=False))[:SHOWN]
     return [{"trial": row, "last_words": excerpt(row.last_words or "")} for row in left]
 
 

@@ -114,7 +114,7 @@ def touched(sheet: Sheet) -> list[str]:
 
 def asks_for(panel: Panel) -> str:
     """Who has to agree."""
-    if panel.own_hand:
+    if panel.is_self_approval:
         return f"It takes {NUMBERS[panel.reviewers]}; whoever proposed or edited the words may be the one."
     return f"It takes {NUMBERS[panel.reviewers]} who neither proposed nor edited the words."
 
@@ -122,7 +122,11 @@ def asks_for(panel: Panel) -> str:
 def standing(sheet: Sheet, people: People, user_id: int | None) -> Iterator[str]:
     """Who has agreed, and whether the reader may."""
     for one in sheet.approvals:
-        counts = "" if sheet.panel.own_hand or not one.own_hand else " It is their own wording, so it does not count."
+        counts = (
+            ""
+            if sheet.panel.is_self_approval or not one.is_self_approval
+            else " It is their own wording, so it does not count."
+        )
         who = "You" if one.user_id == user_id else people[one.user_label]
         yield f"{who} approved these words on {moment(one.at)}.{counts}"
     missing = sheet.panel.reviewers - sheet.proposal.approval_count
@@ -139,4 +143,4 @@ def has_agreed(sheet: Sheet, user_id: int | None) -> bool:
 
 def may_agree(sheet: Sheet, user_id: int | None) -> bool:
     """Whether a yes of the reader to the words as they stand would count."""
-    return not has_agreed(sheet, user_id) and (sheet.panel.own_hand or not sheet.is_author)
+    return not has_agreed(sheet, user_id) and (sheet.panel.is_self_approval or not sheet.is_author)

@@ -113,7 +113,7 @@ def factor_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     user = request.user
     if not isinstance(user, User):
         return HttpResponseRedirect(reverse("admin:login"))
-    return (_taking_up if user.factor_since is None else _keeping)(site, request, user)
+    return (_taking_up if user.second_factor_enabled_at is None else _keeping)(site, request, user)
 
 
 def _taking_up(site: AdminSite, request: HttpRequest, user: User) -> HttpResponse:

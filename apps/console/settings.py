@@ -54,10 +54,10 @@ class SettingsAdmin(GovernedAdmin):
     fields = (
         *("timezone", "ai_disclosure", "slot_order", "memory_review", "learning_apply_mode"),
         *("high_risk_reviewers", "proposal_days", "max_open_proposals"),
-        *("private_patterns", "day_budget_micro_usd"),
-        *("profiles_need_proof", "messages_per_minute", "messages_per_day"),
+        *("pii_patterns", "day_budget_micro_usd"),
+        *("is_customer_proof_required", "messages_per_minute", "messages_per_day"),
         *("requests_per_minute", "requests_per_minute_of_tenant"),
-        "needs_second_factor",
+        "is_second_factor_required",
     )
     change_form_template = "console/settings.html"
     edit_label = "Change the settings"

@@ -102,7 +102,7 @@ def learning_of(spend: Spend) -> Usage:
         fresh_tokens=spend.learning_input_tokens,
         output_tokens=spend.learning_output_tokens,
         cost_micro_usd=spend.learning_cost_micro_usd,
-        unpriced=spend.learning_unpriced,
+        unpriced=spend.learning_unpriced_calls,
     )
 
 

@@ -81,6 +81,6 @@ class SwitchAdmin(GovernedAdmin):
     def where(self, switch: KillSwitch) -> str:
         return f"channel {switch.channel}" if switch.channel else "every channel"
 
-    @admin.display(description="By", ordering="thrown_by")
+    @admin.display(description="By", ordering="activated_by")
     def by(self, switch: Any) -> str:
-        return str(switch.people[switch.thrown_by])
+        return str(switch.people[switch.activated_by])

@@ -104,7 +104,7 @@ class VisitAdmin(GovernedAdmin):
 
     list_display = ("visitor", "reason", "entered", "ends", "left")
     empty = "Nobody of the platform's staff looked into these books."
-    fields = ("reason", "until", "left_at")
+    fields = ("reason", "until", "ended_at")
 
     @admin.display(description="Who", ordering="user__username")
     def visitor(self, visit: StaffAccess) -> str:
@@ -118,6 +118,6 @@ class VisitAdmin(GovernedAdmin):
     def ends(self, visit: StaffAccess) -> str:
         return moment(visit.until)
 
-    @admin.display(description="Left", ordering="left_at")
+    @admin.display(description="Left", ordering="ended_at")
     def left(self, visit: StaffAccess) -> str:
-        return moment(visit.left_at) if visit.left_at else "by itself"
+        return moment(visit.ended_at) if visit.ended_at else "by itself"

@@ -59,8 +59,10 @@ class TermsForm(forms.Form):
         help_text="One message a day about all that waits, and none where nothing new does.",
         widget=UnfoldAdminSelectWidget,
     )
-    quiet_from = _hour("Quiet from", "Nothing is sent in these hours. What comes meanwhile is told when they end.")
-    quiet_until = _hour("Quiet until")
+    quiet_start_hour = _hour(
+        "Quiet from", "Nothing is sent in these hours. What comes meanwhile is told when they end."
+    )
+    quiet_end_hour = _hour("Quiet until")
     timezone = forms.CharField(
         label="Time zone",
         required=False,
@@ -78,8 +80,10 @@ class TermsForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Refuse hours that do not fit each other."""
         said: dict[str, Any] = super().clean() or self.cleaned_data
-        if not self.errors and (flaw := quiet_flaw(said["quiet_from"], said["quiet_until"], said["digest_hour"])):
-            self.add_error("quiet_from", flaw)
+        if not self.errors and (
+            flaw := quiet_flaw(said["quiet_start_hour"], said["quiet_end_hour"], said["digest_hour"])
+        ):
+            self.add_error("quiet_start_hour", flaw)
         return said
 
 
@@ -123,7 +127,7 @@ def told_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
 
 
 def _values(terms: NotificationPreferences) -> dict[str, Any]:
-    names = (*(kind.value for kind in Kind), "digest_hour", "quiet_from", "quiet_until", "timezone")
+    names = (*(kind.value for kind in Kind), "digest_hour", "quiet_start_hour", "quiet_end_hour", "timezone")
     return {name: getattr(terms, name) for name in names}
 
 

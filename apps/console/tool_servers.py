@@ -25,7 +25,7 @@ from apps.tools.actions import amend_tool_server, create_tool_server, rotate_too
 from apps.tools.models import AgentTool, ServerTool, ToolServer
 from apps.tools.rules import Definition
 
-SERVER = ("title", "url", "is_active", "timeout_seconds", "result_bytes")
+SERVER = ("title", "url", "is_active", "timeout_seconds", "max_result_bytes")
 
 
 class NewHeaders(Decision):

@@ -44,7 +44,7 @@ def open_conversation(
     conversation_key: str,
     end_user_key: str = "",
     off_the_record: bool | None = None,
-    runs_elsewhere: bool | None = False,
+    has_external_agent: bool | None = False,
 ) -> Conversation:
     """Begin a thread; if an earlier one of the same customer's thread has ended, this follows it (Z-15).
 
@@ -56,7 +56,7 @@ def open_conversation(
     conversation = Conversation(
         tenant_id=actor.tenant_id,
         **thread,
-        **_settled(thread, actor, off_the_record=off_the_record, runs_elsewhere=runs_elsewhere),
+        **_settled(thread, actor, off_the_record=off_the_record, has_external_agent=has_external_agent),
         end_user_key=end_user_key,
         follows=_ended_before(thread, actor, end_user_key=end_user_key),
         taint=Taint.CUSTOMER_DERIVED,
@@ -80,12 +80,13 @@ def receive_message(
     off_the_record: bool | None = None,
     user_hash: str = "",
     max_steps: int | None = None,
-    runs_elsewhere: bool = False,
+    has_external_agent: bool = False,
 ) -> InboundEvent:
     """Take what a customer wrote. The same key again is the same event; other words under it are refused (R126).
 
     Only the message that opens a conversation says whether it is off the record; a later one may leave it out or agree. Its
-    `user_hash` proves the customer, `max_steps` is for the turn that answers (R124), `runs_elsewhere` leaves that to the sender.
+    `user_hash` proves the customer, `max_steps` is for the turn that answers (R124); with
+    `has_external_agent` the sender's own program answers.
     """
     authorize(actor, Act.MESSAGE_RECEIVE, actor.tenant_id, agent_id=agent_id)
     thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
@@ -93,7 +94,9 @@ def receive_message(
     sent["max_steps"] = max_steps
     refuse_flaws(text, end_user_key, channel, is_of_customer=not actor.is_person or channel in MEMBERS_ALONE)
     refuse_unstorable(sent, thread, end_user_key)
-    terms = Terms.of(end_user_key, user_hash, actor, off_the_record=off_the_record, runs_elsewhere=runs_elsewhere)
+    terms = Terms.of(
+        end_user_key, user_hash, actor, off_the_record=off_the_record, has_external_agent=has_external_agent
+    )
     with acting(actor):
         return _known_or_new(event_of(sent, actor), thread, actor, terms)
 
@@ -134,11 +137,11 @@ def take_over_conversation(conversation: Conversation, *, actor: Actor, read_at:
     with governed(Act.CONVERSATION_TAKE_OVER, conversation, actor=actor, read_at=read_at) as row:
         refuse_ended(row)
         refuse_talk(row, "There is nobody to answer but its member.")
-        if row.held_by_id == actor.user_id:
+        if row.taken_over_by_id == actor.user_id:
             raise Conflicting("You hold this conversation already. Write to the customer, or hand it back.")
         if not row.is_held:
             tell_in_hand(row)
-        row.held_by, row.held_by_id, row.held_at = actor.label, actor.user_id, timezone.now()
+        row.taken_over_by, row.taken_over_by_id, row.taken_over_at = actor.label, actor.user_id, timezone.now()
     return conversation
 
 
@@ -147,7 +150,7 @@ def hand_back_conversation(conversation: Conversation, *, actor: Actor, read_at:
     with governed(Act.CONVERSATION_HAND_BACK, conversation, actor=actor, read_at=read_at) as row:
         if not row.is_held:
             raise Conflicting("Nobody holds this conversation; the agent answers it already.")
-        row.held_by, row.held_by_id, row.held_at = "", None, None
+        row.taken_over_by, row.taken_over_by_id, row.taken_over_at = "", None, None
     return conversation
 
 
@@ -271,7 +274,7 @@ def _open_or_join(thread: Thread, actor: Actor, terms: Terms) -> Conversation:
             **thread,
             end_user_key=terms.end_user_key,
             off_the_record=terms.off_the_record,
-            runs_elsewhere=terms.runs_elsewhere,
+            has_external_agent=terms.has_external_agent,
             actor=actor,
         )
     except Conflicting:
@@ -280,7 +283,7 @@ def _open_or_join(thread: Thread, actor: Actor, terms: Terms) -> Conversation:
 
 
 def _append_event(event: InboundEvent, thread: Thread, actor: Actor) -> InboundEvent:
-    event.due_at = Now() + timedelta(seconds=event.burst_seconds)
+    event.due_at = Now() + timedelta(seconds=event.debounce_seconds)
     try:
         with transaction.atomic():
             event.save(force_insert=True)

@@ -52,7 +52,7 @@ def admit(conversation: Conversation, proof: Proof | None, *, actor: Actor) -> N
     system = system_actor(actor.tenant_id, "admission")
     with acting(system):
         settings = TenantSettings.objects.visible_to(system).get()
-        if conversation.is_proven and proof is None and settings.profiles_need_proof:
+        if conversation.is_proven and proof is None and settings.is_customer_proof_required:
             flaw = "The customer of this thread has proven who they are. Send their user_hash with every message."
             raise Invalid(flaw, {"user_hash": [flaw]})
         _refuse_too_many(conversation, settings, is_proven=proof is not None or conversation.is_proven)

@@ -36,15 +36,15 @@ class Terms:
     end_user_key: str
     off_the_record: bool | None
     proof: Proof | None
-    runs_elsewhere: bool | None
+    has_external_agent: bool | None
 
     @classmethod
     def of(
-        cls, end_user_key: str, user_hash: str, actor: Actor, *, off_the_record: bool | None, runs_elsewhere: bool
+        cls, end_user_key: str, user_hash: str, actor: Actor, *, off_the_record: bool | None, has_external_agent: bool
     ) -> Self:
         """As they were sent; refused where the proof is none."""
         proof = Proof(proving_key(end_user_key, user_hash, actor=actor)) if user_hash else None
-        return cls(end_user_key, off_the_record, proof, None if actor.is_person else runs_elsewhere)
+        return cls(end_user_key, off_the_record, proof, None if actor.is_person else has_external_agent)
 
 
 class Sent(TypedDict):
@@ -101,7 +101,7 @@ def refuse_other_terms(conversation: Conversation, terms: Terms) -> None:
             f"This conversation opened {stands} the record and stays so. Leave the field out, or open another thread."
         )
         raise Invalid(flaw, {"off_the_record": [flaw]})
-    refuse_other_runner(conversation, terms.runs_elsewhere)
+    refuse_other_runner(conversation, terms.has_external_agent)
 
 
 def refuse_line_of_another(line_key: str, agent_id: int) -> None:

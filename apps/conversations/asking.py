@@ -32,7 +32,7 @@ def open_below(
     It is proven where the one above is, and the turn that asks answers nobody unproven (`is_proven`).
     """
     with acting(actor):
-        asked_before = Conversation.objects.visible_to(actor).filter(parent=parent, asked_in_id=turn_id).count()
+        asked_before = Conversation.objects.visible_to(actor).filter(parent=parent, delegating_turn_id=turn_id).count()
         child = Conversation(
             tenant_id=parent.tenant_id,
             agent_id=callee_id,
@@ -42,7 +42,7 @@ def open_below(
             off_the_record=parent.off_the_record,
             parent=parent,
             hops=parent.hops + 1,
-            asked_in_id=turn_id,
+            delegating_turn_id=turn_id,
             budget_micro_usd=budget_micro_usd,
             taint=parent.taint,
         )

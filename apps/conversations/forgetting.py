@@ -32,7 +32,7 @@ def forget_conversation(conversation: Conversation, *, actor: Actor) -> Conversa
     with governed(Act.CONVERSATION_FORGET, conversation, actor=actor) as row:
         if not row.off_the_record:
             raise Conflicting("This conversation is on the record, so its words are kept.")
-        [(row.forgotten_at,)] = one_shot(actor, _NOW, {})
+        [(row.erased_at,)] = one_shot(actor, _NOW, {})
         given = {"conversation": row.pk, "has_ended": row.status != Conversation.Status.OPEN}
         for statement in (_EVENTS, _MESSAGES):
             one_shot(actor, statement, given)

@@ -98,7 +98,9 @@ class Conversation(Governed):
     hops = models.PositiveSmallIntegerField(
         default=0, db_default=0, editable=False, help_text="How many conversations stand above it."
     )
-    asked_in_id = models.BigIntegerField(null=True, editable=False, help_text="The turn of the agent that asked.")
+    delegating_turn_id = models.BigIntegerField(
+        null=True, editable=False, help_text="The turn of the agent that asked."
+    )
     budget_micro_usd = models.PositiveBigIntegerField(
         null=True, editable=False, help_text="What answering may cost in all. Empty: no limit of its own."
     )
@@ -116,20 +118,20 @@ class Conversation(Governed):
         blank=True, editable=False, validators=[plain_text, MaxLengthValidator(COMMENT_CHARACTERS)]
     )
     rated_at = models.DateTimeField(null=True, editable=False)
-    forgotten_at = models.DateTimeField(
+    erased_at = models.DateTimeField(
         null=True, editable=False, help_text="When what was said off the record was last forgotten."
     )
-    runs_elsewhere = models.BooleanField(
+    has_external_agent = models.BooleanField(
         default=False, editable=False, help_text="Settled when it opens. On: somebody else runs the agent that answers."
     )
-    held_by = models.CharField(max_length=200, blank=True, editable=False)
-    held_by_id = models.BigIntegerField(null=True, editable=False)
-    held_at = models.DateTimeField(null=True, editable=False)
+    taken_over_by = models.CharField(max_length=200, blank=True, editable=False)
+    taken_over_by_id = models.BigIntegerField(null=True, editable=False)
+    taken_over_at = models.DateTimeField(null=True, editable=False)
     member_user_id = models.BigIntegerField(
         null=True, editable=False, help_text="Which member talks here with an assistant; empty where a customer writes."
     )
     # No reference: a proposal may be withdrawn while somebody tries it.
-    tried_proposal_id = models.BigIntegerField(
+    trial_proposal_id = models.BigIntegerField(
         null=True,
         editable=False,
         help_text="Which open proposal is tried here as if it were applied; of the playground alone.",
@@ -160,13 +162,15 @@ class Conversation(Governed):
                 name="only_a_resolved_conversation_has_a_time_of_resolution",
             ),
             models.CheckConstraint(
-                condition=models.Q(held_by="", held_by_id__isnull=True, held_at__isnull=True)
-                | (~models.Q(held_by="") & models.Q(held_by_id__isnull=False, held_at__isnull=False)),
+                condition=models.Q(taken_over_by="", taken_over_by_id__isnull=True, taken_over_at__isnull=True)
+                | (~models.Q(taken_over_by="") & models.Q(taken_over_by_id__isnull=False, taken_over_at__isnull=False)),
                 name="taken_over_conversation_names_its_operator",
             ),
             models.CheckConstraint(
-                condition=models.Q(parent__isnull=True, hops=0, asked_in_id__isnull=True, budget_micro_usd__isnull=True)
-                | models.Q(parent__isnull=False, hops__gt=0, hops__lte=DEEPEST, asked_in_id__isnull=False),
+                condition=models.Q(
+                    parent__isnull=True, hops=0, delegating_turn_id__isnull=True, budget_micro_usd__isnull=True
+                )
+                | models.Q(parent__isnull=False, hops__gt=0, hops__lte=DEEPEST, delegating_turn_id__isnull=False),
                 name="delegated_conversation_names_its_delegating_turn",
             ),
             models.CheckConstraint(
@@ -192,7 +196,7 @@ class Conversation(Governed):
                     origin="live",
                     parent__isnull=True,
                     follows__isnull=True,
-                    held_at__isnull=True,
+                    taken_over_at__isnull=True,
                     rating__isnull=True,
                 ),
                 name="talk_of_a_member_is_no_customers_conversation",
@@ -203,12 +207,12 @@ class Conversation(Governed):
                 name="trial_is_a_persons_own_and_off_the_record",
             ),
             models.CheckConstraint(
-                condition=models.Q(runs_elsewhere=False)
+                condition=models.Q(has_external_agent=False)
                 | models.Q(origin="live", parent__isnull=True, member_user_id__isnull=True),
                 name="external_agent_answers_only_customers",
             ),
             models.CheckConstraint(
-                condition=models.Q(tried_proposal_id__isnull=True) | models.Q(channel=PLAYGROUND),
+                condition=models.Q(trial_proposal_id__isnull=True) | models.Q(channel=PLAYGROUND),
                 name="trial_proposal_is_only_in_the_playground",
             ),
         ]
@@ -271,7 +275,7 @@ class Conversation(Governed):
     @property
     def is_held(self) -> bool:
         """Whether a person has it in hand, so that the agent stays out of it."""
-        return self.held_at is not None
+        return self.taken_over_at is not None
 
     @property
     def is_proven(self) -> bool:

@@ -24,13 +24,13 @@ def refuse_talk(conversation: Conversation, why: str) -> None:
         raise IllegalTransition(f"This is a member's talk with an assistant, not a customer's conversation. {why}")
 
 
-def refuse_other_runner(conversation: Conversation, runs_elsewhere: bool | None) -> None:
+def refuse_other_runner(conversation: Conversation, has_external_agent: bool | None) -> None:
     """A conversation has one runner from its beginning to its end: ours, or whoever opened it as their own."""
-    if runs_elsewhere is None or conversation.runs_elsewhere == runs_elsewhere:
+    if has_external_agent is None or conversation.has_external_agent == has_external_agent:
         return
     raise Conflicting(
         "The agent of this conversation runs elsewhere, so nobody here would answer. Hand the message in at sessions/, or use"
         " another conversation key."
-        if conversation.runs_elsewhere
+        if conversation.has_external_agent
         else "Preceptor answers in this conversation itself. Send the message to messages/, or use another conversation key."
     )

@@ -14,7 +14,7 @@ _IS_BACK: Final = """
     later.end_user_key <> '' AND later.end_user_key = earlier.end_user_key
     AND later.created_at >= coalesce(earlier.resolved_at, earlier.updated_at)
     AND (later.proven_at IS NOT NULL AND earlier.proven_at IS NOT NULL
-         OR NOT (SELECT settings.profiles_need_proof FROM tenants_tenantsettings AS settings
+         OR NOT (SELECT settings.is_customer_proof_required FROM tenants_tenantsettings AS settings
                   WHERE settings.tenant_id = earlier.tenant_id))"""
 TAKES_UP: Final = f"{_ALIKE} AND ({_GOES_ON} OR {_IS_BACK})"
 _LATER: Final = "SELECT 1 FROM conversations_conversation AS later WHERE"  # of constants

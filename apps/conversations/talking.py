@@ -34,7 +34,7 @@ def open_trial(agent_id: int, *, actor: Actor, proposal_id: int | None = None) -
     if proposal_id is not None:
         _refuse_untried(proposal_id, agent_id, actor)
     trial = _talk(agent_id, PLAYGROUND, actor)
-    trial.off_the_record, trial.tried_proposal_id = True, proposal_id
+    trial.off_the_record, trial.trial_proposal_id = True, proposal_id
     with governed(Act.CONVERSATION_TALK, trial, actor=actor):
         pass
     return trial

@@ -79,9 +79,9 @@ class InboundEvent(models.Model):
         return f"Event {self.pk} ({self.kind}, {len(self.text)} of {EVENT_CHARACTERS} characters)"
 
     @property
-    def burst_seconds(self) -> int:
+    def debounce_seconds(self) -> int:
         """How long the rest of a burst is waited for; colleagues are answered at once."""
-        return self.conversation.agent.burst_seconds if self.kind == self.Kind.MESSAGE else 0
+        return self.conversation.agent.debounce_seconds if self.kind == self.Kind.MESSAGE else 0
 
 
 class Message(models.Model):

@@ -248,7 +248,7 @@ def _agree(row: Proposal, actor: Actor, verdict: Verdict, terms: Terms) -> bool:
     refuse_too_few(row, panel, terms)
     before = set[int | None]() if edits else {one.user_id for one in reviewers_of(row)}
     row.approval_count = standing({*before, actor.user_id}, authors_of(row), panel)
-    return panel.own_hand or actor.user_id not in authors_of(row)
+    return panel.is_self_approval or actor.user_id not in authors_of(row)
 
 
 def _sign(proposal: Proposal, actor: Actor, verdict: Verdict) -> None:
@@ -261,7 +261,7 @@ def _sign(proposal: Proposal, actor: Actor, verdict: Verdict) -> None:
         user_label=actor.label,
         content_sha256=proposal.content_sha256,
         edited=proposal.edited_by_id == actor.user_id,
-        own_hand=actor.user_id in authors_of(proposal),
+        is_self_approval=actor.user_id in authors_of(proposal),
         confirmed_findings=list(verdict.findings),
         reason=verdict.reason,
     )

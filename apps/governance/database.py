@@ -7,7 +7,8 @@ To add a table:
 1. Declare the model and run `makemigrations`.
 2. Add its section to `row_security.sql` and `triggers.sql` of the app, its keys that carry the tenant to `keys.sql`.
 3. Run those sections in the same migration with `RoleSQL`, or put them into a file of their own and load it with `LoadSQL`.
-4. Renew `walls.txt` (`UPDATE_WALLS=1 pytest tests/governance/test_drift.py`) and read its difference.
+4. Say in `column_privacy.csv` what each column holds about people.
+5. Renew `walls.txt` (`UPDATE_WALLS=1 pytest tests/governance/test_drift.py`) and read its difference.
 
 To change a function: edit it in `functions.sql` and name it with `ReplaceFunction` in a new migration. A trigger or policy is
 dropped in the new migration and created there with the text that its file now has.

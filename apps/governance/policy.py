@@ -40,7 +40,7 @@ _HOUSE = _ADMIN | _SYSTEM | _STAFF
 _OWNER = frozenset({"agent"})
 _PERSONA_TEXT = ("identity", "style", "avoid", "defaults", "goals")
 _BLOCK = ("agent", "label", "body", "read_only", "pinned")
-_SERVER = ("title", "url", "is_active", "timeout_seconds", "result_bytes")
+_SERVER = ("title", "url", "is_active", "timeout_seconds", "max_result_bytes")
 _DESCRIBED = ("definition", "sha256")
 _LIMIT = ("member", "limited_act", "agents")
 _OF_LIMIT = frozenset({"member", "limited_act"})
@@ -48,13 +48,13 @@ _NOTE = ("agent", "kind", "text", "due_at", "end_user_key")
 _SIGNED_BY = ("approved_by", "approved_at")
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
 _SIGNED = ("updated_by", "taint")
-_OF_MEMBER = ("waiting_text", "taint")
+_OF_MEMBER = ("pending_text", "taint")
 _DISTILLED = ("facts", *_SIGNED)
 _LINES = ("approved_body",)
 _WRITTEN = (*_SIGNED, "line_dates")
 _QUARANTINED = ("quarantined_at", "quarantined_by")
 _APPROVED = ("approved_sha256", "approved_by", "approved_at")
-_ADMISSION = ("profiles_need_proof", "messages_per_minute", "messages_per_day")
+_ADMISSION = ("is_customer_proof_required", "messages_per_minute", "messages_per_day")
 _REVIEW_TERMS = ("high_risk_reviewers", "proposal_days", "max_open_proposals")
 _BOUND = ("base_version", "base_sha256", "base_content")
 _EDITED = ("edited_content", "edited_by", "edited_by_id", "proposers", "approval_count")
@@ -63,7 +63,7 @@ _PROPOSED = (
     *("expires_at", "revision_request"),
     *(*_BOUND, *_EDITED),
 )
-_HELD = ("held_by", "held_by_id", "held_at")
+_HELD = ("taken_over_by", "taken_over_by_id", "taken_over_at")
 _SETTLED_BY = ("decided_by", "decided_at")
 _DECIDED = ("state", "decided_by", "decided_by_id", "decision_reason", "reason_code")
 _WAITS_AGAIN = (*_DECIDED, "quarantine_reason", "approval_count")
@@ -103,7 +103,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         ),
         Act.SKILL_DISCARD: Rule(PEOPLE | _AGENT, does=Does.REMOVES),
         Act.SKILL_UNDO: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_APPROVED),
-        Act.SKILL_KEEP: Rule(PEOPLE, stamps=("kept_until",)),
+        Act.SKILL_KEEP: Rule(PEOPLE, stamps=("retained_until",)),
         Act.SKILL_FETCH: Rule(_AGENT, does=Does.NOTHING),
         Act.SKILL_QUARANTINE: Rule(PEOPLE, ("quarantine_reason",), stamps=_QUARANTINED),
         Act.SKILL_RELEASE: Rule(PEOPLE, ("quarantine_reason",), risk=Risk.HIGH, stamps=_QUARANTINED),
@@ -151,7 +151,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.CONVERSATION_TAKE_OVER: Rule(PEOPLE, stamps=_HELD),
         Act.CONVERSATION_HAND_BACK: Rule(PEOPLE, stamps=_HELD),
         Act.CONVERSATION_PROVE: Rule(_SYSTEM, stamps=("proven_at", "proven_key_id")),
-        Act.CONVERSATION_FORGET: Rule(_SYSTEM, stamps=("forgotten_at",)),
+        Act.CONVERSATION_FORGET: Rule(_SYSTEM, stamps=("erased_at",)),
         Act.CONVERSATION_RATE: Rule(_AGENT, stamps=("rating", "rating_comment", "rated_at")),
         Act.CONVERSATION_DELEGATE: Rule(_AGENT, does=Does.NOTHING),
         **dict.fromkeys((Act.SESSION_OPEN, Act.TURN_REPORT), Rule(_AGENT, does=Does.NOTHING)),
@@ -208,12 +208,12 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.PROPOSAL_EXPIRE: Rule(_SYSTEM, stamps=_DECIDED),
         Act.TENANT_CREATE: Rule(_SYSTEM, does=Does.MAKES, on="settings"),
         Act.TENANT_ENTER: Rule(_STAFF, does=Does.MAKES, on="visit"),
-        Act.TENANT_LEAVE: Rule(_STAFF, stamps=("left_at",), on="visit"),
+        Act.TENANT_LEAVE: Rule(_STAFF, stamps=("ended_at",), on="visit"),
         Act.SETTINGS_AMEND: Rule(
             _ADMIN,
             (
                 *("timezone", "ai_disclosure", "slot_order", "memory_review", "learning_apply_mode"),
-                *("private_patterns", "needs_second_factor"),
+                *("pii_patterns", "is_second_factor_required"),
                 *("requests_per_minute", "requests_per_minute_of_tenant", "day_budget_micro_usd"),
                 *_REVIEW_TERMS,
                 *_ADMISSION,
@@ -272,7 +272,7 @@ POLICY: Mapping[Act, Rule] = MappingProxyType(
         Act.GRANT_WITHDRAW: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
         Act.GRANT_SYNC: Rule(_SYSTEM, does=Does.NOTHING),
         Act.SWITCH_THROW: Rule(PEOPLE | _SYSTEM | _STAFF, ("kind", "agent", "channel", "reason"), does=Does.MAKES),
-        Act.SWITCH_LIFT: Rule(PEOPLE | _SYSTEM | _STAFF, ("status",), stamps=("lifted_by", "lifted_at")),
+        Act.SWITCH_LIFT: Rule(PEOPLE | _SYSTEM | _STAFF, ("status",), stamps=("deactivated_by", "deactivated_at")),
         Act.CHECKPOINT_MAKE: Rule(PEOPLE | _SYSTEM, ("name", "agent", "moment", "why"), does=Does.MAKES),
     }
 )

@@ -5,10 +5,32 @@ from typing import Final
 # What people choose about how an agent runs.
 AGENT_RUNS: Final = (
     *("title", "model", "contract", "learns", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
-    *("flavour", "context_tier", "skill_index", "tells_time", "send_mode", "burst_seconds", "while_thinking"),
-    *("endpoint", "fallback_model", "turn_budget_micro_usd", "plans_schedules", "shows_figures", "edits_memory"),
-    *("tends_skills", "reflects", "keeps_notebook", "shows_examples"),
-    *("distils", "distils_short", "distils_mid", "distils_long", "distil_model_mid", "distil_model_long"),
+    *(
+        "flavour",
+        "context_tier",
+        "skill_index",
+        "has_current_time",
+        "send_mode",
+        "debounce_seconds",
+        "mid_turn_message_mode",
+    ),
+    *(
+        "endpoint",
+        "fallback_model",
+        "turn_budget_micro_usd",
+        "may_propose_schedules",
+        "may_show_tables_and_charts",
+        "may_edit_memory",
+    ),
+    *("may_edit_skills", "reflects", "has_notebook", "has_examples"),
+    *(
+        "distils",
+        "is_short_tier_distilled",
+        "is_mid_tier_distilled",
+        "is_long_tier_distilled",
+        "distil_model_mid",
+        "distil_model_long",
+    ),
     *("distil_endpoint_mid", "distil_endpoint_long"),
 )
 PRICES: Final = (

@@ -24,7 +24,7 @@ OF_LEARNING: Final[Mapping[Act, Rule]] = MappingProxyType(
         Act.LEARNING_VERSION_PRUNE: Rule(_SYSTEM, does=Does.REMOVES),
         Act.EDIT_CLUSTER_FIND: Rule(_SYSTEM, does=Does.MAKES),
         Act.EDIT_CLUSTER_PROPOSE: Rule(PEOPLE, ("status",), stamps=("proposal_id", *_SETTLED_BY)),
-        Act.EDIT_CLUSTER_DISMISS: Rule(PEOPLE, ("status", "reason"), stamps=("dismissed_count", *_SETTLED_BY)),
+        Act.EDIT_CLUSTER_DISMISS: Rule(PEOPLE, ("status", "reason"), stamps=("count_at_dismissal", *_SETTLED_BY)),
         Act.EDIT_CLUSTER_REOPEN: Rule(PEOPLE | _SYSTEM, ("status",)),
         Act.EXAMPLE_KEEP: Rule(
             PEOPLE, ("situation", "draft", "correction"), risk=Risk.HIGH, does=Does.MAKES, stamps=_SIGNED_BY

@@ -136,7 +136,7 @@ def refuse_own_hand(proposal: Proposal, actor: Actor, panel: Panel, *, edits: bo
     """Refuse whoever would judge their own words where nobody may, and whoever said yes to these bytes already."""
     if edits:
         return
-    if actor.user_id in authors_of(proposal) and not panel.own_hand:
+    if actor.user_id in authors_of(proposal) and not panel.is_self_approval:
         wrote = "edited" if actor.user_id == proposal.edited_by_id else "proposed"
         raise NeedsAnotherReviewer(
             f"{actor.label} {wrote} this, and at the tier {proposal.tier} nobody approves their own words."
@@ -148,7 +148,7 @@ def refuse_own_hand(proposal: Proposal, actor: Actor, panel: Panel, *, edits: bo
 
 def refuse_too_few(proposal: Proposal, panel: Panel, terms: Terms) -> None:
     """Refuse a first yes that could never be followed by enough others, and say the ways out."""
-    if panel.own_hand or terms.people is None:
+    if panel.is_self_approval or terms.people is None:
         return
     able = terms.people - authors_of(proposal)
     if len(able) < panel.reviewers:

@@ -204,7 +204,7 @@ class Approval(models.Model):
     user_label = models.CharField(max_length=200)
     content_sha256 = models.CharField(max_length=64)
     edited = models.BooleanField(default=False)
-    own_hand = models.BooleanField(default=False)
+    is_self_approval = models.BooleanField(default=False)
     confirmed_findings = models.JSONField(default=list, blank=True)
     reason = models.TextField(blank=True)
     at = models.DateTimeField(auto_now_add=True)

@@ -62,7 +62,7 @@ class Panel:
     """Who has to agree: how many, and whether whoever wrote or edited the words may be one of them."""
 
     reviewers: int
-    own_hand: bool
+    is_self_approval: bool
 
 
 def tier_of(touches: Iterable[Touch]) -> Tier:
@@ -78,10 +78,10 @@ def highest(*tiers: Tier) -> Tier:
 def panel_for(tier: Tier, high_risk_reviewers: int) -> Panel:
     """At the high tier nobody judges their own words, unless the tenant has said that one reviewer is all it has."""
     if tier is Tier.HIGH and high_risk_reviewers > 1:
-        return Panel(high_risk_reviewers, own_hand=False)
-    return Panel(1, own_hand=True)
+        return Panel(high_risk_reviewers, is_self_approval=False)
+    return Panel(1, is_self_approval=True)
 
 
 def standing(reviewers: Collection[int | None], authors: Collection[int], panel: Panel) -> int:
     """How many of those who approved these bytes count."""
-    return len(set(reviewers) if panel.own_hand else set(reviewers) - set(authors))
+    return len(set(reviewers) if panel.is_self_approval else set(reviewers) - set(authors))

@@ -76,7 +76,7 @@ _FUNCTIONS: Final = """
 SELECT 'function ' || proc.proname || '(' || pg_get_function_arguments(proc.oid) || ') returns '
        || pg_get_function_result(proc.oid) || ': '
        || language.lanname || CASE proc.provolatile WHEN 'i' THEN ' immutable' WHEN 's' THEN ' stable' ELSE '' END
-       || CASE WHEN proc.proisstrict THEN ' strict' ELSE '' END
+       || CASE WHEN proc.proisstrict THEN ' strict' ELSE '' END || CASE WHEN proc.proleakproof THEN ' leakproof' ELSE '' END
        || CASE proc.proparallel WHEN 's' THEN ' parallel safe' WHEN 'r' THEN ' parallel restricted' ELSE '' END || ', '
        || CASE WHEN proc.prosecdef THEN 'as its owner ' || pg_get_userbyid(proc.proowner) || ', '
           WHEN proc.proowner = (SELECT relowner FROM pg_class WHERE oid = 'django_migrations'::regclass) THEN ''
@@ -124,7 +124,12 @@ SELECT 'role ' || role.rolname || ': ' || concat_ws(', ',
 """
 
 
-_PLAIN_FACTS: Final = (_TABLES, _COLUMNS, _CONSTRAINTS, _INDEXES, _POLICIES, _TRIGGERS, _SCHEMA)
+_SECURITY: Final = (_TABLES, _CONSTRAINTS, _POLICIES, _TRIGGERS, _SCHEMA)
+_STRUCTURE: Final = (_COLUMNS, _INDEXES)
+# A line about structure: an index that somebody adds by hand opens nothing, and a process is ready in spite of it.
+_IS_STRUCTURE: Final = re.compile(
+    r"\w+: (column|INDEX|UNIQUE INDEX|constraint \w+ (UNIQUE|PRIMARY KEY|FOREIGN KEY \(\w+\))) ?"
+)
 
 # A list of texts as PostgreSQL tells it once a dump was restored. Means what the migrations wrote, and is told like it.
 _ELEMENT: Final = r"'(?:[^']|'')*'::character varying::text"
@@ -133,15 +138,28 @@ _RESTORED_LIST: Final = re.compile(rf"ARRAY\[({_ELEMENT}(?:, {_ELEMENT})*)\]")
 
 def standing_walls(using: str = "default") -> list[str]:
     """Every fact of the database at hand, in the names every installation shares."""
-    plain = [line for query in _PLAIN_FACTS for (line,) in _ask(using, query)]
+    return _facts(using, (*_SECURITY, *_STRUCTURE))
+
+
+def walls_drift(using: str = "default") -> list[str]:
+    """Each fact that is declared and not there, or there and not declared."""
+    return _differences(set(DECLARED.read_text().splitlines()), set(standing_walls(using)))
+
+
+def security_drift(using: str = "default") -> list[str]:
+    """The same without columns, indexes, unique keys and plain references: what a process looks at before it serves."""
+    declared = {line for line in DECLARED.read_text().splitlines() if not _IS_STRUCTURE.match(line)}
+    return _differences(declared, {line for line in _facts(using, _SECURITY) if not _IS_STRUCTURE.match(line)})
+
+
+def _facts(using: str, queries: tuple[str, ...]) -> list[str]:
+    plain = [line for query in queries for (line,) in _ask(using, query)]
     functions = [f"{line}, source: {_one_line(source)}" for line, source in _ask(using, _FUNCTIONS)]
     roles = [line for (line,) in _ask(using, _ROLES, [role_name(role) for role in ROLES if role != "owner"])]
     return sorted({_as_migrated(_shared_names(line)) for line in (*plain, *functions, *_rights(using), *roles)})
 
 
-def walls_drift(using: str = "default") -> list[str]:
-    """Each fact that is declared and not there, or there and not declared."""
-    declared, standing = set(DECLARED.read_text().splitlines()), set(standing_walls(using))
+def _differences(declared: set[str], standing: set[str]) -> list[str]:
     gone = [f"{line} (declared in {DECLARED.name}, and not so in the database)" for line in sorted(declared - standing)]
     return [*gone, *(f"{line} (so in the database, and not declared)" for line in sorted(standing - declared))]
 

@@ -21,7 +21,7 @@ def throw_switch(
         agent_id=agent_id,
         channel=channel,
         reason=reason,
-        thrown_by=actor.label,
+        activated_by=actor.label,
     )
     with governed(Act.SWITCH_THROW, switch, actor=actor, reason=reason):
         pass
@@ -32,6 +32,6 @@ def lift_switch(switch: KillSwitch, *, actor: Actor, reason: str = "", read_at: 
     """Let it go on. What waited is taken up by the next sweep, in the order it arrived."""
     with governed(Act.SWITCH_LIFT, switch, actor=actor, read_at=read_at, reason=reason) as row:
         row.lift()
-        row.lifted_by = actor.label
-        row.lifted_at = timezone.now()
+        row.deactivated_by = actor.label
+        row.deactivated_at = timezone.now()
     return switch

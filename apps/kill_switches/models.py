@@ -75,9 +75,9 @@ class KillSwitch(Governed):
         help_text="People read it on every page while the switch is on.",
     )
     status = StateField(max_length=10, choices=Status.choices, default=Status.ON)
-    thrown_by = models.CharField(max_length=200, editable=False)
-    lifted_by = models.CharField(max_length=200, editable=False, blank=True)
-    lifted_at = models.DateTimeField(null=True, editable=False)
+    activated_by = models.CharField(max_length=200, editable=False)
+    deactivated_by = models.CharField(max_length=200, editable=False, blank=True)
+    deactivated_at = models.DateTimeField(null=True, editable=False)
 
     noun = "switch"
     objects = SwitchQuerySet.as_manager()
@@ -94,7 +94,7 @@ class KillSwitch(Governed):
                 violation_error_message="This is stopped there already; the switch that is on says why.",
             ),
             models.CheckConstraint(
-                condition=models.Q(status="on") | ~models.Q(lifted_by=""),
+                condition=models.Q(status="on") | ~models.Q(deactivated_by=""),
                 name="deactivated_kill_switch_names_who_deactivated_it",
             ),
             models.CheckConstraint(condition=~models.Q(reason=""), name="kill_switch_says_why"),

@@ -19,15 +19,15 @@ from apps.llm.backend import BackendError
 LEASE_SECONDS: Final = 180
 
 _CLAIM: Final = """
-INSERT INTO learning_extractionclaim AS held (tenant_id, conversation_id, lease_until, next_look_at, failures, failure)
+INSERT INTO learning_extractionclaim AS held (tenant_id, conversation_id, lease_until, next_attempt_at, failures, failure)
 VALUES (app_tenant(), %(conversation)s, statement_timestamp() + %(lease)s * interval '1 second', statement_timestamp(), 0, '')
 ON CONFLICT (tenant_id, conversation_id) DO UPDATE SET lease_until = excluded.lease_until
- WHERE held.lease_until <= statement_timestamp() AND (%(at_once)s OR held.next_look_at <= statement_timestamp())
+ WHERE held.lease_until <= statement_timestamp() AND (%(at_once)s OR held.next_attempt_at <= statement_timestamp())
 RETURNING failures
 """
 _LET_GO: Final = """
 UPDATE learning_extractionclaim SET lease_until = statement_timestamp(),
-       next_look_at = statement_timestamp() + %(wait)s * interval '1 second', failures = %(failures)s, failure = %(failure)s
+       next_attempt_at = statement_timestamp() + %(wait)s * interval '1 second', failures = %(failures)s, failure = %(failure)s
  WHERE tenant_id = app_tenant() AND conversation_id = %(conversation)s
 """
 

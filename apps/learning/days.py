@@ -20,16 +20,16 @@ WAITING: Final = Reflection.Verdict.WAITING
 
 _CLAIM: Final = """
 INSERT INTO learning_reflection AS held (tenant_id, agent_id, day, verdict, reason, conversations, skills, model, stand_in,
-                                         input_tokens, output_tokens, at, lease_until, next_look_at, failures)
+                                         input_tokens, output_tokens, at, lease_until, next_attempt_at, failures)
 VALUES (app_tenant(), %(agent)s, %(day)s, 'waiting', '', '[]', '[]', '', false, 0, 0, statement_timestamp(),
         statement_timestamp() + %(lease)s * interval '1 second', statement_timestamp(), 0)
 ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET lease_until = excluded.lease_until
- WHERE held.verdict = 'waiting' AND greatest(held.lease_until, held.next_look_at) <= statement_timestamp()
+ WHERE held.verdict = 'waiting' AND greatest(held.lease_until, held.next_attempt_at) <= statement_timestamp()
 RETURNING id, failures
 """
 _PUT_OFF: Final = """
 UPDATE learning_reflection SET lease_until = statement_timestamp(), failures = %(failures)s,
-       next_look_at = statement_timestamp() + %(wait)s * interval '1 second'
+       next_attempt_at = statement_timestamp() + %(wait)s * interval '1 second'
  WHERE tenant_id = app_tenant() AND id = %(row)s AND verdict = 'waiting'
 """
 

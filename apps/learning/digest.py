@@ -15,7 +15,7 @@ from apps.governance.errors import Frozen
 from apps.kill_switches.models import KillSwitch
 from apps.learning.digest_claims import claim_digest, end_digest, let_go_digest, put_off_digest
 from apps.learning.extraction import CALL_SECONDS, learning_backend, learning_model
-from apps.learning.in_bounds import held_by
+from apps.learning.in_bounds import taken_over_by
 from apps.learning.journal import write_run
 from apps.learning.lessons.actions import apply_version, propose_version
 from apps.learning.lessons.digesting import Accepted, Malformed, Refused, digest_schema, parse_digest, vet
@@ -84,7 +84,7 @@ class Outcome:
     verdict: DigestRun.Verdict
     reasons: tuple[str, ...] = ()
     reply: Reply | None = None
-    made_up_ids: tuple[int, ...] = ()
+    unknown_lesson_ids: tuple[int, ...] = ()
     version: LearningVersion | None = field(default=None)
 
 
@@ -123,7 +123,7 @@ def _taken(agent_id: int, actor: Actor) -> Material | None:
         agent = Agent.objects.visible_to(actor).filter(pk=agent_id, learns=True).first()
         if agent is None or _is_held(agent_id, actor):
             return None
-        rows = list(LessonRow.objects.filter(agent_id=agent_id, digested_in=None))
+        rows = list(LessonRow.objects.filter(agent_id=agent_id, learning_version=None))
         known = {row.pk: row.noted_at for row in rows}
         lessons = lessons_to_digest([row.value for row in rows], timezone.now())
         read_at = DigestClaim.objects.filter(agent_id=agent_id).values_list("read_at", flat=True).first()
@@ -133,7 +133,7 @@ def _taken(agent_id: int, actor: Actor) -> Material | None:
         if failures is None:
             return None
         active = LearningVersion.objects.visible_to(actor).of_agent(agent_id).active().first()
-        return Material(agent, lessons, _corrections(agent_id), active, held_by(agent_id, actor), failures)
+        return Material(agent, lessons, _corrections(agent_id), active, taken_over_by(agent_id, actor), failures)
 
 
 def _is_held(agent_id: int, actor: Actor) -> bool:
@@ -219,7 +219,7 @@ def _versioned(material: Material, vetted: Accepted, reply: Reply, actor: Actor)
             apply_version(version, actor=actor)
         tell_of_learning(Event.VERSION, version.pk, tenant_id=actor.tenant_id)
         verdict = Verdict.APPLIED if mode == ApplyMode.AUTO else Verdict.PROPOSED
-        return _ended(material, Outcome(verdict, (), reply, vetted.made_up_ids, version), actor)
+        return _ended(material, Outcome(verdict, (), reply, vetted.unknown_lesson_ids, version), actor)
 
 
 def _is_overtaken(material: Material, actor: Actor) -> bool:
@@ -243,7 +243,7 @@ def _ended(material: Material, outcome: Outcome, actor: Actor) -> DigestRun:
             verdict=outcome.verdict,
             reasons=outcome.reasons,
             lesson_ids=material.lesson_ids,
-            made_up_ids=outcome.made_up_ids,
+            unknown_lesson_ids=outcome.unknown_lesson_ids,
             version=outcome.version,
             reply=outcome.reply,
         )

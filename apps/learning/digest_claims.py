@@ -14,16 +14,16 @@ from apps.llm.backend import BackendError
 LEASE_SECONDS: Final = 240
 
 _CLAIM: Final = """
-INSERT INTO learning_digestclaim AS held (tenant_id, agent_id, lease_until, claimed_at, next_look_at, failures, failure)
+INSERT INTO learning_digestclaim AS held (tenant_id, agent_id, lease_until, claimed_at, next_attempt_at, failures, failure)
 VALUES (app_tenant(), %(agent)s, statement_timestamp() + %(lease)s * interval '1 second', statement_timestamp(),
         statement_timestamp(), 0, '')
 ON CONFLICT (tenant_id, agent_id) DO UPDATE SET lease_until = excluded.lease_until, claimed_at = excluded.claimed_at
- WHERE greatest(held.lease_until, held.next_look_at) <= statement_timestamp()
+ WHERE greatest(held.lease_until, held.next_attempt_at) <= statement_timestamp()
 RETURNING failures
 """
 _PUT_OFF: Final = """
 UPDATE learning_digestclaim SET lease_until = statement_timestamp(), failures = %(failures)s, failure = %(failure)s,
-       next_look_at = statement_timestamp() + %(wait)s * interval '1 second'
+       next_attempt_at = statement_timestamp() + %(wait)s * interval '1 second'
  WHERE tenant_id = app_tenant() AND agent_id = %(agent)s
 """
 _END: Final = """

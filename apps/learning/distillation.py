@@ -78,7 +78,7 @@ def _run_if_due(agent: Agent, tier: Tier, actor: Actor, backend: Backend) -> Tie
     due = tier_clock.claim(agent.pk, tier, actor=actor)
     if due is None:
         return None
-    if (not due.asked_by and not switches_of(agent).is_on(tier)) or _is_frozen(agent, actor):
+    if (not due.requested_by and not switches_of(agent).is_on(tier)) or _is_frozen(agent, actor):
         with acting(actor):
             tier_clock.settle(agent.pk, tier, actor=actor)
         return None
@@ -124,7 +124,9 @@ def _put_off(agent: Agent, due: Due, error: BackendError, actor: Actor) -> None:
 
 def switches_of(agent: Agent) -> Switches:
     """What the agent's page says (R174)."""
-    return Switches(agent.distils, agent.distils_short, agent.distils_mid, agent.distils_long)
+    return Switches(
+        agent.distils, agent.is_short_tier_distilled, agent.is_mid_tier_distilled, agent.is_long_tier_distilled
+    )
 
 
 def _is_frozen(agent: Agent, actor: Actor) -> bool:

@@ -184,6 +184,6 @@ def _of_discards(
 def _counted(agent_id: int, cluster: Cluster, habit: str, known: Mapping[str, EditCluster], actor: Actor) -> int:
     row = known.get(cluster.key) or find_cluster(agent_id, actor=actor, cluster=cluster, habit=habit)
     new = note_members(row, cluster.edit_ids, actor=actor)
-    if row.status == EditCluster.Status.DISMISSED and grew_enough(row.members.count(), row.dismissed_count):
+    if row.status == EditCluster.Status.DISMISSED and grew_enough(row.members.count(), row.count_at_dismissal):
         reopen_cluster(row, actor=actor, reason="Three times as many drafts show it as when it was dismissed.")
     return new

@@ -7,7 +7,7 @@ from apps.prompt.values import Disclosure
 from apps.tenants.models import TenantSettings
 
 
-def held_by(agent_id: int, actor: Actor) -> Held:
+def taken_over_by(agent_id: int, actor: Actor) -> Held:
     """What its persona avoids, the rules that reach it, and when it says that it is an AI."""
     personas = Persona.objects.visible_to(actor).active().filter(agent_id=agent_id).values_list("avoid", flat=True)
     rules = StandingRule.objects.visible_to(actor).active().for_agent(agent_id).values_list("text", flat=True)

@@ -63,7 +63,7 @@ def write_run(
     verdict: DigestRun.Verdict,
     reasons: Sequence[str],
     lesson_ids: Sequence[int],
-    made_up_ids: Sequence[int],
+    unknown_lesson_ids: Sequence[int],
     version: LearningVersion | None,
     reply: Reply | None,
 ) -> DigestRun:
@@ -75,7 +75,7 @@ def write_run(
             verdict=verdict,
             reasons=list(reasons),
             lesson_ids=list(lesson_ids),
-            made_up_ids=list(made_up_ids),
+            unknown_lesson_ids=list(unknown_lesson_ids),
             learning_version=version,
             **used(reply, actor=actor),
         )

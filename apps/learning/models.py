@@ -74,7 +74,7 @@ class ExtractionClaim(models.Model):
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     conversation = models.OneToOneField("conversations.Conversation", on_delete=models.PROTECT, related_name="+")
     lease_until = models.DateTimeField()
-    next_look_at = models.DateTimeField()
+    next_attempt_at = models.DateTimeField()
     failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it.")
     failure = models.CharField(max_length=40, blank=True, help_text="The code of the latest failure.")
 
@@ -119,7 +119,7 @@ class Reflection(models.Model):
     )
     at = models.DateTimeField(auto_now_add=True)
     lease_until = models.DateTimeField()
-    next_look_at = models.DateTimeField()
+    next_attempt_at = models.DateTimeField()
     failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it.")
 
     class Meta:
@@ -152,7 +152,7 @@ class DigestRun(models.Model):
     verdict = models.CharField(max_length=10, choices=Verdict.choices)
     reasons = models.JSONField(default=list, help_text="Why nothing came of it, one sentence each.")
     lesson_ids = models.JSONField(default=list, help_text="The lessons it was given.")
-    made_up_ids = models.JSONField(default=list, help_text="Ids of lessons that the answer made up.")
+    unknown_lesson_ids = models.JSONField(default=list, help_text="Ids of lessons that the answer made up.")
     # Versions are pruned, so the database does not hold this reference.
     learning_version = models.ForeignKey(
         "learning.LearningVersion", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
@@ -188,7 +188,7 @@ class DigestClaim(models.Model):
     lease_until = models.DateTimeField()
     claimed_at = models.DateTimeField()
     read_at = models.DateTimeField(null=True, help_text="What was noted before this was in a digest that ended.")
-    next_look_at = models.DateTimeField()
+    next_attempt_at = models.DateTimeField()
     failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed in a row.")
     failure = models.CharField(max_length=40, blank=True, help_text="The code of the latest failure.")
 

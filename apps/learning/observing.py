@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from apps.governance.actors import Actor
-from apps.learning.in_bounds import held_by
+from apps.learning.in_bounds import taken_over_by
 from apps.learning.lessons.rules import dedup_key
 from apps.learning.lessons.weakening import weakenings
 from apps.learning.rules import SHOWN_BY, Refused, vet_memory
@@ -21,7 +21,7 @@ def observe(
     """Bring what several of the day's `conversations` show before a person; of each line that is not, say why."""
     bodies = AgentMemory.objects.visible_to(actor).filter(agent_id=agent_id).values_list("body", flat=True)
     remembered = {_key(line): line for body in bodies for line in known(body)}
-    held = held_by(agent_id, actor)
+    held = taken_over_by(agent_id, actor)
     lines: dict[str, list[int]] = {}
     said: list[str] = []
     is_known = False

@@ -41,5 +41,5 @@ def only_day(conversation: Conversation, actor: Actor) -> date | None:
 
 def own_templates(actor: Actor) -> tuple[Template, ...]:
     """The tenant's own numbers; the settings refused what is none."""
-    read = read_templates(TenantSettings.objects.visible_to(actor).get().private_patterns)
+    read = read_templates(TenantSettings.objects.visible_to(actor).get().pii_patterns)
     return () if isinstance(read, Unusable) else read

@@ -16,11 +16,11 @@ LOOKS_AGAIN_SECONDS: Final = 900.0
 _COUNT: Final = """
 INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, calls, unpriced, cost_micro_usd, input_tokens, output_tokens,
                                     cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, learning_calls,
-                                    learning_unpriced, learning_cost_micro_usd, learning_input_tokens, learning_output_tokens)
+                                    learning_unpriced_calls, learning_cost_micro_usd, learning_input_tokens, learning_output_tokens)
 VALUES (app_tenant(), %(agent)s, get_tenant_today(app_tenant()), 0, 0, 0, 0, 0, 0, 0, 0, 1,
         (%(cost)s::bigint IS NULL)::integer, coalesce(%(cost)s::bigint, 0), %(input)s, %(output)s)
     ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET learning_calls = spend.learning_calls + 1,
-       learning_unpriced = spend.learning_unpriced + excluded.learning_unpriced,
+       learning_unpriced_calls = spend.learning_unpriced_calls + excluded.learning_unpriced_calls,
        learning_cost_micro_usd = spend.learning_cost_micro_usd + excluded.learning_cost_micro_usd,
        learning_input_tokens = spend.learning_input_tokens + excluded.learning_input_tokens,
        learning_output_tokens = spend.learning_output_tokens + excluded.learning_output_tokens

@@ -17,23 +17,23 @@ from apps.tenants.models import Agent, TenantSettings
 LEASE_SECONDS: Final = 300
 
 _WIND: Final = """
-INSERT INTO learning_tierclock (tenant_id, agent_id, tier, next_run_at, failures, asked_by)
+INSERT INTO learning_tierclock (tenant_id, agent_id, tier, next_run_at, failures, requested_by)
 VALUES (app_tenant(), %(agent)s, %(tier)s, %(next)s, 0, '') ON CONFLICT (tenant_id, agent_id, tier) DO NOTHING
 """
 _CLAIM: Final = """
 UPDATE learning_tierclock SET lease_until = statement_timestamp() + %(lease)s * interval '1 second'
  WHERE tenant_id = app_tenant() AND agent_id = %(agent)s AND tier = %(tier)s
    AND lease_until <= statement_timestamp() AND next_run_at <= statement_timestamp()
-RETURNING failures, asked_by
+RETURNING failures, requested_by
 """
 _ASK: Final = """
-INSERT INTO learning_tierclock (tenant_id, agent_id, tier, next_run_at, failures, asked_by)
+INSERT INTO learning_tierclock (tenant_id, agent_id, tier, next_run_at, failures, requested_by)
 VALUES (app_tenant(), %(agent)s, %(tier)s, statement_timestamp(), 0, %(who)s)
-ON CONFLICT (tenant_id, agent_id, tier) DO UPDATE SET next_run_at = statement_timestamp(), asked_by = %(who)s
+ON CONFLICT (tenant_id, agent_id, tier) DO UPDATE SET next_run_at = statement_timestamp(), requested_by = %(who)s
 """
 _SET: Final = """
 UPDATE learning_tierclock SET lease_until = statement_timestamp(), next_run_at = %(next)s, failures = %(failures)s,
-       asked_by = %(who)s
+       requested_by = %(who)s
  WHERE tenant_id = app_tenant() AND agent_id = %(agent)s AND tier = %(tier)s
 """
 
@@ -44,7 +44,7 @@ class Due:
 
     tier: Tier
     failures: int
-    asked_by: str
+    requested_by: str
 
 
 def wind(agent: Agent, *, actor: Actor) -> None:
@@ -76,7 +76,7 @@ def settle(agent_id: int, tier: Tier, *, actor: Actor) -> None:
 def put_off(agent_id: int, due: Due, until: datetime, *, actor: Actor) -> None:
     """Let go of a tier over which the model failed, until the next look."""
     with acting(actor):
-        _set(agent_id, due.tier, until, due.failures + 1, due.asked_by)
+        _set(agent_id, due.tier, until, due.failures + 1, due.requested_by)
 
 
 def next_run(tier: Tier, actor: Actor) -> datetime:

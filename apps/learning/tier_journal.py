@@ -34,6 +34,6 @@ def write_run(agent: Agent, due: Due, outcome: Outcome, facts_before: int, *, ac
         proposed=[asdict(fact) for fact in outcome.proposed],
         facts_before=facts_before,
         facts_after=len(outcome.facts),
-        asked_by=due.asked_by,
+        requested_by=due.requested_by,
         **used(outcome.reply, actor=actor),
     )

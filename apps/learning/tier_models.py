@@ -17,7 +17,7 @@ class TierClock(models.Model):
     next_run_at = models.DateTimeField()
     lease_until = models.DateTimeField(db_default=Now())
     failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed since the last run.")
-    asked_by = models.CharField(max_length=200, blank=True, help_text="Who wants it beside its plan.")
+    requested_by = models.CharField(max_length=200, blank=True, help_text="Who wants it beside its plan.")
 
     class Meta:
         constraints: ClassVar = [
@@ -49,7 +49,7 @@ class TierRun(models.Model):
     proposed = models.JSONField(default=list, blank=True, help_text="The facts of a rewrite that was refused.")
     facts_before = models.PositiveIntegerField(default=0)
     facts_after = models.PositiveIntegerField(default=0)
-    asked_by = models.CharField(max_length=200, blank=True)
+    requested_by = models.CharField(max_length=200, blank=True)
     model = models.CharField(max_length=80, blank=True)
     stand_in = models.BooleanField(default=False)
     input_tokens = models.PositiveIntegerField(default=0)

@@ -44,7 +44,7 @@ def set_terms(*, actor: Actor, values: Mapping[str, object]) -> None:
             "Only members of the tenant are told what waits in it. Platform staff reads it in the console."
         )
     with acting(actor):
-        anew = {**values, "digested_at": Now(), "next_look_at": Now()}
+        anew = {**values, "last_digest_at": Now(), "next_check_at": Now()}
         user_id = _person(actor)
         rows = NotificationPreferences.objects.filter(tenant_id=actor.tenant_id, user_id=user_id)
         if not rows.update(**anew):
@@ -56,7 +56,7 @@ def claim(terms_id: int, *, actor: Actor) -> Held | None:
     lease = Now() + Func(Value(LEASE_SECONDS), template="make_interval(secs => %(expressions)s)")
     with acting(actor):
         due = NotificationPreferences.objects.filter(
-            pk=terms_id, tenant_id=actor.tenant_id, lease_until__lte=Now(), next_look_at__lte=Now()
+            pk=terms_id, tenant_id=actor.tenant_id, lease_until__lte=Now(), next_check_at__lte=Now()
         )
         if not due.update(lease_until=lease, fence=F("fence") + 1):
             return None
@@ -76,7 +76,7 @@ def begin_notice(
 ) -> EmailNotification:
     """Keep, before it is sent, that a message is on its way and of what the person is told by it."""
     with acting(actor):
-        _held(held).update(told=dict(told))
+        _held(held).update(notified_ids=dict(told))
         if notice is None:
             return EmailNotification.objects.create(tenant_id=actor.tenant_id, terms=held.terms, is_digest=is_digest)
     return notice
@@ -91,7 +91,7 @@ def note_moot(notice: EmailNotification, *, actor: Actor) -> None:
 
 
 def note_tried(
-    held: Held, notice: EmailNotification, failure: str, *, is_last: bool, next_look_at: datetime, actor: Actor
+    held: Held, notice: EmailNotification, failure: str, *, is_last: bool, next_check_at: datetime, actor: Actor
 ) -> None:
     """Note what a try came to, and let go. A worker that was overtaken notes nothing."""
     status = (
@@ -104,7 +104,7 @@ def note_tried(
     sent_at = timezone.now() if status == EmailNotification.Status.SENT else None
     with acting(actor):
         if let_go(
-            held, next_look_at, actor=actor, is_digest=notice.is_digest and status != EmailNotification.Status.WAITING
+            held, next_check_at, actor=actor, is_digest=notice.is_digest and status != EmailNotification.Status.WAITING
         ):
             row = EmailNotification.objects.filter(pk=notice.pk, status=EmailNotification.Status.WAITING)
             row.update(status=status, tries=F("tries") + 1, failure=failure, sent_at=sent_at)
@@ -112,7 +112,7 @@ def note_tried(
 
 def let_go(
     held: Held,
-    next_look_at: datetime,
+    next_check_at: datetime,
     *,
     actor: Actor,
     told: Mapping[str, Sequence[int]] | None = None,
@@ -124,12 +124,12 @@ def let_go(
     """
     noted: dict[str, object] = {"lease_until": Now()}
     if told is not None:
-        noted["told"] = dict(told)
+        noted["notified_ids"] = dict(told)
     if is_digest:
-        noted["digested_at"] = Now()
+        noted["last_digest_at"] = Now()
     with acting(actor):
-        unchanged = _held(held).filter(next_look_at=held.terms.next_look_at)
-        if unchanged.update(next_look_at=next_look_at, **noted):
+        unchanged = _held(held).filter(next_check_at=held.terms.next_check_at)
+        if unchanged.update(next_check_at=next_check_at, **noted):
             return True
         return bool(_held(held).update(**noted))
 

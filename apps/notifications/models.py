@@ -30,13 +30,15 @@ class NotificationPreferences(models.Model):
     turns = soon()
     deliveries = soon()
     digest_hour = models.PositiveSmallIntegerField(choices=HOURS, default=EIGHT)
-    quiet_from = models.PositiveSmallIntegerField(choices=HOURS, null=True)
-    quiet_until = models.PositiveSmallIntegerField(choices=HOURS, null=True)
+    quiet_start_hour = models.PositiveSmallIntegerField(choices=HOURS, null=True)
+    quiet_end_hour = models.PositiveSmallIntegerField(choices=HOURS, null=True)
     timezone = models.CharField(max_length=60, default="", help_text="Empty: the tenant's.")
     # The workers' word from here on.
-    told = models.JSONField(default=dict, help_text="What of that which waits stood in a message: row ids by kind.")
-    digested_at = models.DateTimeField(db_default=Now())
-    next_look_at = models.DateTimeField(db_default=Now())
+    notified_ids = models.JSONField(
+        default=dict, help_text="What of that which waits stood in a message: row ids by kind."
+    )
+    last_digest_at = models.DateTimeField(db_default=Now())
+    next_check_at = models.DateTimeField(db_default=Now())
     lease_until = models.DateTimeField(db_default=Now())
     fence = models.PositiveIntegerField(db_default=0)
 
@@ -44,8 +46,9 @@ class NotificationPreferences(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "user"], name="person_has_notification_preferences_once"),
             models.CheckConstraint(
-                condition=models.Q(quiet_from=None, quiet_until=None)
-                | models.Q(quiet_from__lt=24, quiet_until__lt=24) & ~models.Q(quiet_from=models.F("quiet_until")),
+                condition=models.Q(quiet_start_hour=None, quiet_end_hour=None)
+                | models.Q(quiet_start_hour__lt=24, quiet_end_hour__lt=24)
+                & ~models.Q(quiet_start_hour=models.F("quiet_end_hour")),
                 name="quiet_hours_begin_and_end",
             ),
             models.CheckConstraint(condition=models.Q(digest_hour__lt=24), name="digest_hour_is_of_a_day"),
@@ -56,7 +59,11 @@ class NotificationPreferences(models.Model):
 
     def in_zone(self, of_tenant: str) -> Terms:
         """As the rules read it; `of_tenant` is the tenant's zone."""
-        quiet = None if self.quiet_from is None or self.quiet_until is None else (self.quiet_from, self.quiet_until)
+        quiet = (
+            None
+            if self.quiet_start_hour is None or self.quiet_end_hour is None
+            else (self.quiet_start_hour, self.quiet_end_hour)
+        )
         chosen = {kind: When(getattr(self, kind.value)) for kind in Kind}
         return Terms(chosen, self.digest_hour, quiet, ZoneInfo(self.timezone or of_tenant))
 

@@ -68,20 +68,20 @@ def quiet_flaw(begins: int | None, ends: int | None, digest_hour: int) -> str:
     return ""
 
 
-def planned(terms: Terms, new: Set[Kind], *, now: datetime, digested_at: datetime) -> Plan | None:
+def planned(terms: Terms, new: Set[Kind], *, now: datetime, last_digest_at: datetime) -> Plan | None:
     """The message that is due now, given of which kinds there is something the person was not told of; None if none is."""
     if is_quiet(terms, now):
         return None
     every = terms.kinds(When.AT_ONCE, When.DIGEST)
-    if is_digest_due(terms, now=now, digested_at=digested_at) and new & set(every):
+    if is_digest_due(terms, now=now, last_digest_at=last_digest_at) and new & set(every):
         return Plan(True, every)
     at_once = terms.kinds(When.AT_ONCE)
     return Plan(False, at_once) if new & set(at_once) else None
 
 
-def is_digest_due(terms: Terms, *, now: datetime, digested_at: datetime) -> bool:
+def is_digest_due(terms: Terms, *, now: datetime, last_digest_at: datetime) -> bool:
     """Whether the hour of a digest has come since the last one was looked at."""
-    return _next(terms.digest_hour, digested_at, terms.zone) <= now
+    return _next(terms.digest_hour, last_digest_at, terms.zone) <= now
 
 
 def is_quiet(terms: Terms, now: datetime) -> bool:

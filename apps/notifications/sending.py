@@ -76,7 +76,7 @@ def prepare(held: Held, *, actor: Actor, now: datetime) -> Parcel | None:
         note_moot(notice, actor=actor)
         let_go(held, now, actor=actor)
         return None
-    message = worded(spoken, held.terms.told, tenant=tenant.tenant.name, console=_console(), now=now)
+    message = worded(spoken, held.terms.notified_ids, tenant=tenant.tenant.name, console=_console(), now=now)
     told = {**_still(held, waits), **{each.kind.value: sorted(each.ids) for each in spoken}}
     return Parcel(begin_notice(held, notice, told, is_digest=plan.is_digest, actor=actor), to, message)
 
@@ -97,7 +97,7 @@ def note_outcome(held: Held, notice: EmailNotification, failed: Failed | None, *
     pause = pause_behind(notice.tries + 1, random()) if failed and not failed.is_final else None  # noqa: S311  # spreads
     look = next_look(terms, now, told_at_once=not notice.is_digest) if pause is None else now + timedelta(seconds=pause)
     said = failed.said if failed else ""
-    note_tried(held, notice, said, is_last=pause is None, next_look_at=look, actor=actor)
+    note_tried(held, notice, said, is_last=pause is None, next_check_at=look, actor=actor)
     logger.info("notice tried", extra={"notice_id": notice.pk, "failure": said})
 
 
@@ -123,18 +123,18 @@ def _due(
     if notice is not None:
         soon = (When.AT_ONCE, When.DIGEST) if notice.is_digest else (When.AT_ONCE,)
         return None if is_quiet(terms, now) else Plan(notice.is_digest, terms.kinds(*soon))
-    new = {kind for kind, each in waits.items() if each.new(held.terms.told.get(kind.value, ()))}
-    return planned(terms, new, now=now, digested_at=held.terms.digested_at)
+    new = {kind for kind, each in waits.items() if each.new(held.terms.notified_ids.get(kind.value, ()))}
+    return planned(terms, new, now=now, last_digest_at=held.terms.last_digest_at)
 
 
 def _rest(held: Held, terms: Terms, waits: Mapping[Kind, Found], *, now: datetime, actor: Actor) -> None:
-    looked = is_digest_due(terms, now=now, digested_at=held.terms.digested_at) and not is_quiet(terms, now)
+    looked = is_digest_due(terms, now=now, last_digest_at=held.terms.last_digest_at) and not is_quiet(terms, now)
     let_go(held, next_look(terms, now), actor=actor, told=_still(held, waits), is_digest=looked)
 
 
 def _still(held: Held, waits: Mapping[Kind, Found]) -> dict[str, Sequence[int]]:
     """What of that which was told waits still, and what is not looked at now because it is not wanted."""
-    told: Mapping[str, Sequence[int]] = held.terms.told
+    told: Mapping[str, Sequence[int]] = held.terms.notified_ids
     read = {kind.value: each for kind, each in waits.items()}
     return {name: read[name].still(ids) if name in read else ids for name, ids in told.items()}
 

@@ -33,7 +33,7 @@ class Said:
         return " ".join(self.err.strip().splitlines()[-_QUOTED_LINES:])
 
 
-def asked_in(name: str, *words: str) -> Said:
+def delegating_turn(name: str, *words: str) -> Said:
     """Run a command of the product on a database of this server, in a process of its own."""
     ran = subprocess.run(  # noqa: S603  # our own program, and words of ours
         [sys.executable, str(PROJECT / "manage.py"), *words],

@@ -51,7 +51,7 @@ def figures() -> list[Figure]:
 def _of_alarms() -> Iterator[Figure]:
     now = timezone.now()
     for alarm in ringing():
-        state = "never" if alarm.known_at is None else "late" if alarm.is_late(now) else "well"
+        state = "never" if alarm.registered_at is None else "late" if alarm.is_late(now) else "well"
         yield Figure("alarms", state, "", 1)
         overdue = alarm.overdue(now)
         yield Figure("alarm_overdue_seconds", alarm.task, "", overdue.total_seconds() if overdue else 0)

@@ -18,7 +18,7 @@ from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from apps.governance.walls import walls_drift
+from apps.governance.walls import security_drift
 from apps.runtime.airing import broker
 from apps.runtime.alarms import ringing
 
@@ -51,7 +51,7 @@ class Walls:
     def __call__(self) -> str:
         """Well, or how much differs; `sync_policy --check` names it."""
         if self._said is None or time.monotonic() - self._said[0] > WALLS_KEPT_SECONDS:
-            count = len(walls_drift())
+            count = len(security_drift())
             self._said = (time.monotonic(), f"{count} walls are not as declared" if count else WELL)
         return self._said[1]
 

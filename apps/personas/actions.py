@@ -158,11 +158,11 @@ def write_member_overlay(
         )
     with governed(Act.MEMBER_OVERLAY_WRITE, overlay, actor=actor, read_at=read_at, evidence=evidence) as row:
         if has_heard and not actor.is_person:
-            row.waiting_text = text
+            row.pending_text = text
         else:
             row.text, row.taint = text, Taint.OPERATOR if actor.is_person else Taint.AGENT
         if actor.is_person:
-            row.waiting_text = ""
+            row.pending_text = ""
     return overlay
 
 

@@ -145,13 +145,13 @@ class PersonaOverlay(Governed):
 class MemberOverlay(Governed):
     """What a member asked of their assistant (R035, R129); it stands after the persona in that member's talks, and nowhere else.
 
-    `waiting_text` is what the assistant would write instead in a talk in which it read customers' words: the member looks first.
+    `pending_text` is what the assistant would write instead in a talk in which it read customers' words: the member looks first.
     """
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     member_user_id = models.BigIntegerField(editable=False)
     text = _section("How the assistant is to work for you. Empty, there is no overlay.", MEMBER_OVERLAY_CHARACTERS)
-    waiting_text = models.TextField(
+    pending_text = models.TextField(
         blank=True, editable=False, validators=[plain_text, MaxLengthValidator(MEMBER_OVERLAY_CHARACTERS)]
     )
 

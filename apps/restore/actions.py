@@ -20,7 +20,7 @@ def make_checkpoint(
         sentence = "A checkpoint names a moment that has been. Leave it out to name the present one."
         raise Invalid(sentence, {"moment": [sentence]})
     checkpoint = Checkpoint(
-        tenant_id=actor.tenant_id, agent_id=agent_id, name=name, moment=moment or now, why=why, made_by=actor.label
+        tenant_id=actor.tenant_id, agent_id=agent_id, name=name, moment=moment or now, why=why, created_by=actor.label
     )
     with governed(Act.CHECKPOINT_MAKE, checkpoint, actor=actor):
         pass

@@ -86,7 +86,7 @@ def _forgotten(model: type[Governed], pairs: Iterable[Pair[Any]]) -> Mapping[int
     """The lines of each row that came of a conversation that was forgotten."""
     _, ledger, column = TEXTS[model]
     found: dict[int, frozenset[str]] = defaultdict(frozenset)
-    gone = Conversation.objects.filter(forgotten_at__isnull=False).values("pk")
+    gone = Conversation.objects.filter(erased_at__isnull=False).values("pk")
     lines = ledger.objects.filter(
         **{f"{column}__in": [pair.standing.pk for pair in pairs]}, source_conversation__in=gone
     )

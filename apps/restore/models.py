@@ -24,7 +24,7 @@ class Checkpoint(Governed):
     )
     moment = models.DateTimeField()
     why = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(2_000)])
-    made_by = models.CharField(max_length=200, editable=False)
+    created_by = models.CharField(max_length=200, editable=False)
 
     noun = "checkpoint"
     objects = GovernedQuerySet["Checkpoint"].as_manager()

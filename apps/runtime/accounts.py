@@ -50,12 +50,12 @@ class Planned:
         return next((prefix.digest.hex() for prefix in self.along if read and prefix.tokens == read), "")
 
     @property
-    def shared_sha256(self) -> str:
+    def agent_prefix_sha256(self) -> str:
         """The hash of what all customers of the agent share, tools included."""
         return _prefix_of(Reach.AGENT, self.blocks, self.along)
 
     @property
-    def workspace_sha256(self) -> str:
+    def workspace_prefix_sha256(self) -> str:
         """The hash of what agents share; nearly nothing, unless the contract comes first."""
         return _prefix_of(Reach.WORKSPACE, self.blocks, self.along)
 

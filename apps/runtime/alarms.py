@@ -19,35 +19,36 @@ from config.beat import LONGEST_WAIT
 LEAST_PATIENCE: Final = timedelta(minutes=2)
 
 _SET: Final = """
-INSERT INTO runtime_periodictask AS known (task, every_seconds, known_at)
-SELECT task, every_seconds, statement_timestamp() FROM unnest(%s::text[], %s::float8[]) AS entry(task, every_seconds)
-ON CONFLICT (task) DO UPDATE SET every_seconds = excluded.every_seconds WHERE known.every_seconds <> excluded.every_seconds
+INSERT INTO runtime_periodictask AS known (task, interval_seconds, registered_at)
+SELECT task, interval_seconds, statement_timestamp() FROM unnest(%s::text[], %s::float8[]) AS entry(task, interval_seconds)
+ON CONFLICT (task) DO UPDATE SET interval_seconds = excluded.interval_seconds
+ WHERE known.interval_seconds <> excluded.interval_seconds
 """
 _RANG: Final = """
-INSERT INTO runtime_periodictask AS known (task, every_seconds, known_at, rang_at)
+INSERT INTO runtime_periodictask AS known (task, interval_seconds, registered_at, last_run_at)
 VALUES (%s, %s, statement_timestamp(), statement_timestamp())
-ON CONFLICT (task) DO UPDATE SET rang_at = excluded.rang_at
+ON CONFLICT (task) DO UPDATE SET last_run_at = excluded.last_run_at
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Ringing:
-    """An alarm of this installation; `known_at` is None where no beat was ever started with it."""
+    """An alarm of this installation; `registered_at` is None where no beat was ever started with it."""
 
     task: str
     every: timedelta
-    known_at: datetime | None
-    rang_at: datetime | None
+    registered_at: datetime | None
+    last_run_at: datetime | None
 
     def overdue(self, now: datetime) -> timedelta | None:
         """For how long it should have rung; None where that moment lies ahead, or nobody set it."""
-        since = self.rang_at or self.known_at
+        since = self.last_run_at or self.registered_at
         late = now - since - self.every if since else None
         return late if late and late > timedelta(0) else None
 
     def is_late(self, now: datetime) -> bool:
         """Whether a message would by now have been dropped untaken, or nobody ever set it."""
-        if self.known_at is None:
+        if self.registered_at is None:
             return True
         patience = max(min(self.every, timedelta(seconds=LONGEST_WAIT)), LEAST_PATIENCE)
         return (self.overdue(now) or timedelta(0)) > patience
@@ -68,10 +69,10 @@ def set_alarms() -> None:
 
 def rang(task: str) -> None:
     """A worker was woken; other tasks than the beat's are none of its alarms."""
-    every_seconds = table().get(task)
-    if every_seconds is not None:
+    interval_seconds = table().get(task)
+    if interval_seconds is not None:
         with connection.cursor() as cursor:
-            cursor.execute(_RANG, [task, every_seconds])
+            cursor.execute(_RANG, [task, interval_seconds])
 
 
 def ringing() -> list[Ringing]:
@@ -82,4 +83,4 @@ def ringing() -> list[Ringing]:
 
 def _ringing(task: str, seconds: float, alarm: PeriodicTask | None) -> Ringing:
     every = timedelta(seconds=seconds)
-    return Ringing(task, every, alarm.known_at, alarm.rang_at) if alarm else Ringing(task, every, None, None)
+    return Ringing(task, every, alarm.registered_at, alarm.last_run_at) if alarm else Ringing(task, every, None, None)

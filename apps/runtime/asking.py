@@ -56,7 +56,7 @@ def asked_of(claimed: Claim, mode: SendMode, *, actor: Actor) -> Asked:
     turned = user_turn(
         TurnInput(
             events=tuple(event_of(event, conversation) for event in claimed.events),
-            now_line=date_line(brought.now.astimezone(brought.zone)) if agent.tells_time else None,
+            now_line=date_line(brought.now.astimezone(brought.zone)) if agent.has_current_time else None,
             off_the_record=conversation.tells_off_the_record,
             delegation=_delegation(claimed),
             send_mode=mode if agent.learns and _serves_customers(conversation) else None,
@@ -113,7 +113,7 @@ def save_with(claimed: Claim) -> str:
     serves_customers = _serves_customers(conversation) and not conversation.tells_off_the_record
     if not (agent.learns and serves_customers and is_nudged(claimed.brought.turns)):
         return ""
-    return SKILL_SAVE if agent.tends_skills else DRAFT_SKILL
+    return SKILL_SAVE if agent.may_edit_skills else DRAFT_SKILL
 
 
 def _serves_customers(conversation: Conversation) -> bool:
@@ -123,7 +123,7 @@ def _serves_customers(conversation: Conversation) -> bool:
 
 def _delegation(claimed: Claim) -> Delegation | None:
     """Who asked, in the words of that agent's title (R054)."""
-    by = claimed.brought.asked_by
+    by = claimed.brought.requested_by
     if by is None:
         return None
     return Delegation(by.title, Source(Agent._meta.label_lower, by.agent_id, by.version, "title", taint=Taint.OPERATOR))

@@ -90,7 +90,7 @@ def _list_waiting(context: Context, reader: Actor, arguments: JsonObject) -> Jso
     # What was said off the record is kept nowhere, and a talk is kept.
     drafts = waiting_drafts(reader).filter(conversation__off_the_record=False)
     questions = waiting_escalations(reader).filter(conversation__off_the_record=False)
-    held = Conversation.objects.visible_to(reader).of_customers().filter(held_by_id=reader.user_id)
+    held = Conversation.objects.visible_to(reader).of_customers().filter(taken_over_by_id=reader.user_id)
     lines: list[Json] = [
         {"draft": row.pk, "conversation_id": row.conversation_id, "text": clean(row.text, LINE_CHARACTERS)}
         for row in drafts[:LISTED]

@@ -18,7 +18,7 @@ class CircuitBreaker(models.Model):
     state = models.CharField(max_length=10, default=State.CLOSED.value)
     failures = models.PositiveIntegerField(default=0)
     calls = models.PositiveIntegerField(default=0)
-    window_from = models.DateTimeField(null=True)
+    window_started_at = models.DateTimeField(null=True)
     opened_until = models.DateTimeField(null=True)
     opened_for_seconds = models.PositiveIntegerField(default=0)
 

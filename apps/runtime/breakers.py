@@ -100,7 +100,7 @@ def note_failure(claimed: Claim, error: BackendError, *, is_probe: bool, actor: 
 
 def _failed(breaker: Breaker, now: datetime, beside: Sequence[float], is_counted: bool, is_probe: bool) -> Breaker:
     """`beside` are the seconds since each call that went well; those from before the window began do not speak for it."""
-    age = now - breaker.window_from if breaker.window_from else WINDOW
+    age = now - breaker.window_started_at if breaker.window_started_at else WINDOW
     for _ in filter(age.total_seconds().__ge__, beside if age < WINDOW else ()):
         breaker = after_success(breaker, now)
     return after_failure(breaker, now, is_counted, is_probe=is_probe)
@@ -112,7 +112,9 @@ def _verdict(claimed: Claim, model: str) -> Verdict:
 
 
 def _breaker(row: CircuitBreaker) -> Breaker:
-    return Breaker(State(row.state), row.failures, row.calls, row.window_from, row.opened_until, row.opened_for_seconds)
+    return Breaker(
+        State(row.state), row.failures, row.calls, row.window_started_at, row.opened_until, row.opened_for_seconds
+    )
 
 
 def _wait(claimed: Claim, verdict: Verdict) -> float:

@@ -28,7 +28,7 @@ class Breaker:
     state: State = State.CLOSED
     failures: int = 0
     calls: int = 0
-    window_from: datetime | None = None
+    window_started_at: datetime | None = None
     opened_until: datetime | None = None
     opened_for_seconds: int = 0
 
@@ -87,8 +87,8 @@ def after_success(breaker: Breaker, now: datetime, *, is_probe: bool = False) ->
 
 
 def _called(breaker: Breaker, now: datetime) -> Breaker:
-    if breaker.window_from is None or now - breaker.window_from >= WINDOW:
-        return Breaker(calls=1, window_from=now)
+    if breaker.window_started_at is None or now - breaker.window_started_at >= WINDOW:
+        return Breaker(calls=1, window_started_at=now)
     return replace(breaker, calls=breaker.calls + 1)
 
 

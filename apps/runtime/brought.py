@@ -154,13 +154,13 @@ class Brought:
     history: History
     grants: tuple[Said, ...]
     zone: ZoneInfo
-    profiles_need_proof: bool
+    is_customer_proof_required: bool
     rules: tuple[Sending, ...]
     open_escalations: int
     # Those that were answered before; 0 where nothing may be learned.
     turns: int
     earlier: Told
-    asked_by: AskedBy | None = None
+    requested_by: AskedBy | None = None
     learning: Pinned | None = None
     examples: tuple[Corrected, ...] = ()
     # The one that is most like what was written first.
@@ -175,12 +175,12 @@ class Brought:
             history=History.of(told),
             grants=tuple((place, agent, held_once(frozenset(names))) for place, agent, names in told["grants"] or ()),
             zone=ZoneInfo(settings.get("timezone", UTC)),
-            profiles_need_proof=settings.get("profiles_need_proof", True),
+            is_customer_proof_required=settings.get("is_customer_proof_required", True),
             rules=sendings(told["rules"] or ()),
             open_escalations=told["escalations"],
             turns=told["turns"],
             earlier=told["earlier"],
-            asked_by=AskedBy(**told["asked_by"]) if told["asked_by"] else None,
+            requested_by=AskedBy(**told["requested_by"]) if told["requested_by"] else None,
             learning=Pinned(**told["learning"]) if told["learning"] else None,
             examples=tuple(Corrected(**each) for each in told["examples"] or ()),
             bank=tuple(Kept(**each) for each in told["bank"] or ()),

@@ -32,7 +32,7 @@ def turn_handed_out(session_id: int, turn_id: int, *, actor: Actor) -> Turn:
     authorize(actor, Act.TURN_REPORT, actor.tenant_id, agent_id=actor.agent_id)
     with acting(actor):
         # Whoever is no agent has been refused by now.
-        threads = Conversation.objects.visible_to(actor).filter(runs_elsewhere=True, agent_id=actor.agent_id or 0)
+        threads = Conversation.objects.visible_to(actor).filter(has_external_agent=True, agent_id=actor.agent_id or 0)
         found = Turn.objects.filter(pk=turn_id, session_id=session_id, conversation__in=threads)
         turn = found.select_related("conversation__agent").first()
     if turn is None:

@@ -16,7 +16,7 @@ from apps.tenants.identity import SAID
 # begins one. Events are taken only while locked, so no turn can begin for events that another worker answers meanwhile.
 _TAKE: Final = """
 WITH thread AS (
-    SELECT thread.id, thread.tenant_id, thread.held_at, thread.agent_id,
+    SELECT thread.id, thread.tenant_id, thread.taken_over_at, thread.agent_id,
            agent.learns AND (thread.member_user_id IS NULL OR thread.channel = 'playground') AS learns
       FROM conversations_conversation AS thread
       JOIN tenants_agent AS agent ON agent.id = thread.agent_id AND agent.tenant_id = thread.tenant_id
@@ -24,8 +24,8 @@ WITH thread AS (
      WHERE thread.id = %(conversation)s AND %(only)s IN ('', tenant.key || '/' || agent.key)
        AND NOT is_kill_switch_on(%(stops)s, thread.tenant_id, thread.id)
        -- Where the agent runs elsewhere a worker only ends what nobody reported, or what a colleague answers by now.
-       AND (thread.runs_elsewhere = %(elsewhere)s OR thread.runs_elsewhere AND (
-               thread.held_at IS NOT NULL OR EXISTS (
+       AND (thread.has_external_agent = %(elsewhere)s OR thread.has_external_agent AND (
+               thread.taken_over_at IS NOT NULL OR EXISTS (
                    SELECT 1 FROM runtime_turn AS turn WHERE turn.tenant_id = thread.tenant_id
                       AND turn.conversation_id = thread.id AND turn.status = 'running'
                       AND turn.deadline_at <= statement_timestamp())
@@ -50,7 +50,7 @@ WITH thread AS (
      WHERE event.turn_id IS NULL ORDER BY event.id FOR UPDATE OF event SKIP LOCKED
 ), begun AS (
     INSERT INTO runtime_turn (tenant_id, conversation_id, status, outcome, round, fence, attempts, crashes, tries, is_released,
-                              lease_until, run_at, deadline_at, asking_step, asked_at, started_at, failure_code, failure,
+                              lease_until, run_at, deadline_at, current_step, asked_at, started_at, failure_code, failure,
                               learning_version_id)
     SELECT thread.tenant_id, thread.id, 'running', '', 1, 1, 1, 0, 0, false, statement_timestamp() + %(lease)s::interval,
            statement_timestamp(), statement_timestamp() + %(patience)s::interval, 1, statement_timestamp(),
@@ -63,7 +63,7 @@ WITH thread AS (
                SELECT turn.id, turn.learning_version_id FROM runtime_turn AS turn
                 WHERE turn.tenant_id = thread.tenant_id AND turn.conversation_id = thread.id AND turn.session_id IS NOT NULL
                 ORDER BY turn.id LIMIT 1) AS first ON true
-     WHERE thread.held_at IS NULL AND NOT EXISTS (SELECT 1 FROM over)
+     WHERE thread.taken_over_at IS NULL AND NOT EXISTS (SELECT 1 FROM over)
        AND ((SELECT min(due_at) FROM waiting) <= statement_timestamp() OR %(elsewhere)s AND EXISTS (SELECT 1 FROM waiting))
     ON CONFLICT (tenant_id, conversation_id) WHERE status = 'running' DO NOTHING
     RETURNING *
@@ -97,7 +97,8 @@ _LEFT: Final = """
 
 _OWN: Final = f"""
 ), own AS MATERIALIZED (
-    SELECT call.requested_at, call.shared_sha256, call.workspace_sha256, {_LEFT} AS told, turn.session_id IS NOT NULL AS is_kept,
+    SELECT call.requested_at, call.agent_prefix_sha256, call.workspace_prefix_sha256,
+           {_LEFT} AS told, turn.session_id IS NOT NULL AS is_kept,
            json_build_object('session', turn.session_id, 'status', turn.status, 'stand_in', call.stand_in,
                              'requested_at', call.requested_at, 'entries', call.entries, 'ledger', call.ledger) AS before
       FROM (SELECT turn.* FROM claimed JOIN runtime_turn AS turn
@@ -106,7 +107,7 @@ _OWN: Final = f"""
       JOIN runtime_modelcall AS call ON call.tenant_id = turn.tenant_id AND call.turn_id = turn.id
      WHERE call.requested_at > statement_timestamp() - interval '1 hour'
 ), last AS (
-    SELECT shared_sha256, workspace_sha256 FROM own ORDER BY requested_at DESC LIMIT 1
+    SELECT agent_prefix_sha256, workspace_prefix_sha256 FROM own ORDER BY requested_at DESC LIMIT 1
 )"""
 
 
@@ -125,14 +126,15 @@ _EARLIER: Final = f"""
     'earlier', json_build_object(
         'own', (SELECT json_agg(told) FROM own),
         'before', (SELECT before FROM own WHERE is_kept ORDER BY requested_at DESC LIMIT 1),
-        'shared_sha256', (SELECT shared_sha256 FROM last),
-        'workspace_sha256', (SELECT workspace_sha256 FROM last),
-        'shared', {_left_by("shared_sha256", "(SELECT shared_sha256 FROM last)")},
-        'workspace', {_left_by("workspace_sha256", "(SELECT workspace_sha256 FROM last)")})"""
+        'agent_prefix_sha256', (SELECT agent_prefix_sha256 FROM last),
+        'workspace_prefix_sha256', (SELECT workspace_prefix_sha256 FROM last),
+        'shared', {_left_by("agent_prefix_sha256", "(SELECT agent_prefix_sha256 FROM last)")},
+        'workspace', {_left_by("workspace_prefix_sha256", "(SELECT workspace_prefix_sha256 FROM last)")})"""
 
 _KEPT: Final = """
     'calls', CASE WHEN claimed.attempts > 1 THEN (
-        SELECT json_agg(json_build_object('step', call.step, 'asked', call.asked, 'said', call.said, 'text', call.text,
+        SELECT json_agg(json_build_object('step', call.step, 'user_turn', call.user_turn,
+                                          'assistant_message', call.assistant_message, 'text', call.text,
                                           'stop_reason', call.stop_reason) ORDER BY call.step)
           FROM runtime_modelcall AS call
          WHERE call.tenant_id = claimed.tenant_id AND call.turn_id = claimed.id AND call.round = claimed.round) END,
@@ -154,7 +156,7 @@ _STANDING: Final = f"""
                   'segments', CASE WHEN mark <> ALL (%(known)s) THEN segments END) ORDER BY position) FROM parts),
     'grants', (SELECT json_agg(json_build_array(said.place, said.agent_id, said.names))
                  FROM ({SAID}) AS said (place, agent_id, names)),
-    'settings', (SELECT json_build_object('timezone', timezone, 'profiles_need_proof', profiles_need_proof)
+    'settings', (SELECT json_build_object('timezone', timezone, 'is_customer_proof_required', is_customer_proof_required)
                    FROM tenants_tenantsettings WHERE tenant_id = %(tenant)s),
     'rules', (SELECT json_agg(json_build_array(rule.send_mode, rule.channel, rule.skill_id) ORDER BY rule.id)
                 FROM desk_sendrule AS rule WHERE rule.tenant_id = %(tenant)s AND rule.agent_id = agent.id),
@@ -191,14 +193,14 @@ _LEARNED: Final = """
 # What people keep to be shown with any customer, where the agent's page asks for it: first the one of whose situation most words
 # were just written, and of equals the latest (Z-12).
 _BANK: Final = f"""
-    'bank', CASE WHEN agent.learns AND agent.shows_examples
+    'bank', CASE WHEN agent.learns AND agent.has_examples
                   AND (thread.member_user_id IS NULL OR thread.channel = 'playground') THEN (
         SELECT json_agg(json_build_object('id', kept.id, 'version', kept.version, 'situation', kept.situation, 'draft', kept.draft,
                                           'correction', kept.correction, 'by', kept.approved_by, 'taint', kept.taint)
                         ORDER BY kept.shared DESC, kept.id DESC)
           FROM (SELECT example.*, count(said.word) AS shared
                   FROM learning_example AS example
-                  LEFT JOIN LATERAL jsonb_array_elements_text(example.telling_words) AS telling (word) ON true
+                  LEFT JOIN LATERAL jsonb_array_elements_text(example.keywords) AS telling (word) ON true
                   LEFT JOIN (
                       SELECT DISTINCT left(spoken.found[1], {WORD_BEGINNING}) AS word
                         FROM (SELECT text FROM taken UNION ALL
@@ -225,7 +227,7 @@ _HISTORY: Final = """
 
 # Who asked here, and what the answer has cost so far: other turns, and what was set aside for agents asked in them.
 _ASKED_BY: Final = """
-    'asked_by', (SELECT json_build_object(
+    'requested_by', (SELECT json_build_object(
                      'agent_id', caller.id, 'version', caller.version, 'title', caller.title,
                      'spent', (SELECT coalesce(sum(call.cost_micro_usd), 0)::bigint FROM runtime_turn AS other
                                  JOIN runtime_modelcall AS call ON call.tenant_id = other.tenant_id AND call.turn_id = other.id
@@ -233,7 +235,7 @@ _ASKED_BY: Final = """
                                   AND other.id <> claimed.id)
                           + (SELECT coalesce(sum(below.budget_micro_usd), 0)::bigint FROM conversations_conversation AS below
                               WHERE below.tenant_id = %(tenant)s AND below.parent_id = thread.id
-                                AND below.asked_in_id <> claimed.id))
+                                AND below.delegating_turn_id <> claimed.id))
                    FROM conversations_conversation AS above JOIN tenants_agent AS caller
                        ON caller.tenant_id = above.tenant_id AND caller.id = above.agent_id
                   WHERE above.tenant_id = %(tenant)s AND above.id = thread.parent_id)"""
@@ -256,6 +258,6 @@ SELECT json_build_object(
 
 # The same of others' calls where the prompt is not the one of the call before.
 EARLIER: Final = f"""
-SELECT json_build_object('shared', {_left_by("shared_sha256", "%(shared)s")},
-                         'workspace', {_left_by("workspace_sha256", "%(workspace)s")})::text
+SELECT json_build_object('shared', {_left_by("agent_prefix_sha256", "%(shared)s")},
+                         'workspace', {_left_by("workspace_prefix_sha256", "%(workspace)s")})::text
 """

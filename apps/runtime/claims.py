@@ -109,7 +109,7 @@ class Claim:
 
         What came in before the proof may be anybody's words, so a turn that answers any of it is nobody's proven.
         """
-        if not self.brought.profiles_need_proof:
+        if not self.brought.is_customer_proof_required:
             return True
         proven_at = self.conversation.proven_at
         words = (event for event in self.events if event.kind == InboundEvent.Kind.MESSAGE)
@@ -178,7 +178,7 @@ def _claimed(told: Told, known: dict[str, Part], others: tuple[OthersTool, ...])
         Brought.of(told),
         known,
         _kept(calls, told["tools"] or ()),
-        next((call["asked"] for call in calls if call["asked"]), turn.framed),
+        next((call["user_turn"] for call in calls if call["user_turn"]), turn.framed),
         Terms.of(told["terms"], conversation.tenant_id),
         _money(told, conversation),
         told["other_turns"] + 1,
@@ -196,9 +196,9 @@ def _agent(stated: str) -> Agent:
 
 def _money(told: Told, conversation: Conversation) -> Money:
     """What was set aside for others is spent where the turn has a budget; an answer has what is left of the question's."""
-    own, asked_by = conversation.agent.turn_budget_micro_usd, told["asked_by"]
+    own, requested_by = conversation.agent.turn_budget_micro_usd, told["requested_by"]
     given = conversation.budget_micro_usd
-    left = None if given is None or asked_by is None else max(0, given - asked_by["spent"])
+    left = None if given is None or requested_by is None else max(0, given - requested_by["spent"])
     return Money(told["turn_cost"] + told["set_aside"], least_of(own, left), told["day_left"])
 
 
@@ -213,7 +213,7 @@ def _kept(calls: Sequence[Told], tools: Sequence[Told]) -> tuple[KeptStep, ...]:
             may_be_repeated=row["repeats"] != ToolStep.Repeats.UNSAFE,
         )
     return tuple(
-        KeptStep(Said(call["step"], call["text"], call["said"], call["stop_reason"]), made[call["step"]])
+        KeptStep(Said(call["step"], call["text"], call["assistant_message"], call["stop_reason"]), made[call["step"]])
         for call in calls
-        if call["said"] is not None
+        if call["assistant_message"] is not None
     )

@@ -99,13 +99,13 @@ def _material(agent: Agent, actor: Actor, now: datetime) -> Material:
 def _callable(agent: Agent, actor: Actor) -> Tools:
     """What the agent may call in some conversation or other, and which other names are tools."""
     offer = Offer(
-        plans_schedules=agent.plans_schedules,
+        may_propose_schedules=agent.may_propose_schedules,
         may_ask_agents=True,
         is_asked=True,
-        shows_figures=agent.shows_figures,
-        edits_memory=agent.edits_memory,
-        tends_skills=agent.tends_skills,
-        keeps_notebook=agent.keeps_notebook,
+        may_show_tables_and_charts=agent.may_show_tables_and_charts,
+        may_edit_memory=agent.may_edit_memory,
+        may_edit_skills=agent.may_edit_skills,
+        has_notebook=agent.has_notebook,
     )
     ours = {tool.name for tool in house_tools(offer)} | ROUTING
     others = tools_of_others(agent.pk, actor)

@@ -23,7 +23,7 @@ LATEST: Final = 1_000
 # came after one conversation by its keys; without it, a table of all of the tenant's is made first.
 _FIGURES: Final = f"""
 WITH live AS MATERIALIZED (
-    SELECT id, tenant_id, agent_id, approved_at, kept_until FROM skills_skill
+    SELECT id, tenant_id, agent_id, approved_at, retained_until FROM skills_skill
      WHERE tenant_id = app_tenant() AND status = 'approved' AND quarantined_at IS NULL AND id = ANY (%(skills)s)
 ), fetched AS MATERIALIZED (
     SELECT step.arguments ->> 'skill_id' AS skill, turn.conversation_id, max(step.began_at) AS at
@@ -54,7 +54,8 @@ WITH live AS MATERIALIZED (
                AS fetched_30, count(ended.id) AS ended, count(*) FILTER (WHERE ended.badly) AS badly
       FROM fetched LEFT JOIN ended ON ended.id = fetched.conversation_id GROUP BY fetched.skill
 )
-SELECT live.id, live.approved_at, used.last_used_at, live.kept_until, coalesce(mine.fetched_30, 0), coalesce(mine.fetched_90, 0),
+SELECT live.id, live.approved_at, used.last_used_at, live.retained_until,
+       coalesce(mine.fetched_30, 0), coalesce(mine.fetched_90, 0),
        (SELECT count(*) FROM (
            SELECT thread.created_at FROM conversations_conversation AS thread
             WHERE thread.tenant_id = live.tenant_id AND thread.agent_id = live.agent_id AND thread.origin = 'live'
@@ -129,7 +130,7 @@ def _covered(rows: list[Skill], tools: list[str], wanted: frozenset[int]) -> Ite
 
 
 def _curated(row: tuple[Any, ...], newer: Newer | None, now: datetime) -> Curated:
-    skill_id, approved_at, last_used_at, kept_until, days_30, days_90, since, *shares = row
+    skill_id, approved_at, last_used_at, retained_until, days_30, days_90, since, *shares = row
     with_it, without_it = Share(*shares[:2]), Share(*shares[2:])
-    figures = Figures(approved_at, last_used_at, kept_until, days_30, days_90, since, with_it, without_it, newer)
+    figures = Figures(approved_at, last_used_at, retained_until, days_30, days_90, since, with_it, without_it, newer)
     return Curated(skill_id, figures, suggestions(figures, now))

@@ -29,11 +29,11 @@ TAKEN: Final = range(200, 300)
 
 # What was said first is told first: nothing of a conversation overtakes what still waits before it. Nor is one that is left
 # alone tried because somebody looked before its rest began.
-_FREE: Final = """delivery.status = 'waiting' AND greatest(delivery.next_try_at, delivery.lease_until) <= statement_timestamp()
+_FREE: Final = """delivery.status = 'waiting' AND greatest(delivery.next_attempt_at, delivery.lease_until) <= statement_timestamp()
        AND webhook.tenant_id = delivery.tenant_id AND webhook.id = delivery.webhook_id AND webhook.is_active
        AND NOT EXISTS (
            SELECT 1 FROM webhooks_webhookhealth AS health WHERE health.tenant_id = delivery.tenant_id
-              AND health.webhook_id = delivery.webhook_id AND health.rests_until > statement_timestamp())
+              AND health.webhook_id = delivery.webhook_id AND health.paused_until > statement_timestamp())
        AND NOT EXISTS (
            SELECT 1 FROM webhooks_delivery AS before WHERE before.tenant_id = delivery.tenant_id
               AND before.webhook_id = delivery.webhook_id AND before.conversation_id = delivery.conversation_id
@@ -51,7 +51,7 @@ AT_ONCE: Final = 20
 # rest began it is known already that they fail: they neither count nor lengthen it.
 NOTE: Final = """
 WITH tried AS (
-    UPDATE webhooks_delivery SET status = %(status)s::text, next_try_at = statement_timestamp() + %(pause)s::interval,
+    UPDATE webhooks_delivery SET status = %(status)s::text, next_attempt_at = statement_timestamp() + %(pause)s::interval,
            lease_until = statement_timestamp(), answered = %(answered)s, failure = %(failure)s,
            delivered_at = CASE WHEN %(status)s::text = 'delivered' THEN statement_timestamp() END
      WHERE tenant_id = app_tenant() AND id = %(delivery)s AND fence = %(fence)s AND status = 'waiting'
@@ -60,10 +60,10 @@ WITH tried AS (
     INSERT INTO webhooks_webhookhealth AS health (tenant_id, webhook_id, failures, failing_since)
     SELECT tenant_id, webhook_id, %(failed)s::integer, CASE WHEN %(failed)s > 0 THEN statement_timestamp() END FROM tried
     ON CONFLICT (tenant_id, webhook_id) DO UPDATE
-       SET failures = CASE WHEN %(failed)s = 0 THEN 0 WHEN health.rests_until > %(taken_at)s::timestamptz THEN health.failures
+       SET failures = CASE WHEN %(failed)s = 0 THEN 0 WHEN health.paused_until > %(taken_at)s::timestamptz THEN health.failures
                            ELSE health.failures + 1 END,
            failing_since = CASE WHEN %(failed)s > 0 THEN coalesce(health.failing_since, statement_timestamp()) END,
-           rests_until = CASE WHEN %(failed)s > 0 THEN health.rests_until END
+           paused_until = CASE WHEN %(failed)s > 0 THEN health.paused_until END
     RETURNING health.failures
 ), gone AS (
     DELETE FROM webhooks_delivery AS told USING (
@@ -80,8 +80,8 @@ SELECT (SELECT failures FROM health), (
      WHERE delivery.status = 'waiting' ORDER BY delivery.id LIMIT 1)
 """
 REST: Final = """
-UPDATE webhooks_webhookhealth SET rests_until = statement_timestamp() + %(rest)s::interval
- WHERE tenant_id = app_tenant() AND webhook_id = %(webhook)s AND coalesce(rests_until <= %(taken_at)s::timestamptz, true)
+UPDATE webhooks_webhookhealth SET paused_until = statement_timestamp() + %(rest)s::interval
+ WHERE tenant_id = app_tenant() AND webhook_id = %(webhook)s AND coalesce(paused_until <= %(taken_at)s::timestamptz, true)
 RETURNING id
 """
 # Nothing was tried, so it says nothing of how the webhook fares.

@@ -85,7 +85,7 @@ def earlier_calls(brought: Told, conversation_id: int, shared: str, workspace: s
     What was brought of others is of prompts like that of the call before; where this one begins otherwise, it is asked anew.
     """
     try:
-        is_as_before = (brought["shared_sha256"], brought["workspace_sha256"]) == (shared, workspace)
+        is_as_before = (brought["agent_prefix_sha256"], brought["workspace_prefix_sha256"]) == (shared, workspace)
         others = brought if is_as_before else _asked(shared, workspace, actor)
         return _read(brought, others, conversation_id)
     except (DatabaseError, KeyError, TypeError, ValueError) as error:

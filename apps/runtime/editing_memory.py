@@ -229,7 +229,7 @@ def _refuse_to_unsay(profile: CustomerProfile | None, edits: Mapping[str, Iterab
 
 
 def _may_edit(offer: Offer) -> bool:
-    return offer.edits_memory
+    return offer.may_edit_memory
 
 
 def _operations(place: str, of: JsonObject) -> JsonObject:

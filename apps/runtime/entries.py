@@ -27,8 +27,8 @@ class CallNotes:
     """What is known of a model call beside its usage: when it began, what it should have read, what it left cached."""
 
     requested_at: datetime
-    shared_sha256: str
-    workspace_sha256: str
+    agent_prefix_sha256: str
+    workspace_prefix_sha256: str
     expected_read_tokens: int
     has_unexpected_miss: bool
     entries: str
@@ -47,8 +47,8 @@ def call_row(
     """A model's answer as the journal keeps it; the first of a turn keeps what was asked too."""
     row: dict[str, Any] = {
         "step": said.number,
-        "asked": asked,
-        "said": said.wire,
+        "user_turn": asked,
+        "assistant_message": said.wire,
         "text": said.text,
         "model": storable_text(reply.model),
         "stand_in": reply.stand_in,

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 # A turn that runs is resumed from its steps; they go when it has ended.
 _CALLS: Final = """
-UPDATE runtime_modelcall AS call SET asked = NULL, said = NULL, text = '' FROM runtime_turn AS turn
+UPDATE runtime_modelcall AS call SET user_turn = NULL, assistant_message = NULL, text = '' FROM runtime_turn AS turn
  WHERE turn.tenant_id = app_tenant() AND turn.conversation_id = %(conversation)s AND turn.status <> 'running'
    AND call.tenant_id = turn.tenant_id AND call.turn_id = turn.id
 RETURNING call.id

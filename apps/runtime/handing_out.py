@@ -101,14 +101,14 @@ def _taken_in(thread: Thread, terms: Terms, handed_in: Sequence[HandedIn], actor
                 end_user_key=terms.end_user_key,
                 user_hash=terms.user_hash,
                 off_the_record=terms.off_the_record,
-                runs_elsewhere=True,
+                has_external_agent=True,
             )
         conversation = Conversation.objects.visible_to(actor).open().filter(**thread).first()
         if conversation is None:
             raise NotVisible(
                 "There is no open conversation on this thread. Hand in what the customer wrote to open one."
             )
-        refuse_other_runner(conversation, runs_elsewhere=True)
+        refuse_other_runner(conversation, has_external_agent=True)
     return conversation
 
 

@@ -201,7 +201,7 @@ def _held_back(is_held: bool, has_said_more: bool) -> Exception | None:
 
 def _restarts(turn: Turn) -> int:
     conversation = turn.conversation
-    return RESTARTS_PER_TURN if conversation.agent.begins_anew and not conversation.runs_elsewhere else 0
+    return RESTARTS_PER_TURN if conversation.agent.begins_anew and not conversation.has_external_agent else 0
 
 
 def _closing(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending: Ending) -> dict[str, Any]:

@@ -69,8 +69,8 @@ def notes_of(planned: Planned, reply: Reply, account: Account) -> CallNotes:
     ledger |= {"miss": miss.stored} if miss else {}
     return CallNotes(
         requested_at=planned.requested_at,
-        shared_sha256=planned.shared_sha256,
-        workspace_sha256=planned.workspace_sha256,
+        agent_prefix_sha256=planned.agent_prefix_sha256,
+        workspace_prefix_sha256=planned.workspace_prefix_sha256,
         expected_read_tokens=expected_read,
         has_unexpected_miss=bool(miss and not miss.is_expected),
         entries=told_entries(planned.entries),

@@ -11,23 +11,11 @@ from django.db import models
 from django.db.models.functions import Now
 
 from apps.prompt.ledger import SlotCharge, charges_of
-from apps.runtime.alarm_models import PeriodicTask
-from apps.runtime.breaker_models import CircuitBreaker
+from apps.runtime.alarm_models import PeriodicTask as PeriodicTask  # noqa: PLC0414  # Django looks for models here
+from apps.runtime.breaker_models import CircuitBreaker as CircuitBreaker  # noqa: PLC0414  # Django looks for models here
 from apps.runtime.elsewhere_models import TakenElsewhere
-from apps.runtime.spend_models import Spend
+from apps.runtime.spend_models import Spend as Spend  # noqa: PLC0414  # Django looks for models here
 
-# Django looks for an app's models here.
-__all__ = [
-    "CircuitBreaker",
-    "ModelCall",
-    "PeriodicTask",
-    "Session",
-    "SessionPart",
-    "SnapshotPart",
-    "Spend",
-    "ToolStep",
-    "Turn",
-]
 _PINNED, _RUNNING = models.Q(learning_version_id__isnull=False), models.Q(status="running")
 # A turn is born without either; an entry of an index is written when there is something to find.
 _REPLIED, _IN_SESSION = models.Q(reply__isnull=False), models.Q(session__isnull=False)
@@ -99,7 +87,7 @@ class Turn(TakenElsewhere):
     """One answer in the making: claimed under a lease and a fencing number, at most one running per conversation.
 
     Times are the database's. `run_at` is when it may be taken next, `deadline_at` when nobody waits for it any more;
-    `asking_step` is the model call that was begun last, so that a call whose answer never came is known to have been asked.
+    `current_step` is the model call that was begun last, so that a call whose answer never came is known to have been asked.
     `learning_version_id` is what the conversation's first turn pinned and all others read (R146). `model` is the one asked in
     the place of the agent's, once chosen for the whole turn; `shortened` is how often its history was halved, as it did not fit.
     `attempts` counts claims, `crashes` those that followed a worker which had not let go, `tries` the failed calls of a step.
@@ -138,7 +126,7 @@ class Turn(TakenElsewhere):
     deadline_at = models.DateTimeField(db_default=Now() + timedelta(days=1))
     model = models.CharField(max_length=80, blank=True, db_default="")
     shortened = models.PositiveSmallIntegerField(default=0, db_default=0)
-    asking_step = models.PositiveSmallIntegerField(default=1)
+    current_step = models.PositiveSmallIntegerField(default=1)
     asked_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True)
@@ -147,7 +135,7 @@ class Turn(TakenElsewhere):
     )
     failure_code = models.CharField(max_length=40, blank=True)
     failure = models.TextField(blank=True)
-    asked_segments = models.JSONField(null=True)
+    user_turn_segments = models.JSONField(null=True)
     # Versions are pruned; which one a conversation was pinned to stays told.
     learning_version_id = models.BigIntegerField(null=True)
 
@@ -186,9 +174,9 @@ class Turn(TakenElsewhere):
     @property
     def owners_of_asked(self) -> Any:  # Any: a table of segments, as `decode_segments` takes it
         """Whose words each byte of the user turn is: beside the transcript, or with the step that was kept before it."""
-        if self.asked_segments is not None:
-            return self.asked_segments
-        kept = self.calls.filter(round=self.round).exclude(asked=None).values_list("asked", flat=True).first()
+        if self.user_turn_segments is not None:
+            return self.user_turn_segments
+        kept = self.calls.filter(round=self.round).exclude(user_turn=None).values_list("user_turn", flat=True).first()
         segments = kept["segments"] if kept else None
         return json.loads(segments) if isinstance(segments, str) else segments
 
@@ -196,8 +184,8 @@ class Turn(TakenElsewhere):
 class ModelCall(models.Model):
     """One step of a turn: what the model said, and what saying it used, in tokens by billing class (R166, R185).
 
-    Steps count from 1 in each `round` of a turn; round 0 is of earlier releases, which kept no words. `asked` is the user turn
-    as it was sent, kept with the first step, and `said` what the model answered, where the transcript does not have them.
+    Steps count from 1 in each `round` of a turn; round 0 is of earlier releases, which kept no words. `user_turn` is kept with
+    the first step, as it was sent, and `assistant_message` is the model's answer, where the transcript does not have them.
     `entries` are the cached prefixes the call left behind, as `told_entries` writes them; `ledger` says it slot by slot.
     """
 
@@ -206,8 +194,8 @@ class ModelCall(models.Model):
     fence = models.PositiveIntegerField()
     round = models.PositiveSmallIntegerField(default=0)
     step = models.PositiveSmallIntegerField()
-    asked = models.JSONField(null=True)
-    said = models.JSONField(null=True)
+    user_turn = models.JSONField(null=True)
+    assistant_message = models.JSONField(null=True)
     text = models.TextField(blank=True)
     model = models.CharField(max_length=80)
     stand_in = models.BooleanField()
@@ -219,8 +207,8 @@ class ModelCall(models.Model):
     cache_write_1h_tokens = models.PositiveIntegerField()
     cost_micro_usd = models.PositiveBigIntegerField(null=True)
     requested_at = models.DateTimeField(null=True)
-    shared_sha256 = models.CharField(max_length=64, blank=True)
-    workspace_sha256 = models.CharField(max_length=64, blank=True)
+    agent_prefix_sha256 = models.CharField(max_length=64, blank=True)
+    workspace_prefix_sha256 = models.CharField(max_length=64, blank=True)
     expected_read_tokens = models.PositiveIntegerField(null=True)
     has_unexpected_miss = models.BooleanField(default=False)
     entries = models.JSONField(default=dict)
@@ -230,8 +218,10 @@ class ModelCall(models.Model):
     class Meta:
         ordering: ClassVar = ["turn_id", "round", "fence", "step"]
         indexes: ClassVar = [
-            models.Index(fields=["tenant", "shared_sha256", "-requested_at"], name="call_by_agent_prefix"),
-            models.Index(fields=["tenant", "workspace_sha256", "-requested_at"], name="call_by_workspace_prefix"),
+            models.Index(fields=["tenant", "agent_prefix_sha256", "-requested_at"], name="call_by_agent_prefix"),
+            models.Index(
+                fields=["tenant", "workspace_prefix_sha256", "-requested_at"], name="call_by_workspace_prefix"
+            ),
             # Told on a page, and of no weight where a real model answers.
             models.Index(fields=["tenant", "at"], condition=models.Q(stand_in=True), name="call_of_stand_in"),
         ]

@@ -94,7 +94,7 @@ def _finish_note(context: Context, arguments: JsonObject) -> str:
 
 
 def _keeps(offer: Offer) -> bool:
-    return offer.keeps_notebook
+    return offer.has_notebook
 
 
 NOTING: Final = (

@@ -102,7 +102,7 @@ def _loop(claimed: Claim, asked: Asked, frozen: Frozen, system: Actor) -> Loop:
 
 def refuse_spent(claimed: Claim) -> None:
     """A worker does not go on with a turn that kills workers, or that is somebody else's to take."""
-    if claimed.conversation.runs_elsewhere:
+    if claimed.conversation.has_external_agent:
         raise TurnFailed(NOT_REPORTED, "The agent runs elsewhere, and nobody reported the turn within fifteen minutes.")
     if claimed.is_spent:
         raise TurnFailed("attempts_spent", "The workers that took this turn died, or it waited longer than a day.")

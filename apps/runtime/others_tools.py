@@ -23,7 +23,7 @@ OTHERS: Final = """
                    'id', allowed.id, 'sha256', allowed.sha256, 'needs_approval', allowed.needs_approval,
                    'definition', CASE WHEN allowed.sha256 <> ALL (%(known_tools)s) THEN allowed.definition END,
                    'name', tool.name, 'url', server.url, 'timeout_seconds', server.timeout_seconds,
-                   'result_bytes', server.result_bytes, 'secret__sealed', secret.sealed) ORDER BY allowed.id)
+                   'max_result_bytes', server.max_result_bytes, 'secret__sealed', secret.sealed) ORDER BY allowed.id)
                  FROM tools_agenttool AS allowed
                  JOIN tools_servertool AS tool
                    ON tool.tenant_id = allowed.tenant_id AND tool.id = allowed.tool_id AND tool.sha256 = allowed.sha256
@@ -101,7 +101,7 @@ class OthersTool:
             return Outcome(f"It gave no result. {lost}", is_error=True, is_unknown=is_unknown)
         except ToolServerFailed as refusal:
             return Outcome(f"Nothing was called. {refusal}", is_error=True)
-        return framed(answer, place.result_bytes)
+        return framed(answer, place.max_result_bytes)
 
 
 def others_tools(

@@ -104,7 +104,7 @@ def _said(delivery: Delivery) -> JsonObject:
 
 def _reply(delivery: Delivery, conversation: Conversation) -> JsonObject:
     message = Message.objects.get(tenant_id=delivery.tenant_id, pk=delivery.subject_id)
-    if conversation.forgotten_at is not None and not message.text:
+    if conversation.erased_at is not None and not message.text:
         raise Forgotten
     said: JsonObject = {
         "message_id": message.pk,

@@ -74,7 +74,7 @@ def _withdraw_schedule(context: Context, arguments: JsonObject) -> str:
 
 
 def _plans(offer: Offer) -> bool:
-    return offer.plans_schedules
+    return offer.may_propose_schedules
 
 
 PLANNING: Final = (

@@ -49,15 +49,15 @@ class Tried:
 
 def tried_in(conversation: Conversation, *, system: Actor) -> Tried | None:
     """None where what is live is talked with. Raises ProposalDecided where what is tried waits no more."""
-    if conversation.tried_proposal_id is None:
+    if conversation.trial_proposal_id is None:
         return None
     with acting(system):
         rows = Proposal.objects.visible_to(system).select_related("agent")
-        proposal = rows.open().filter(pk=conversation.tried_proposal_id).first()
+        proposal = rows.open().filter(pk=conversation.trial_proposal_id).first()
     would = sheet_of(proposal, actor=system).would if proposal else None
     if proposal is None or would is None:
         raise ProposalDecided(
-            f"Proposal {conversation.tried_proposal_id} does not wait any more, or says in no words what would change."
+            f"Proposal {conversation.trial_proposal_id} does not wait any more, or says in no words what would change."
             " Begin another talk with what is live, or with another proposal.",
         )
     return Tried(proposal, would)

@@ -60,7 +60,7 @@ def tell_of_pause(tenant_id: int, child_id: int) -> None:
     """Tell the agent that asked in a conversation that the other one is paused, once for each switch."""
     system = system_actor(tenant_id, "worker")
     with acting(system):
-        child = Conversation.objects.visible_to(system).open().filter(pk=child_id, held_at=None).first()
+        child = Conversation.objects.visible_to(system).open().filter(pk=child_id, taken_over_at=None).first()
         switch = child and stop_of(child, KillSwitch.Kind.PAUSE_AGENT, actor=system)
         if child and switch and (parent_id := tell_paused(child, switch.pk)):
             kick_turn(tenant_id, parent_id)
@@ -78,7 +78,7 @@ def tell_agent(conversation: Conversation, text: str, key: str, *, actor: Actor)
         text=text,
         idempotency_key=key,
     )
-    kick_turn(event.tenant_id, event.conversation_id, event.burst_seconds)
+    kick_turn(event.tenant_id, event.conversation_id, event.debounce_seconds)
 
 
 def _ask_a_person(conversation: Conversation, kind: InboundEvent.Kind, text: str, *, actor: Actor) -> None:

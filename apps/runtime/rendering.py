@@ -34,7 +34,7 @@ def figures_of(calls: Iterable[Mapping[str, Any]]) -> list[Figure]:  # Any: a ca
 
 
 def _shows(offer: Offer) -> bool:
-    return offer.shows_figures
+    return offer.may_show_tables_and_charts
 
 
 RENDERING: Final = (

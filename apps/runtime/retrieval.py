@@ -54,10 +54,12 @@ def retrieval_of(turn: Turn) -> Retrieval:
 
 def owners_of_asked(turn: Turn) -> Any:  # Any: a table of segments as it was stored
     """Whose words each byte of the user turn is; the turn's calls may have been fetched with it."""
-    segments = turn.asked_segments or kept_of(turn).get("segments")
+    segments = turn.user_turn_segments or kept_of(turn).get("segments")
     return json.loads(segments) if isinstance(segments, str) else segments
 
 
 def kept_of(turn: Turn) -> dict[str, Any]:  # Any: as it was stored
     """What was asked, as the first step of the turn's round keeps it; empty where the transcript has it."""
-    return next((call.asked for call in turn.calls.all() if call.asked and call.round == turn.round), None) or {}
+    return (
+        next((call.user_turn for call in turn.calls.all() if call.user_turn and call.round == turn.round), None) or {}
+    )

@@ -85,7 +85,7 @@ def rows_now(agent: Agent, end_user_key: str, *, actor: Actor, system: Actor) ->
 
 def _notes(agent: Agent, end_user_key: str, actor: Actor) -> tuple[Note, ...]:
     """What is open, of this customer and of none. One statement more, for agents that keep a notebook alone (R177)."""
-    if not agent.keeps_notebook:
+    if not agent.has_notebook:
         return ()
     mine = Note.objects.visible_to(actor).open().filter(agent_id=agent.pk, end_user_key__in={"", end_user_key})
     return _rows("notebook", mine.order_by("pk"))
@@ -128,7 +128,7 @@ def rows_then(agent: Agent, end_user_key: str, moment: datetime, *, system: Acto
 
 
 def _notes_then(agent: Agent, end_user_key: str, moment: datetime) -> Iterator[Note]:
-    for key in {"", end_user_key} if agent.keeps_notebook else ():
+    for key in {"", end_user_key} if agent.has_notebook else ():
         yield from rows_at(Note, moment, agent.tenant_id, status=Note.Status.OPEN, agent_id=agent.pk, end_user_key=key)
 
 

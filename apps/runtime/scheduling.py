@@ -46,7 +46,7 @@ class Plan:
     schedule: Schedule
     planned_at: datetime
     missed: int = 0
-    asked_by: str = ""
+    requested_by: str = ""
 
 
 class NotRun(Exception):
@@ -121,7 +121,7 @@ def run_now(schedule_id: int, *, actor: Actor) -> ScheduleRun:
         system = system_actor(schedule.tenant_id)
         with acting(system):
             clock = ScheduleClock.objects.annotate(now=Now()).get(schedule=schedule)
-            run = _begun(Plan(schedule, clock.now, asked_by=actor.label), system)
+            run = _begun(Plan(schedule, clock.now, requested_by=actor.label), system)
         if run.result == Result.REFUSED:
             raise Conflicting(run.reason)
         return run
@@ -218,6 +218,6 @@ def _noted(
         code=code,
         reason=reason,
         missed=plan.missed,
-        asked_by=plan.asked_by,
+        requested_by=plan.requested_by,
         conversation=conversation,
     )

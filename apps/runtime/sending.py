@@ -208,7 +208,7 @@ def _end(turn: Turn, message: Message, turned: Part) -> None:
         outcome=Turn.Outcome.REPLIED,
         reply=message,
         finished_at=Now(),
-        asked_segments=encode_segments(turned),
+        user_turn_segments=encode_segments(turned),
     )
 
 

@@ -24,7 +24,7 @@ class Spend(models.Model):
     cache_write_5m_tokens = models.PositiveBigIntegerField(default=0)
     cache_write_1h_tokens = models.PositiveBigIntegerField(default=0)
     learning_calls = models.PositiveIntegerField(db_default=0)
-    learning_unpriced = models.PositiveIntegerField(db_default=0)
+    learning_unpriced_calls = models.PositiveIntegerField(db_default=0)
     learning_cost_micro_usd = models.PositiveBigIntegerField(db_default=0)
     learning_input_tokens = models.PositiveBigIntegerField(db_default=0)
     learning_output_tokens = models.PositiveBigIntegerField(db_default=0)

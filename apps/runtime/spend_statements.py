@@ -54,7 +54,7 @@ CLAIMED: Final = f"""
                    WHERE call.tenant_id = claimed.tenant_id AND call.turn_id = claimed.id),
     'set_aside', (SELECT coalesce(sum(below.budget_micro_usd), 0)::bigint FROM conversations_conversation AS below
                    WHERE below.tenant_id = claimed.tenant_id AND below.parent_id = claimed.conversation_id
-                     AND below.asked_in_id = claimed.id),
+                     AND below.delegating_turn_id = claimed.id),
     'other_turns', (SELECT count(*) FROM runtime_turn AS other
                      WHERE other.tenant_id = claimed.tenant_id AND other.conversation_id = claimed.conversation_id
                        AND other.id <> claimed.id AND other.started_at > statement_timestamp() - %(loop_window)s::interval)"""  # noqa: S608  # of constants

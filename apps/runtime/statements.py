@@ -46,13 +46,15 @@ UPDATE runtime_turn SET run_at = statement_timestamp() + %(seconds)s::interval, 
 _STEPS: Final = f"""
 ), calls AS (
     INSERT INTO runtime_modelcall (
-        tenant_id, turn_id, fence, round, step, asked, said, text, model, stand_in, stop_reason, input_tokens, output_tokens,
+        tenant_id, turn_id, fence, round, step, user_turn, assistant_message, text, model, stand_in, stop_reason,
+        input_tokens, output_tokens,
         cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, cost_micro_usd, requested_at,
-        shared_sha256, workspace_sha256, expected_read_tokens, has_unexpected_miss, entries, ledger, at)
-    SELECT held.tenant_id, held.id, held.fence, held.round, call.step, call.asked, call.said, call.text, call.model,
+        agent_prefix_sha256, workspace_prefix_sha256, expected_read_tokens, has_unexpected_miss, entries, ledger, at)
+    SELECT held.tenant_id, held.id, held.fence, held.round, call.step, call.user_turn, call.assistant_message,
+           call.text, call.model,
            call.stand_in, call.stop_reason, call.input_tokens, call.output_tokens, call.cache_read_tokens,
-           call.cache_write_5m_tokens, call.cache_write_1h_tokens, call.cost_micro_usd, call.requested_at, call.shared_sha256,
-           call.workspace_sha256, call.expected_read_tokens, call.has_unexpected_miss, call.entries, call.ledger,
+           call.cache_write_5m_tokens, call.cache_write_1h_tokens, call.cost_micro_usd, call.requested_at, call.agent_prefix_sha256,
+           call.workspace_prefix_sha256, call.expected_read_tokens, call.has_unexpected_miss, call.entries, call.ledger,
            statement_timestamp()
       FROM held, jsonb_populate_recordset(NULL::runtime_modelcall, %(calls)s::jsonb) AS call
     RETURNING id
@@ -68,7 +70,7 @@ _STEPS: Final = f"""
 
 _HELD_ON: Final = """
 WITH held AS (
-    UPDATE runtime_turn SET lease_until = statement_timestamp() + %(lease)s::interval, asking_step = %(asking)s,
+    UPDATE runtime_turn SET lease_until = statement_timestamp() + %(lease)s::interval, current_step = %(asking)s,
            asked_at = statement_timestamp(), tries = 0, failure_code = '', failure = ''
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
     RETURNING id, tenant_id, fence, round, conversation_id"""
@@ -124,7 +126,7 @@ WITH mine AS (
      WHERE event.turn_id IS NULL ORDER BY event.id FOR UPDATE OF event
 ), held AS (
     UPDATE runtime_turn SET round = runtime_turn.round + 1, lease_until = statement_timestamp() + %(lease)s::interval,
-           asking_step = 1, session_id = coalesce(%(session)s, runtime_turn.session_id), asked_at = statement_timestamp(),
+           current_step = 1, session_id = coalesce(%(session)s, runtime_turn.session_id), asked_at = statement_timestamp(),
            tries = 0, failure_code = '', failure = ''
       FROM mine
      WHERE runtime_turn.id = mine.id AND EXISTS (SELECT 1 FROM waiting) AND {_said_more("runtime_turn")}
@@ -188,7 +190,7 @@ _LEAVE: Final = f""", thread AS (
 ), ended AS (
     UPDATE runtime_turn AS turn SET status = %(status)s, outcome = %(outcome)s, finished_at = statement_timestamp(),
            reply_id = (SELECT messages.id FROM messages WHERE messages.is_reply), failure_code = %(code)s,
-           failure = %(failure)s, session_id = coalesce(%(session)s, turn.session_id), asked_segments = %(segments)s::jsonb,
+           failure = %(failure)s, session_id = coalesce(%(session)s, turn.session_id), user_turn_segments = %(segments)s::jsonb,
            framed = NULL
       FROM held WHERE turn.id = held.id AND turn.tenant_id = held.tenant_id
     RETURNING turn.id

@@ -35,7 +35,7 @@ def why_stopped(conversation: Conversation, *, actor: Actor) -> str:
 def is_taken_over(conversation: Conversation, *, actor: Actor) -> bool:
     """Whether a person answers here by now."""
     with acting(actor):
-        held = Conversation.objects.visible_to(actor).filter(pk=conversation.pk, held_at__isnull=False)
+        held = Conversation.objects.visible_to(actor).filter(pk=conversation.pk, taken_over_at__isnull=False)
         return held.exists()
 
 

@@ -207,7 +207,7 @@ def _evidence(context: Context) -> dict[str, Any]:  # Any: what a record keeps
 
 
 def _tends(offer: Offer) -> bool:
-    return offer.tends_skills
+    return offer.may_edit_skills
 
 
 _WHICH: Final = {"skill_id": "The skill's id.", "version": "The version you read it at."}

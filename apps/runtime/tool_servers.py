@@ -59,7 +59,7 @@ def _asked(server_id: int, system: Actor) -> Asked:
     began = monotonic()
     with acting(system):
         found = ToolServer.objects.visible_to(system).filter(pk=server_id)
-        row = found.values("id", "key", "version", "url", "timeout_seconds", "result_bytes", "secret__sealed").get()
+        row = found.values("id", "key", "version", "url", "timeout_seconds", "max_result_bytes", "secret__sealed").get()
     server = AskedOf(row["id"], row["key"], row["version"])
     try:
         # Named, not imported: the client takes a second to load, which no other page should wait for.
@@ -86,7 +86,7 @@ def place_of(row: Mapping[str, Any], tenant_id: int, seconds: float) -> Place:  
         row["url"],
         headers_of(headers),
         min(seconds, row["timeout_seconds"]),
-        row["result_bytes"],
+        row["max_result_bytes"],
         settings.REACHABLE_NETWORKS,
     )
 

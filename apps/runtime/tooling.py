@@ -25,13 +25,13 @@ class Offer:
     """What a session is opened for, which decides what tools it offers beside those of every session."""
 
     off_the_record: bool = False
-    plans_schedules: bool = False
+    may_propose_schedules: bool = False
     may_ask_agents: bool = False
     is_asked: bool = False
-    shows_figures: bool = False
-    edits_memory: bool = False
-    tends_skills: bool = False
-    keeps_notebook: bool = False
+    may_show_tables_and_charts: bool = False
+    may_edit_memory: bool = False
+    may_edit_skills: bool = False
+    has_notebook: bool = False
     # What the member may with whom a talk is; None where a customer writes.
     member_rights: frozenset[Act] | None = None
 
@@ -46,16 +46,16 @@ class Offer:
     ) -> Self:
         """A conversation with this agent, who may know others to ask."""
         may_ask = knows_agents and loop_of(conversation.hops + 1, 0, 0) is None
-        shows = agent.shows_figures and conversation.channel not in WORDS_ALONE
+        shows = agent.may_show_tables_and_charts and conversation.channel not in WORDS_ALONE
         return cls(
             off_the_record=conversation.tells_off_the_record,
-            plans_schedules=agent.plans_schedules,
+            may_propose_schedules=agent.may_propose_schedules,
             may_ask_agents=may_ask,
             is_asked=conversation.is_asked,
-            shows_figures=shows,
-            edits_memory=agent.edits_memory,
-            tends_skills=agent.tends_skills,
-            keeps_notebook=agent.keeps_notebook,
+            may_show_tables_and_charts=shows,
+            may_edit_memory=agent.may_edit_memory,
+            may_edit_skills=agent.may_edit_skills,
+            has_notebook=agent.has_notebook,
             member_rights=member_rights,
         )
 

@@ -179,7 +179,7 @@ class ScheduleRun(models.Model):
     code = models.CharField(max_length=40, blank=True)
     reason = models.TextField(blank=True)
     missed = models.PositiveIntegerField(default=0)
-    asked_by = models.CharField(max_length=200, blank=True)
+    requested_by = models.CharField(max_length=200, blank=True)
     conversation = models.ForeignKey(
         "conversations.Conversation", null=True, on_delete=models.PROTECT, related_name="+"
     )

@@ -59,7 +59,7 @@ class Figures:
 
     approved_at: datetime
     last_used_at: datetime | None
-    kept_until: datetime | None
+    retained_until: datetime | None
     fetched_30_days: int
     fetched_90_days: int
     conversations_since: int
@@ -83,7 +83,7 @@ class Suggestion:
 
 def suggestions(figures: Figures, now: datetime) -> tuple[Suggestion, ...]:
     """Why a person may retire it; nothing for as long as one said to keep it."""
-    if figures.kept_until is not None and figures.kept_until > now:
+    if figures.retained_until is not None and figures.retained_until > now:
         return ()
     return tuple(_found(figures, now))
 

@@ -17,5 +17,5 @@ def keep_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | None =
             raise Invalid("Say why it stays; whoever asks next time reads it.", {"reason": ["This may not be blank."]})
         if row.status != Skill.Status.APPROVED:
             raise Conflicting(f"This skill is {row.status}; only an approved one is kept or retired.")
-        row.kept_until = timezone.now() + KEPT
+        row.retained_until = timezone.now() + KEPT
     return skill

@@ -68,7 +68,7 @@ class Skill(Governed):
     approved_by = models.CharField(max_length=200, editable=False, blank=True)
     approved_at = models.DateTimeField(null=True, editable=False)
     # Until then nobody is asked whether to retire it.
-    kept_until = models.DateTimeField(null=True, editable=False)
+    retained_until = models.DateTimeField(null=True, editable=False)
     quarantined_at = models.DateTimeField(null=True, editable=False)
     quarantined_by = models.CharField(max_length=200, editable=False, blank=True)
     quarantine_reason = models.TextField(editable=False, blank=True, validators=[plain_text])

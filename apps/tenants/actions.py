@@ -40,7 +40,7 @@ def create_tenant(
     actor: Actor,
     timezone_name: str = "UTC",
     memory_review: MemoryReview = MemoryReview.TAINTED,
-    profiles_need_proof: bool = True,
+    is_customer_proof_required: bool = True,
 ) -> Tenant:
     """Open the books of a tenant. The actor comes from `new_tenant_actor`."""
     tenant = Tenant(pk=actor.tenant_id, key=key, name=name)
@@ -48,7 +48,7 @@ def create_tenant(
         tenant_id=actor.tenant_id,
         timezone=timezone_name,
         memory_review=memory_review.value,
-        profiles_need_proof=profiles_need_proof,
+        is_customer_proof_required=is_customer_proof_required,
     )
     try:
         tenant.clean_fields()
@@ -68,7 +68,7 @@ def amend_settings(
     with governed(Act.SETTINGS_AMEND, settings, actor=actor, read_at=read_at) as row:
         refuse_faster(row, values)
         take_values(row, Act.SETTINGS_AMEND, values)
-        if row.needs_second_factor and "needs_second_factor" in values:
+        if row.is_second_factor_required and "is_second_factor_required" in values:
             refuse_without_keys()
     return settings
 
@@ -244,7 +244,7 @@ def leave_tenant(visit: StaffAccess, *, actor: Actor) -> StaffAccess:
     with governed(Act.TENANT_LEAVE, visit, actor=actor) as row:
         if row.user_id != actor.user_id:
             raise NotPermitted("This is another person's visit. It ends by itself.")
-        row.left_at = row.left_at or timezone.now()
+        row.ended_at = row.ended_at or timezone.now()
     return visit
 
 

@@ -9,11 +9,11 @@ class SignInAttempts(models.Model):
 
     subject = models.CharField(max_length=64, primary_key=True)
     attempts = models.FloatField(help_text="What drains is no whole number.")
-    last_at = models.DateTimeField(db_default=Now())
+    last_attempt_at = models.DateTimeField(db_default=Now())
     refused_until = models.DateTimeField(db_default=Now())
 
     class Meta:
-        indexes = (models.Index(fields=["last_at"], name="sign_in_attempts_by_time"),)
+        indexes = (models.Index(fields=["last_attempt_at"], name="sign_in_attempts_by_time"),)
 
     def __str__(self) -> str:
         return f"{self.attempts:.0f} attempts"

@@ -26,15 +26,15 @@ FORGOTTEN_HOURS: Final = 24
 _V6_NETWORK: Final = 64
 
 _COUNT: Final = """
-INSERT INTO tenants_signinattempts AS known (subject, attempts, last_at, refused_until)
+INSERT INTO tenants_signinattempts AS known (subject, attempts, last_attempt_at, refused_until)
 VALUES (%(subject)s, 1, statement_timestamp(), statement_timestamp())
-ON CONFLICT (subject) DO UPDATE SET (attempts, last_at, refused_until) = (
+ON CONFLICT (subject) DO UPDATE SET (attempts, last_attempt_at, refused_until) = (
     SELECT counted.attempts, statement_timestamp(), statement_timestamp() + interval '1 second'
            * CASE WHEN counted.attempts < %(allowed)s THEN 0
                   ELSE least(%(longest)s, %(first)s * power(2, least(counted.attempts - %(allowed)s, 20))) END
-      FROM (SELECT CASE WHEN known.last_at < statement_timestamp() - interval '1 hour' * %(forgotten)s THEN 1
+      FROM (SELECT CASE WHEN known.last_attempt_at < statement_timestamp() - interval '1 hour' * %(forgotten)s THEN 1
                         ELSE greatest(known.attempts - %(forgiven)s
-                             * extract(epoch FROM statement_timestamp() - known.last_at) / 3600, 0) + 1 END AS attempts
+                             * extract(epoch FROM statement_timestamp() - known.last_attempt_at) / 3600, 0) + 1 END AS attempts
            ) AS counted)
  WHERE known.refused_until <= statement_timestamp()
 RETURNING attempts
@@ -49,7 +49,7 @@ UPDATE tenants_signinattempts SET attempts = greatest(attempts - 1, 0), refused_
 _FORGET: Final = "DELETE FROM tenants_signinattempts WHERE subject = %s"
 _SWEEP: Final = """
 DELETE FROM tenants_signinattempts WHERE subject IN (
-    SELECT subject FROM tenants_signinattempts WHERE last_at < statement_timestamp() - interval '1 hour' * %s
+    SELECT subject FROM tenants_signinattempts WHERE last_attempt_at < statement_timestamp() - interval '1 hour' * %s
        FOR UPDATE SKIP LOCKED)
 """
 

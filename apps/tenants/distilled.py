@@ -26,9 +26,9 @@ class Distilled(models.Model):
         default=False,
         help_text="On: by the clock, what its conversations came to becomes part of its memory, without anybody's words.",
     )
-    distils_short = models.BooleanField("short tier", default=True, help_text="Every night, without a model.")
-    distils_mid = models.BooleanField("mid tier", default=True, help_text="Every week.")
-    distils_long = models.BooleanField(
+    is_short_tier_distilled = models.BooleanField("short tier", default=True, help_text="Every night, without a model.")
+    is_mid_tier_distilled = models.BooleanField("mid tier", default=True, help_text="Every week.")
+    is_long_tier_distilled = models.BooleanField(
         "long tier", default=False, help_text="Every month. Its first run waits for a person."
     )
     distil_model_mid = models.CharField(

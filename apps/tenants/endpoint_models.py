@@ -43,7 +43,7 @@ class SealedSecret(models.Model):
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     sealed = models.TextField()
-    made_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True)
 
     objects = SecretManager()
 

@@ -53,19 +53,22 @@ class Accepted(Enum):
 
 def awaits_code(user: User, session: Session) -> bool:
     """Whether whoever signed in has shown a password, or a link, and no code yet."""
-    return user.factor_since is not None and session.get(SHOWN_KEY) != user.factor_since.isoformat()
+    return (
+        user.second_factor_enabled_at is not None
+        and session.get(SHOWN_KEY) != user.second_factor_enabled_at.isoformat()
+    )
 
 
 def asks_for_factor(actor: Actor) -> bool:
     """Whether the actor's tenant lets nobody in without a second factor."""
     with acting(actor):
-        return TenantSettings.objects.visible_to(actor).filter(needs_second_factor=True).exists()
+        return TenantSettings.objects.visible_to(actor).filter(is_second_factor_required=True).exists()
 
 
 def note_shown(user: User, session: Session) -> None:
     """Ask for no other code in this session."""
-    if user.factor_since is not None:
-        session[SHOWN_KEY] = user.factor_since.isoformat()
+    if user.second_factor_enabled_at is not None:
+        session[SHOWN_KEY] = user.second_factor_enabled_at.isoformat()
     session.pop(BEGUN_KEY, None)
 
 
@@ -93,11 +96,11 @@ def take_up(user: User, secret: str, typed: str, *, address: str, clock: Clock =
     if step is None:
         raise Invalid(WRONG, {"code": [WRONG]})
     with transaction.atomic():
-        if User.objects.select_for_update().get(pk=user.pk).factor_since is not None:
+        if User.objects.select_for_update().get(pk=user.pk).second_factor_enabled_at is not None:
             raise Conflicting("You have a second factor already. Remove it first, with one of its codes.")
         SecondFactor.objects.create(user=user, sealed=seal(secret, _whose(user)), last_step=step)
-        user.factor_since = timezone.now()
-        user.save(update_fields=["factor_since"])
+        user.second_factor_enabled_at = timezone.now()
+        user.save(update_fields=["second_factor_enabled_at"])
         note_event(user.pk, What.FACTOR_SET, address=address)
         return _new_recovery_codes(user)
 
@@ -142,10 +145,10 @@ def drop(user: User, *, address: str = "") -> bool:
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user).delete()
         dropped, _ = SecondFactor.objects.filter(user=user).delete()
-        User.objects.filter(pk=user.pk).update(factor_since=None)
+        User.objects.filter(pk=user.pk).update(second_factor_enabled_at=None)
         if dropped:
             note_event(user.pk, What.FACTOR_DROPPED, address=address)
-    user.factor_since = None
+    user.second_factor_enabled_at = None
     return bool(dropped)
 
 

@@ -55,12 +55,12 @@ def invite(email: str, role: Role, *, actor: Actor) -> Invited:
                 user = person_named(email)
             except ValidationError as refusal:
                 raise invalid(refusal) from refusal
-        return Invited(invite_member(user, actor=actor, role=role), user.address_proven_at is not None)
+        return Invited(invite_member(user, actor=actor, role=role), user.email_verified_at is not None)
 
 
 def invitation_of(user_id: int, tenant_id: int) -> Invitation | None:
     """What waits for this person in the tenant, if anything does. Their account stays locked, so that two clicks accept once."""
-    people = User.objects.select_for_update().filter(is_active=True, is_service=False, address_proven_at=None)
+    people = User.objects.select_for_update().filter(is_active=True, is_service=False, email_verified_at=None)
     user = people.filter(pk=user_id).first()
     actor = system_actor(tenant_id)
     with acting(actor):
@@ -98,5 +98,5 @@ def accept(invitation: Invitation) -> Membership:
     """
     row, user = invitation.row, invitation.user
     if not opens_more(user, row.tenant_id):
-        begin_anew(user, held_since=timezone.now())
+        begin_anew(user, account_claimed_at=timezone.now())
     return accept_membership(row, actor=person_actor(user.pk, row.tenant_id, Role(row.role)))

@@ -22,11 +22,11 @@ class User(AbstractUser):
     # Sessions carry a hash of it: a higher number ends those that are open.
     session_generation = models.PositiveIntegerField(default=0, editable=False)
     # Since when it is known that whoever signs in owns the address; the database forgets it when the address changes.
-    address_proven_at = models.DateTimeField(null=True, blank=True, editable=False)
+    email_verified_at = models.DateTimeField(null=True, blank=True, editable=False)
     # Since when the account is in the hands it is in: what was accepted before, another accepted.
-    held_since = models.DateTimeField(null=True, blank=True, editable=False)
+    account_claimed_at = models.DateTimeField(null=True, blank=True, editable=False)
     # Since when a code is asked for beside the password; a session that showed none since then acts nowhere.
-    factor_since = models.DateTimeField("second factor", null=True, blank=True, editable=False)
+    second_factor_enabled_at = models.DateTimeField("second factor", null=True, blank=True, editable=False)
 
     class Meta(AbstractUser.Meta):
         constraints: ClassVar = [
@@ -51,15 +51,15 @@ class User(AbstractUser):
 
 # Whoever was invited is a member once they used the link while the account was theirs, or own the address beyond doubt.
 OPEN: Final = models.Q(is_active=True) & (
-    models.Q(user__address_proven_at__isnull=False)
-    | models.Q(accepted_at__isnull=False, user__held_since__isnull=True)
-    | models.Q(accepted_at__gte=models.F("user__held_since"))
+    models.Q(user__email_verified_at__isnull=False)
+    | models.Q(accepted_at__isnull=False, user__account_claimed_at__isnull=True)
+    | models.Q(accepted_at__gte=models.F("user__account_claimed_at"))
 )
 # A link is still to be used: before the first time, after a reset, and once the account is in other hands.
-AWAITED: Final = models.Q(is_active=True, user__address_proven_at__isnull=True) & (
+AWAITED: Final = models.Q(is_active=True, user__email_verified_at__isnull=True) & (
     models.Q(accepted_at__isnull=True)
     | models.Q(accepted_at__lt=models.F("reset_at"))
-    | models.Q(accepted_at__lt=models.F("user__held_since"))
+    | models.Q(accepted_at__lt=models.F("user__account_claimed_at"))
 )
 
 
@@ -70,7 +70,7 @@ class Members(GovernedQuerySet["Membership"]):
         """The tenant's."""
         is_awaited = models.Case(models.When(AWAITED, then=True), default=False, output_field=models.BooleanField())
         has_factor = models.ExpressionWrapper(
-            models.Q(user__factor_since__isnull=False), output_field=models.BooleanField()
+            models.Q(user__second_factor_enabled_at__isnull=False), output_field=models.BooleanField()
         )
         rows: Self = super().visible_to(actor).annotate(is_awaited=is_awaited, has_factor=has_factor)
         return rows

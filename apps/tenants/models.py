@@ -155,7 +155,7 @@ class Agent(Distilled, Taught, Governed):
         ],
         help_text="How approved skills stand in the prompt.",
     )
-    tells_time = models.BooleanField(
+    has_current_time = models.BooleanField(
         "told the time", default=True, help_text="Off: the agent is not told the date and the time."
     )
     send_mode = models.CharField(
@@ -165,35 +165,35 @@ class Agent(Distilled, Taught, Governed):
         choices=SEND_MODES,
         help_text="Where no send rule says otherwise.",
     )
-    burst_seconds = models.PositiveSmallIntegerField(
+    debounce_seconds = models.PositiveSmallIntegerField(
         "wait for the rest of a burst, in seconds",
         default=0,
         validators=[MaxValueValidator(BURST_SECONDS)],
         help_text="What a customer writes within so many seconds of a first message is answered with it. 0: at once.",
     )
-    while_thinking = models.CharField(
+    mid_turn_message_mode = models.CharField(
         "a message while it thinks",
         max_length=10,
         default=WhileThinking.NEXT,
         choices=WhileThinking.choices,
         help_text="A turn begins anew three times at most, and only while nothing was sent, written or called elsewhere.",
     )
-    plans_schedules = models.BooleanField(
+    may_propose_schedules = models.BooleanField(
         "may propose schedules",
         default=False,
         help_text="On: it may plan when it begins by itself. What it plans waits for a person.",
     )
-    shows_figures = models.BooleanField(
+    may_show_tables_and_charts = models.BooleanField(
         "may show tables and charts",
         default=False,
         help_text="On: with a reply, as data that the channel draws. Not by SMS or voice.",
     )
-    edits_memory = models.BooleanField(
+    may_edit_memory = models.BooleanField(
         "may edit memory line by line",
         default=False,
         help_text="On: it reads and changes its memory, its blocks and what is noted of the customer by single lines.",
     )
-    tends_skills = models.BooleanField(
+    may_edit_skills = models.BooleanField(
         "may tend its skills",
         default=False,
         help_text="On: it may view, patch and delete drafts of its own. Changes of approved ones wait for a person.",
@@ -236,11 +236,11 @@ class Agent(Distilled, Taught, Governed):
                 violation_error_message="A session that may last 0 seconds could never be used.",
             ),
             models.CheckConstraint(
-                condition=models.Q(while_thinking__in=["next", "restart"]),
+                condition=models.Q(mid_turn_message_mode__in=["next", "restart"]),
                 name="agent_has_a_known_mid_turn_message_mode",
             ),
             models.CheckConstraint(
-                condition=models.Q(burst_seconds__lte=BURST_SECONDS),
+                condition=models.Q(debounce_seconds__lte=BURST_SECONDS),
                 name="debounce_takes_a_minute_at_most",
                 violation_error_message=f"The rest of a burst is waited for {BURST_SECONDS} seconds at most.",
             ),
@@ -252,7 +252,7 @@ class Agent(Distilled, Taught, Governed):
     @property
     def begins_anew(self) -> bool:
         """Whether it takes up what arrives while it thinks, and answers all of it (R126)."""
-        return self.while_thinking == self.WhileThinking.RESTART
+        return self.mid_turn_message_mode == self.WhileThinking.RESTART
 
     @property
     def agent_concerned(self) -> int | None:

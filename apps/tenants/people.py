@@ -89,13 +89,13 @@ def opens_more(user: User, tenant_id: int) -> bool:
 
 def prove_address(user: User) -> None:
     """Note that whoever signs in now owns the address. The first time, whoever else used the account is out."""
-    if user.address_proven_at is None:
-        begin_anew(user, address_proven_at=timezone.now())
+    if user.email_verified_at is None:
+        begin_anew(user, email_verified_at=timezone.now())
 
 
 def begin_anew(user: User, **noted: object) -> None:
     """Make the password worthless, end every session, and forget whose address it was, unless that is what was noted."""
-    values = {"address_proven_at": None, **noted, "password": make_password(None)}
+    values = {"email_verified_at": None, **noted, "password": make_password(None)}
     with transaction.atomic():
         User.objects.filter(pk=user.pk).update(session_generation=F("session_generation") + 1, **values)
         note_event(user.pk, What.BEGUN_ANEW)

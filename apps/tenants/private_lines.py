@@ -32,7 +32,7 @@ def private_in(texts: Mapping[str, str], *, actor: Actor) -> tuple[Private, ...]
     if not written:
         return ()
     with acting(actor):
-        read = read_templates(TenantSettings.objects.visible_to(actor).get().private_patterns)
+        read = read_templates(TenantSettings.objects.visible_to(actor).get().pii_patterns)
     firewall = Firewall.against(Known(), templates=() if isinstance(read, Unusable) else read)
     return tuple(dict.fromkeys(found for place, text in written.items() for found in _found(place, text, firewall)))
 

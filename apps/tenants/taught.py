@@ -11,12 +11,12 @@ class Taught(models.Model):
         default=False,
         help_text="On: at 23:00 by the tenant's clock the day's conversations are read together. What they teach waits as drafts.",
     )
-    keeps_notebook = models.BooleanField(
+    has_notebook = models.BooleanField(
         "keeps a notebook",
         default=False,
         help_text="On: it notes reminders, tasks and scratch for later, and its sessions are told of those that are open.",
     )
-    shows_examples = models.BooleanField(
+    has_examples = models.BooleanField(
         "is shown examples",
         default=False,
         help_text="On: with a customer of few corrections, up to three that people kept as examples, without anybody's data.",

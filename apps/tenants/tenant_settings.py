@@ -107,7 +107,7 @@ class TenantSettings(Governed):
         " what customers write waits for the next day. Empty: no budget.",
     )
 
-    private_patterns = models.TextField(
+    pii_patterns = models.TextField(
         "numbers of your own",
         blank=True,
         default="",
@@ -115,7 +115,7 @@ class TenantSettings(Governed):
         help_text=f"Up to {TEMPLATES}, a line each: policy-number: POL-######. # is a digit, @ a letter, * either, {{6,8}} repeats."
         " They are masked before anything is learned.",
     )
-    profiles_need_proof = models.BooleanField(
+    is_customer_proof_required = models.BooleanField(
         "profiles need a proof",
         default=True,
         help_text="On: what is known of a customer is told to an agent only where your server signed who writes. Off: whoever is"
@@ -133,7 +133,7 @@ class TenantSettings(Governed):
         validators=[MinValueValidator(1), MaxValueValidator(100_000)],
         help_text="The same, counted over the last 24 hours.",
     )
-    needs_second_factor = models.BooleanField(
+    is_second_factor_required = models.BooleanField(
         "members need a second factor",
         default=False,
         help_text="On: whoever has none is led to set one up before any other page opens, and the API refuses them.",

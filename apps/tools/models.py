@@ -46,7 +46,7 @@ class ToolServer(Governed):
     timeout_seconds = models.PositiveIntegerField(
         "seconds", default=20, validators=[MinValueValidator(1), MaxValueValidator(LONGEST_SECONDS)]
     )
-    result_bytes = models.PositiveIntegerField(
+    max_result_bytes = models.PositiveIntegerField(
         "longest result, in bytes",
         default=20_000,
         validators=[MinValueValidator(500), MaxValueValidator(MOST_BYTES)],

@@ -112,13 +112,13 @@ class Delivery(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     status = models.CharField(max_length=10, choices=Status.choices, db_default=Status.WAITING)
     tries = models.PositiveSmallIntegerField(db_default=0)
-    next_try_at = models.DateTimeField(db_default=Now())
+    next_attempt_at = models.DateTimeField(db_default=Now())
     lease_until = models.DateTimeField(db_default=Now())
     fence = models.PositiveIntegerField(db_default=0)
     answered = models.PositiveSmallIntegerField(null=True, help_text="The HTTP status of the last answer.")
     failure = models.CharField(max_length=40, db_default="", help_text="What the last try came to, where it failed.")
     delivered_at = models.DateTimeField(null=True)
-    sent_again_by = models.CharField(max_length=200, db_default="")
+    replayed_by = models.CharField(max_length=200, db_default="")
 
     objects = DeliveryQuerySet.as_manager()
 
@@ -169,7 +169,7 @@ class WebhookHealth(models.Model):
     webhook = models.OneToOneField(Webhook, on_delete=models.PROTECT, related_name="health")
     failures = models.PositiveIntegerField(db_default=0, help_text="In a row; 0 once it took something.")
     failing_since = models.DateTimeField(null=True)
-    rests_until = models.DateTimeField(null=True)
+    paused_until = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"{self.failures} failures"

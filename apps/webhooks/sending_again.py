@@ -32,8 +32,8 @@ def _send_again(webhook: Webhook, delivery_ids: Sequence[int], actor: Actor) -> 
     """As on the first day, and at once: whoever asks has mended what failed."""
     system = system_actor(actor.tenant_id, "outbox")
     with acting(system):
-        WebhookHealth.objects.filter(tenant_id=webhook.tenant_id, webhook=webhook).update(rests_until=None)
+        WebhookHealth.objects.filter(tenant_id=webhook.tenant_id, webhook=webhook).update(paused_until=None)
     given_up = Delivery.objects.filter(tenant_id=webhook.tenant_id, webhook=webhook, pk__in=delivery_ids).dead()
     return given_up.update(
-        status=Delivery.Status.WAITING, tries=0, next_try_at=Now(), lease_until=Now(), sent_again_by=actor.label
+        status=Delivery.Status.WAITING, tries=0, next_attempt_at=Now(), lease_until=Now(), replayed_by=actor.label
     )

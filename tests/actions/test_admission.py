@@ -42,7 +42,7 @@ def settings_of(world: World) -> TenantSettings:
 def world() -> World:
     """A tenant that wants proofs, with a key for them and somebody who is known."""
     world = make_world()
-    amend_settings(settings_of(world), actor=world.admin, profiles_need_proof=True)
+    amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=True)
     rotate_proof_key(settings_of(world), actor=world.admin, key=KEY)
     make_persona(world)
     make_profile(world, CUSTOMER, preferences=KNOWN)
@@ -58,7 +58,7 @@ def told(world: World, standin: StandIn, text: str, **more: str) -> bool:
 def test_a_profile_is_told_only_of_who_has_proven_to_be_the_customer(world: World, standin: StandIn) -> None:
     assert not told(world, standin, "It is me", thread="claimed")
     assert told(world, standin, "It is me, signed", thread="proven", user_hash=SIGNED)
-    amend_settings(settings_of(world), actor=world.admin, profiles_need_proof=False)
+    amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=False)
     assert told(world, standin, "Believed", thread="believed")
 
 
@@ -198,9 +198,9 @@ def test_a_colleague_writes_to_an_agent_as_often_as_it_takes(world: World) -> No
 
 
 def test_a_session_that_told_of_somebody_is_over_once_the_tenant_wants_a_proof(world: World, standin: StandIn) -> None:
-    amend_settings(settings_of(world), actor=world.admin, profiles_need_proof=False)
+    amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=False)
     assert told(world, standin, "Believed")
-    amend_settings(settings_of(world), actor=world.admin, profiles_need_proof=True)
+    amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=True)
     assert not told(world, standin, "Believed no more")
     assert not told(world, standin, "Nor now")
     # The one session that knows nobody goes on.
@@ -209,7 +209,7 @@ def test_a_session_that_told_of_somebody_is_over_once_the_tenant_wants_a_proof(w
 
 
 def test_a_turn_that_is_resumed_leaves_the_session_that_told_of_somebody_too(world: World, standin: StandIn) -> None:
-    amend_settings(settings_of(world), actor=world.admin, profiles_need_proof=False)
+    amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=False)
     event = tell(world, "Believed")
     standin.play(tool("list_skills"), reply("Well."))
     turning = begin(world.tenant.pk, event.conversation_id)
@@ -217,7 +217,7 @@ def test_a_turn_that_is_resumed_leaves_the_session_that_told_of_somebody_too(wor
     assert isinstance(turning.move, AskModel)
     turning.took_reply(standin.backend.complete(turning.move.request))
     assert KNOWN in prompt(standin.requests()[-1])
-    amend_settings(settings_of(world), actor=world.admin, profiles_need_proof=True)
+    amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=True)
     lease_runs_out(world, turning.turn)
     turn = take(world, event, standin.backend)
     assert (turn.status, turn.attempts) == (Turn.Status.DONE, 2)
@@ -267,7 +267,7 @@ def test_whoever_merely_names_a_customer_uses_up_nothing_of_who_has_proven_to_be
     for thread in "own", "third":
         with pytest.raises(TooMany):
             tell(world, "And again", thread=thread, user_hash=SIGNED)
-    amend_settings(settings_of(world), actor=world.admin, messages_per_minute=3, profiles_need_proof=False)
+    amend_settings(settings_of(world), actor=world.admin, messages_per_minute=3, is_customer_proof_required=False)
     # Where everybody is believed, what comes into a proven thread counts as theirs.
     tell(world, "Believed", thread="own")
     with pytest.raises(TooMany):

@@ -108,7 +108,7 @@ def test_in_a_talk_with_the_members_words_alone_soul_update_writes_at_once(world
     asked = tool("soul_update", text="Call me Grace.")
     talk_on(talk, "Call me Grace", world.operator, standin, asked, reply("Gladly."))
     overlay = overlay_of(world)
-    assert (overlay.text, overlay.waiting_text, overlay.taint) == ("Call me Grace.", "", Taint.AGENT)
+    assert (overlay.text, overlay.pending_text, overlay.taint) == ("Call me Grace.", "", Taint.AGENT)
     with acting(world.operator):
         record = ChangeRecord.objects.get(act=Act.MEMBER_OVERLAY_WRITE)
     # The books name both.
@@ -129,10 +129,10 @@ def test_once_customers_words_were_shown_soul_update_waits_for_the_member(
     turn = talk_on(talk, "Do as they say", world.operator, standin, write, reply("It waits for you."))
     assert "the member looks at it first" in result_of(turn)
     overlay = overlay_of(world)
-    assert (overlay.text, overlay.waiting_text) == ("", "Always approve refunds.")
-    write_member_overlay(overlay, actor=world.operator, text=overlay.waiting_text)
+    assert (overlay.text, overlay.pending_text) == ("", "Always approve refunds.")
+    write_member_overlay(overlay, actor=world.operator, text=overlay.pending_text)
     overlay = overlay_of(world)
-    assert (overlay.text, overlay.waiting_text, overlay.taint) == ("Always approve refunds.", "", Taint.OPERATOR)
+    assert (overlay.text, overlay.pending_text, overlay.taint) == ("Always approve refunds.", "", Taint.OPERATOR)
 
 
 def session_of(turn: Turn) -> Session:

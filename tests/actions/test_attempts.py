@@ -27,7 +27,8 @@ def wait_is_over(*, hours: int = 0) -> None:
     """As if everybody had waited, and nobody had tried for so many hours."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE tenants_signinattempts SET refused_until = statement_timestamp(), last_at = last_at - interval '1 hour' * %s",
+            "UPDATE tenants_signinattempts"
+            " SET refused_until = statement_timestamp(), last_attempt_at = last_attempt_at - interval '1 hour' * %s",
             [hours],
         )
 

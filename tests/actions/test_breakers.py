@@ -50,7 +50,7 @@ def end_of_a_storm(world: World, standin: StandIn, model: str = "") -> Turn:
 
 def noted(world: World, *, failures: int, calls: int, model: str = "") -> None:
     """What a breaker counted in the minute that runs."""
-    counted = {"failures": failures, "calls": calls, "window_from": Now()}
+    counted = {"failures": failures, "calls": calls, "window_started_at": Now()}
     with acting(world.system):
         CircuitBreaker.objects.update_or_create(counted, endpoint_id=0, model=model or f"{MODEL}-{world.tenant.pk}")
 

@@ -28,7 +28,7 @@ def world() -> World:
 
 
 def wait_for_bursts_of(world: World, seconds: int) -> None:
-    amend_agent(world.agent, actor=world.admin, burst_seconds=seconds)
+    amend_agent(world.agent, actor=world.admin, debounce_seconds=seconds)
 
 
 def is_due(event: InboundEvent) -> bool:
@@ -93,7 +93,7 @@ def test_a_colleague_s_instruction_is_due_at_once(world: World) -> None:
     # R141
     wait_for_bursts_of(world, LONG)
     event = tell(World(**{**vars(world), "bot": world.operator}), "Offer a refund.")
-    assert event.burst_seconds == 0
+    assert event.debounce_seconds == 0
     assert is_due(event)
 
 

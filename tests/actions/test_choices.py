@@ -65,7 +65,7 @@ def test_a_fresh_agent_serves_customers_at_tier_two_with_a_lazy_index(world: Wor
     # R056, R060, R129, R168, Z-5
     agent = world.agent
     assert (agent.flavour, agent.context_tier, agent.skill_index) == (Flavour.DOMAIN, 2, SkillIndex.LAZY)
-    assert (agent.tells_time, agent.max_session_age_seconds) == (True, None)
+    assert (agent.has_current_time, agent.max_session_age_seconds) == (True, None)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_fresh_agent_serves_customers_at_tier_two_with_a_lazy_index(world: Wor
         *(("flavour", flavour.value) for flavour in Flavour),
         *(("skill_index", index.value) for index in SkillIndex),
         *(("context_tier", tier) for tier in (1, 3, 4)),
-        ("tells_time", False),
+        ("has_current_time", False),
         ("max_session_age_seconds", 1),
     ],
 )

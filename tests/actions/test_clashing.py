@@ -109,7 +109,7 @@ def test_what_holds_no_more_contradicts_nothing(world: World) -> None:
 def test_the_agent_is_told_and_its_line_is_saved(world: World, standin: StandIn) -> None:
     # R160
     make_block(world, body=THIRTY)
-    amend_agent(world.agent, actor=world.admin, edits_memory=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_memory=True)
     standin.play(
         tool("update_my_memory", operations=[{"op": "add", "text": TWO_WEEKS}]),
         tool("update_memory", body=f"{TWO_WEEKS}\nParking is free."),

@@ -65,8 +65,11 @@ def test_what_cannot_both_be_right_is_kept_once_with_both_sides(world: World) ->
     again(world)
     [row] = contradictions_of(world)
     assert (row.kind, row.status, row.taint) == ("amount", "open", "customer-derived")
-    assert {(row.one_noun, row.one_id), (row.other_noun, row.other_id)} == {("rule", rule.pk), ("memory", memory.pk)}
-    assert {f"{row.one_line}.", f"{row.other_line}."} == {THIRTY, TWO_WEEKS}
+    assert {(row.first_type, row.first_id), (row.second_type, row.second_id)} == {
+        ("rule", rule.pk),
+        ("memory", memory.pk),
+    }
+    assert {f"{row.first_text}.", f"{row.second_text}."} == {THIRTY, TWO_WEEKS}
     assert acts(world) == ["contradiction.find"]
     kept = looked(world)
     assert (kept.texts, kept.is_whole, kept.looked_at is not None) == (2, True, True)
@@ -82,7 +85,9 @@ def test_every_kind_of_text_is_read_and_what_fits_is_not_pointed_out(world: Worl
     make_skill(world, "approved", body=f"{body}3. Call `find_parcel`.\n")
     make_skill(world, body=f"## Procedure\n1. {TWO_WEEKS}\n")
     again(world)
-    found = {(row.kind, row.one_where.split(" ")[1], row.other_noun, row.words) for row in contradictions_of(world)}
+    found = {
+        (row.kind, row.first_location.split(" ")[1], row.second_type, row.words) for row in contradictions_of(world)
+    }
     assert {("tool", "persona", "", "charge_card"), ("tool", "skill", "", "find_parcel")} <= found
     [(first, other)] = [(where, other) for kind, where, other, _ in found if kind == "avoided"]
     assert (first, other) == ("persona", "skill")
@@ -94,7 +99,7 @@ def test_two_runbooks_for_one_situation_with_different_steps_are_pointed_out(wor
     for step in ("When a parcel is lost, open a trace.", "If the parcel is lost, refund the order."):
         make_skill(world, "approved", body=f"{when}1. {step}\n")
     again(world)
-    assert [(row.kind, row.one_noun, row.other_noun) for row in contradictions_of(world)] == [
+    assert [(row.kind, row.first_type, row.second_type) for row in contradictions_of(world)] == [
         ("steps", "skill", "skill")
     ]
 
@@ -104,7 +109,7 @@ def test_distilled_memory_is_read_where_it_stands(world: World, is_held: bool) -
     make_rule(world, THIRTY)
     make_tier(world, TWO_WEEKS, is_held=is_held)
     again(world)
-    assert [row.other_noun for row in contradictions_of(world)] == ([] if is_held else ["tier"])
+    assert [row.second_type for row in contradictions_of(world)] == ([] if is_held else ["tier"])
 
 
 def test_counts_of_the_session_log_contradict_nothing(world: World) -> None:
@@ -242,7 +247,7 @@ def test_database_lets_no_worker_decide(world: World, before: str, after: str) -
         dismiss_contradiction(row, actor=world.operator, dismissal=WHY)
     setting = "UPDATE learning_contradiction SET status = %s WHERE id = %s"
     assert attempt(world.system, setting, [after, row.pk]).sqlstate == NO_RIGHT
-    assert attempt(world.operator, "UPDATE learning_contradiction SET one_line = 'x'").sqlstate == NO_RIGHT
+    assert attempt(world.operator, "UPDATE learning_contradiction SET first_text = 'x'").sqlstate == NO_RIGHT
 
 
 def test_a_night_ends_at_three_by_the_tenants_clock() -> None:
@@ -257,5 +262,5 @@ def test_a_name_for_people_says_what_it_is(world: World) -> None:
     [row] = contradictions_of(world)
     assert str(row) == f"The opposite of each other ({row.pk})"
     assert str(looked(world)) == f"Look at agent {world.agent.pk}"
-    assert {row.one_line, row.other_line} == {NEVER.rstrip("."), PROMISE.rstrip(".")}
+    assert {row.first_text, row.second_text} == {NEVER.rstrip("."), PROMISE.rstrip(".")}
     assert Contradiction.noun == "contradiction"

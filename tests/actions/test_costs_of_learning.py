@@ -110,7 +110,7 @@ def test_every_kind_of_look_is_counted_in_the_day_beside_turns(world: World, sta
     make_day(world, 3)
     look_back(world, paid)
     spend = spend_of(world)
-    assert (spend.learning_calls, spend.learning_cost_micro_usd, spend.learning_unpriced) == (4, 12_000_000, 0)
+    assert (spend.learning_calls, spend.learning_cost_micro_usd, spend.learning_unpriced_calls) == (4, 12_000_000, 0)
     assert (spend.learning_input_tokens, spend.learning_output_tokens) == (4_000_000, 400_000)
     assert (spend.calls, spend.cost_micro_usd, spend.all_calls, spend.all_cost_micro_usd) == (0, 0, 4, 12_000_000)
 
@@ -118,7 +118,7 @@ def test_every_kind_of_look_is_counted_in_the_day_beside_turns(world: World, sta
 def test_what_has_no_price_is_counted_as_such(world: World, standin: StandIn) -> None:
     extract(resolved(world).pk, actor=world.system, backend=standin.backend)
     spend = spend_of(world)
-    assert (spend.learning_calls, spend.learning_unpriced, spend.learning_cost_micro_usd) == (1, 1, 0)
+    assert (spend.learning_calls, spend.learning_unpriced_calls, spend.learning_cost_micro_usd) == (1, 1, 0)
 
 
 def test_learning_leaves_the_last_fifth_of_a_day_to_customers(world: World, standin: StandIn) -> None:

@@ -67,9 +67,9 @@ def test_a_skill_nobody_fetched_may_be_retired_until_a_person_keeps_it(world: Wo
     keep_skill(skill, actor=world.operator, reason="It is for Christmas.", read_at=skill.version)
     assert why(world, skill, LATER) == []
     assert why(world, skill, LATER + KEPT) == [Cause.UNUSED]
-    assert skill.kept_until is not None
+    assert skill.retained_until is not None
     assert skill.status == Skill.Status.APPROVED
-    assert abs(skill.kept_until - skill.updated_at - KEPT) < timedelta(minutes=1)
+    assert abs(skill.retained_until - skill.updated_at - KEPT) < timedelta(minutes=1)
 
 
 def test_a_skill_whose_conversations_end_badly_may_be_retired(world: World, standin: StandIn) -> None:
@@ -104,7 +104,7 @@ def test_a_skill_whose_conversations_end_badly_may_be_retired(world: World, stan
 
 def test_a_skill_counts_as_fetched_by_either_of_the_tools_that_give_it(world: World, standin: StandIn) -> None:
     # R101, R107
-    amend_agent(world.agent, actor=world.admin, tends_skills=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_skills=True)
     skill = make_skill(world, "approved")
     serve(world, standin, "one", Ending.SOLVED, skill)
     serve(world, standin, "two", Ending.UNSOLVED, skill, by="skill_view")
@@ -115,7 +115,7 @@ def test_a_skill_counts_as_fetched_by_either_of_the_tools_that_give_it(world: Wo
 
 
 def test_a_look_at_a_draft_is_no_fetch(world: World, standin: StandIn) -> None:
-    amend_agent(world.agent, actor=world.admin, tends_skills=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_skills=True)
     standin.play(tool("skill_save", title="Greet", description="How.", body="Say hello."), reply("Done."))
     say(world, "Write it down", standin)
     with acting(world.operator):
@@ -172,7 +172,7 @@ def test_only_people_keep_and_only_what_is_approved_and_with_a_reason(world: Wor
         keep_skill(live, actor=world.operator, reason=" ")
     with pytest.raises(Conflicting, match="is draft"):
         keep_skill(make_skill(world), actor=world.operator, reason="Good.")
-    assert live.kept_until is None
+    assert live.retained_until is None
 
 
 def test_another_tenants_skills_have_no_figures(world: World) -> None:

@@ -61,7 +61,7 @@ def test_from_the_tool_by_way_of_a_yes_into_prompts_until_the_day_is_over(
     place: str, world: World, standin: StandIn
 ) -> None:
     # R160, Z-19
-    amend_agent(world.agent, actor=world.admin, edits_memory=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_memory=True)
     block = make_block(world, "Hours", body="Open from nine.", pinned=True)
     change = {"op": "add", "text": LINE, "valid_until": "2999-12-31", "review_after": "2999-06-01"}
     change |= {"block": "Hours"} if place == "block" else {}

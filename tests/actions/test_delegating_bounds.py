@@ -135,7 +135,7 @@ def test_what_an_answer_may_cost_is_set_aside_from_the_turn_that_asks(
     standin.play(tool("delegate", agent_key="billing", task=TASK), reply("One moment."))
     turn = take(world, tell(world, "And now?", thread="other"), standin.backend)
     with acting(world.system):
-        assert Conversation.objects.get(asked_in_id=turn.pk).budget_micro_usd == 20_000
+        assert Conversation.objects.get(delegating_turn_id=turn.pk).budget_micro_usd == 20_000
 
 
 def test_nobody_is_asked_with_money_that_is_spent(world: World, standin: StandIn) -> None:
@@ -161,7 +161,7 @@ COLUMNS = [str(field.column) for field in Conversation._meta.concrete_fields if 
         {"off_the_record": "true"},
         {"hops": "2"},
         {"hops": "0"},
-        {"asked_in_id": "NULL"},
+        {"delegating_turn_id": "NULL"},
         {"agent_id": "(SELECT agent_id FROM conversations_conversation AS above WHERE above.id = thread.parent_id)"},
         {"agent_id": "(SELECT id FROM tenants_agent WHERE key = 'stranger')"},
     ],
@@ -180,7 +180,7 @@ def test_postgresql_refuses_a_question_that_is_not_of_the_family(world: World, b
         assert outcome.sqlstate == code
 
 
-@pytest.mark.parametrize("change", ["parent_id = NULL", "hops = 2", "asked_in_id = 9", "budget_micro_usd = 9"])
+@pytest.mark.parametrize("change", ["parent_id = NULL", "hops = 2", "delegating_turn_id = 9", "budget_micro_usd = 9"])
 def test_who_asked_and_for_how_much_stays(world: World, change: str) -> None:
     child = make_question(world, make_conversation(world))
     statement = f"UPDATE conversations_conversation SET {change} WHERE id = %s"  # noqa: S608  # of constants

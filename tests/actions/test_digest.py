@@ -62,7 +62,7 @@ def test_a_lesson_seen_twice_becomes_a_version_that_waits_for_a_person(world: Wo
     assert version.body == f"- Answer as colleagues do: {SENT}"
     assert version.taint == "customer-derived"
     assert (found.stand_in, found.input_tokens > 0) == (True, True)
-    assert lessons_of(world)[0].digested_in_id == version.pk
+    assert lessons_of(world)[0].learning_version_id == version.pk
     assert not is_due(world)
 
 
@@ -119,7 +119,7 @@ def test_what_would_weaken_a_rule_is_refused_with_its_reasons(world: World, stan
     standin.play(answer("- Promise a delivery date.\n- Do not escalate to a colleague.", lesson.pk, 99))
     found = run(world, standin)
     assert found is not None
-    assert (found.verdict, found.learning_version_id, found.made_up_ids) == ("refused", None, [99])
+    assert (found.verdict, found.learning_version_id, found.unknown_lesson_ids) == ("refused", None, [99])
     assert any("Never promise a delivery date" in reason for reason in found.reasons)
     assert any("hand over less" in reason for reason in found.reasons)
     assert versions_of(world) == []
@@ -152,7 +152,7 @@ def test_a_failing_model_is_asked_again_later_and_given_up_in_the_end(world: Wor
     assert not is_due(world)
     assert run(world, standin) is None
     with acting(world.system):
-        DigestClaim.objects.update(next_look_at=Now(), failures=MOST_FAILURES - 1)
+        DigestClaim.objects.update(next_attempt_at=Now(), failures=MOST_FAILURES - 1)
     assert is_due(world)
     found = run(world, standin)
     assert found is not None

@@ -159,7 +159,7 @@ def test_clocks_say_when_and_nothing_is_made_up_for_twice(world: World, standin:
     run_tier(world.agent.pk, "short", actor=world.operator)
     assert (world.tenant.pk, world.agent.pk) in due_work("distillations")
     [run] = distil_due(world.agent.pk, actor=world.system, backend=standin.backend)
-    assert run.asked_by == world.operator.label
+    assert run.requested_by == world.operator.label
     assert (world.tenant.pk, world.agent.pk) not in due_work("distillations")
 
 
@@ -171,7 +171,7 @@ def test_a_failing_model_is_asked_again_later_and_nothing_changes(world: World, 
     with acting(world.operator):
         assert not TierRun.objects.exists()
         clock = TierClock.objects.get(agent=world.agent, tier="mid")
-    assert (clock.failures, clock.asked_by) == (1, world.operator.label)
+    assert (clock.failures, clock.requested_by) == (1, world.operator.label)
     assert (world.tenant.pk, world.agent.pk) not in due_work("distillations")
     row = tier_of(world, "mid")
     assert row is not None

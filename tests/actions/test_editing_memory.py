@@ -27,7 +27,7 @@ TOOLS = {"read_my_memory", "update_my_memory", "read_contact_memory", "update_co
 
 def editing_world(review: MemoryReview = MemoryReview.OFF) -> World:
     world = make_world(memory_review=review)
-    amend_agent(world.agent, actor=world.admin, edits_memory=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_memory=True)
     return world
 
 
@@ -66,7 +66,7 @@ def test_the_tools_are_offered_where_the_agent_may_edit_its_memory_and_last(stan
     standin.play(reply("Hello."), reply("Hello."))
     take(world, tell(world, "Hello"), standin.backend)
     before = standin.requests()[-1]["tools"]
-    amend_agent(world.agent, actor=world.admin, edits_memory=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_memory=True)
     take(world, tell(world, "Hello", thread="other"), standin.backend)
     after = standin.requests()[-1]["tools"]
     assert not TOOLS & {each["name"] for each in before}
@@ -260,7 +260,7 @@ def test_nobody_who_has_not_proven_to_be_the_customer_is_told_or_noted(world: Wo
     make_profile(world, CUSTOMER)
     with acting(world.admin):
         settings = TenantSettings.objects.visible_to(world.admin).get()
-    amend_settings(settings, actor=world.admin, profiles_need_proof=True)
+    amend_settings(settings, actor=world.admin, is_customer_proof_required=True)
     add = {"op": "add", "field": "notes", "text": "Send it elsewhere."}
     refused = (
         call(world, standin, "read_contact_memory"),

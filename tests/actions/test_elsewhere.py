@@ -150,7 +150,7 @@ def test_what_the_agent_keeps_is_kept_for_the_customer_of_its_conversation(world
 
 def test_what_one_call_of_a_turn_showed_the_next_one_knows(world: World) -> None:
     # R101
-    amend_agent(world.agent, actor=world.admin, tends_skills=True, edits_memory=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_skills=True, may_edit_memory=True)
     draft = make_skill(world, actor=world.bot)
     memory = make_memory(world)
     out = handed(world, "How do I return it?")

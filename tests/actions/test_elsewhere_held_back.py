@@ -232,9 +232,9 @@ def test_off_the_record_nothing_is_kept_and_what_was_handed_out_is_forgotten(wor
         kept = [
             *Message.objects.filter(conversation=out.session.conversation_id).values_list("text", "tool_calls", "wire"),
             *InboundEvent.objects.filter(conversation=out.session.conversation_id).values_list("text"),
-            *ModelCall.objects.filter(turn=out.turn).values_list("text", "asked", "said"),
+            *ModelCall.objects.filter(turn=out.turn).values_list("text", "user_turn", "assistant_message"),
             *ToolStep.objects.filter(turn=out.turn).values_list("arguments", "result"),
-            *Turn.objects.filter(pk=out.turn.pk).values_list("framed", "asked_segments", "failure"),
+            *Turn.objects.filter(pk=out.turn.pk).values_list("framed", "user_turn_segments", "failure"),
         ]
     assert "4711" not in str(kept)
     handed(world, "And now?", thread="third", off_the_record=True)

@@ -39,9 +39,9 @@ pytestmark = pytest.mark.django_db
 LEAD = "Drafts of yours that an operator corrected"
 COPIED = "INSERT INTO learning_example SELECT (jsonb_populate_record(row, '{\"id\": 987654321}')).* FROM learning_example AS row"
 MORE = """
-INSERT INTO learning_example (tenant_id, agent_id, lesson_id, situation, draft, correction, masked, telling_words, status,
+INSERT INTO learning_example (tenant_id, agent_id, lesson_id, situation, draft, correction, masked, keywords, status,
                              approved_by, approved_at, version, taint, created_at, updated_at)
-SELECT row.tenant_id, row.agent_id, lesson.id, row.situation, row.draft, row.correction, row.masked, row.telling_words, 'approved',
+SELECT row.tenant_id, row.agent_id, lesson.id, row.situation, row.draft, row.correction, row.masked, row.keywords, 'approved',
        row.approved_by, row.approved_at, 1, row.taint, now(), now()
   FROM learning_example AS row JOIN learning_lesson AS lesson ON lesson.tenant_id = row.tenant_id
  WHERE row.id = %s AND lesson.id <> %s ORDER BY lesson.id LIMIT %s

@@ -46,7 +46,7 @@ def test_a_failing_model_leaves_the_conversation_for_later(world: World, standin
 def bring_forward(world: World, failures: int = 1) -> None:
     """As if the wait were over."""
     with acting(world.system):
-        assert ExtractionClaim.objects.update(next_look_at=Now(), failures=failures) == 1
+        assert ExtractionClaim.objects.update(next_attempt_at=Now(), failures=failures) == 1
 
 
 def test_a_person_need_not_wait_for_the_next_look(world: World, standin: StandIn) -> None:

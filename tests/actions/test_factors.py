@@ -35,7 +35,7 @@ STATEMENTS = (
     "DELETE FROM tenants_secondfactor",
     "SELECT 1 FROM tenants_recoverycode",
     "DELETE FROM tenants_recoverycode",
-    "UPDATE tenants_user SET factor_since = NULL",
+    "UPDATE tenants_user SET second_factor_enabled_at = NULL",
 )
 
 HERE = "192.0.2.7"
@@ -50,7 +50,7 @@ def test_a_first_code_is_asked_for_before_anything_is_kept(mia: User) -> None:
     with pytest.raises(Invalid, match="not the present code"):
         take_up(mia, new_secret(), "123456", address=HERE)
     assert not SecondFactor.objects.exists()
-    assert mia.factor_since is None
+    assert mia.second_factor_enabled_at is None
     with_device(mia)
     with pytest.raises(Conflicting, match="Remove it first"):
         with_device(mia)
@@ -144,7 +144,7 @@ def test_one_who_lost_everything_is_helped_by_whoever_runs_the_installation(
     call_command("drop_second_factor", "MIA@example.org")
     assert "asked for no code any more" in capsys.readouterr().out
     mia.refresh_from_db()
-    assert (mia.factor_since, recovery_codes_left(mia), drop(mia)) == (None, 0, False)
+    assert (mia.second_factor_enabled_at, recovery_codes_left(mia), drop(mia)) == (None, 0, False)
     with pytest.raises(CommandError, match="has no second factor"):
         call_command("drop_second_factor", mia.username)
     with pytest.raises(CommandError, match="There is no person"):
@@ -158,7 +158,7 @@ def test_a_tenant_asks_for_none_where_none_could_be_kept(settings: Settings) -> 
         row = TenantSettings.objects.visible_to(world.admin).get()
     settings.SEALING_KEYS = []
     with pytest.raises(Conflicting, match="SEALING_KEYS is not set"):
-        amend_settings(row, actor=world.admin, needs_second_factor=True)
+        amend_settings(row, actor=world.admin, is_second_factor_required=True)
     assert not asks_for_factor(world.operator)
 
 

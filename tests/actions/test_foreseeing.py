@@ -156,7 +156,7 @@ def test_a_text_that_no_prompt_carries_changes_no_byte(world: World) -> None:
 
 def test_sessions_customers_schedules_and_callers_are_counted(world: World, standin: StandIn) -> None:
     skill = make_skill(world, "approved")
-    amend_agent(world.agent, actor=world.admin, tends_skills=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_skills=True)
     standin.play(
         tool("get_skill", skill_id=skill.pk), reply("One."), tool("skill_view", skill_id=skill.pk), reply("Two.")
     )

@@ -60,7 +60,7 @@ def test_what_was_said_off_the_record_is_gone_when_the_conversation_has_ended(wo
     assert not due(world)
     with acting(world.operator):
         stands = Conversation.objects.visible_to(world.operator).get(pk=conversation.pk)
-        assert stands.forgotten_at is not None
+        assert stands.erased_at is not None
         assert Message.objects.filter(conversation=conversation).count() > 1
 
 

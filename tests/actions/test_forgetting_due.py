@@ -86,7 +86,7 @@ def forgotten(world: World, conversation: Conversation, minutes: int) -> None:
     """It was forgotten so long ago, and nothing of it changed since."""
     ran(
         world,
-        "UPDATE conversations_conversation SET forgotten_at = now() - make_interval(mins => %s) WHERE id = %s",
+        "UPDATE conversations_conversation SET erased_at = now() - make_interval(mins => %s) WHERE id = %s",
         minutes,
         conversation.pk,
     )

@@ -102,5 +102,5 @@ def test_the_same_words_are_stored_once_per_tenant(world: World, standin: StandI
 
 def test_whose_words_were_asked_stays_once_the_turn_has_ended(world: World, standin: StandIn) -> None:
     turn = say(world, "Hello", standin)
-    forged = attempt(world.system, "UPDATE runtime_turn SET asked_segments = '{}' WHERE id = %s", [turn.pk])
+    forged = attempt(world.system, "UPDATE runtime_turn SET user_turn_segments = '{}' WHERE id = %s", [turn.pk])
     assert forged.sqlstate == BROKEN_RULE

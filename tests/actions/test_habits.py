@@ -159,7 +159,7 @@ def test_a_dismissed_cluster_stays_dismissed_until_three_times_as_many_drafts_sh
     cluster = dismiss_cluster(make_habit(world), actor=world.operator, reason="Chance.")
     edit(world, 5)
     (grown,) = habits_of(world)
-    assert (grown.status, grown.support, grown.dismissed_count) == ("dismissed", 8, 3)
+    assert (grown.status, grown.support, grown.count_at_dismissal) == ("dismissed", 8, 3)
     edit(world)
     assert [(each.status, each.support) for each in habits_of(world)] == [("open", 9)]
     assert acts_on(world, cluster) == ["edit_cluster.find", "edit_cluster.dismiss", "edit_cluster.reopen"]

@@ -108,7 +108,7 @@ def test_a_link_throws_out_who_had_an_account_that_opens_nothing_any_more(world:
 def test_an_address_that_changes_is_proven_no_more(world: World) -> None:
     user = world.operator_user
     User.objects.filter(pk=user.pk).update(email="operator@elsewhere.example")
-    assert User.objects.get(pk=user.pk).address_proven_at is None
+    assert User.objects.get(pk=user.pk).email_verified_at is None
     assert memberships_of(user.pk) == []
 
 

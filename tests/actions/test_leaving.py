@@ -54,7 +54,7 @@ def test_a_template_that_the_tenant_wrote_since_the_approval_counts(world: World
     assert zipped([ready(world, skill)], actor=world.operator)
     with acting(world.admin):
         settings = TenantSettings.objects.get()
-    amend_settings(settings, actor=world.admin, private_patterns="policy-number: POL-######")
+    amend_settings(settings, actor=world.admin, pii_patterns="policy-number: POL-######")
     assert refused(world, ready(world, skill)) == (f"“POL-482113” (policy-number) in support/{skill.name}, body",)
 
 

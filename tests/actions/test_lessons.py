@@ -116,7 +116,7 @@ def test_a_turn_that_the_model_or_a_worker_failed_teaches_nothing(world: World) 
     assert learned(world) == []
     [case] = cases_of(world)
     assert (case.lesson_id, case.source, case.source_id) == (None, LessonSource.DEAD_TURN, turn.pk)
-    assert "not the agent" in case.nothing_because
+    assert "not the agent" in case.no_lesson_reason
 
 
 def test_the_reason_of_a_rejection_is_a_lesson_and_a_bare_no_is_none(world: World) -> None:
@@ -154,7 +154,7 @@ def test_why_a_learning_version_was_turned_down_is_a_lesson(world: World) -> Non
 def test_words_that_only_differ_in_spaces_and_capitals_teach_nothing(world: World) -> None:
     make_edited_draft(world, sent="it is  on its way.")
     assert learned(world) == []
-    assert "the same" in cases_of(world)[0].nothing_because
+    assert "the same" in cases_of(world)[0].no_lesson_reason
 
 
 def test_nothing_is_captured_off_the_record(world: World) -> None:
@@ -232,7 +232,7 @@ def test_no_agent_sees_a_lesson_and_nobody_rewrites_one(world: World) -> None:
         assert attempt(world.operator, f"SELECT 1 FROM {table}").rows == 1  # noqa: S608
     for statement in (
         "UPDATE learning_lesson SET instead = 'Obey.'",
-        "UPDATE learning_lessoncase SET nothing_because = 'x'",
+        "UPDATE learning_lessoncase SET no_lesson_reason = 'x'",
         "DELETE FROM learning_lesson",
     ):
         for actor in (world.operator, world.system, world.bot):

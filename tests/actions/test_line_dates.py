@@ -105,7 +105,7 @@ def test_a_line_that_goes_takes_its_date_along(world: World) -> None:
 
 def test_an_agent_says_until_when_its_own_new_lines_hold(world: World, standin: StandIn) -> None:
     # R160
-    amend_agent(world.agent, actor=world.admin, edits_memory=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_memory=True)
     make_block(world, "Hours", body="Open from nine.")
     operations = [
         {"op": "add", "text": SALE, "valid_until": "2999-12-31"},
@@ -129,7 +129,7 @@ def test_an_agent_says_until_when_its_own_new_lines_hold(world: World, standin: 
 
 def test_an_agent_reads_no_line_that_holds_no_more(world: World, standin: StandIn) -> None:
     # R160
-    amend_agent(world.agent, actor=world.admin, edits_memory=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_memory=True)
     memory = make_memory(world, f"{SALE}\nParking is free.")
     date_memory(memory, actor=world.operator, line=SALE, dates=PAST)
     standin.play(tool("read_my_memory"), reply("Done."))

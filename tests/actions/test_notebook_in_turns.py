@@ -25,7 +25,7 @@ from tests.actions.conversing import CUSTOMER, calls, prompt, reply, say, sessio
 from tests.actions.test_schedule_runs import taken
 from tests.factories import World, make_event, make_profile, make_world
 from tests.governance.attempts import NO_RIGHT, attempt
-from tests.noting import LONG_AGO, keeps_notebook, make_note, make_note_of_customer, make_reminder
+from tests.noting import LONG_AGO, has_notebook, make_note, make_note_of_customer, make_reminder
 from tests.scheduling import make_schedule
 from tests.standing_in import StandIn
 
@@ -40,7 +40,7 @@ _numbers = count(1)
 @pytest.fixture
 def world() -> World:
     world = make_world()
-    keeps_notebook(world)
+    has_notebook(world)
     return world
 
 
@@ -85,7 +85,7 @@ def test_the_tools_are_offered_where_the_agent_keeps_a_notebook_and_last(standin
     world = make_world()
     standin.play(reply("Hello."), reply("Hello."), reply("Hello."))
     take(world, tell(world, "Hello"), standin.backend)
-    keeps_notebook(world)
+    has_notebook(world)
     take(world, tell(world, "Hello again", thread="second"), standin.backend)
     take(world, make_event(world, "Between us", off_the_record=True), standin.backend)
     without, kept, unrecorded = standin.requests()
@@ -218,7 +218,7 @@ def test_for_whom_nobody_proved_and_whom_nobody_named_nothing_is_noted(world: Wo
     assert "names no customer" in call(world, standin, "write_note", "", kind="task", text="x")["result"]
     with acting(world.operator):
         settings = TenantSettings.objects.visible_to(world.operator).get()
-    amend_settings(settings, actor=world.admin, profiles_need_proof=True)
+    amend_settings(settings, actor=world.admin, is_customer_proof_required=True)
     make_note_of_customer(world)
     assert "Nobody has proven" in call(world, standin, "write_note", kind="task", text="x")["result"]
     assert listed(world, standin) == []

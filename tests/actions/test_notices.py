@@ -87,7 +87,7 @@ def test_what_was_settled_meanwhile_is_not_told_and_is_forgotten(world: World, b
     look(world, terms)
     assert len(box.letters) == 1
     with acting(world.system):
-        assert NotificationPreferences.objects.get(pk=terms.pk).told == {"escalations": []}
+        assert NotificationPreferences.objects.get(pk=terms.pk).notified_ids == {"escalations": []}
 
 
 def test_a_digest_is_one_message_about_all_that_waits_once_a_day(world: World, box: MailBox) -> None:
@@ -170,7 +170,9 @@ def test_a_server_that_is_away_is_tried_again_and_an_address_that_does_not_exist
 def test_in_quiet_hours_nothing_is_sent_and_one_message_follows(world: World, box: MailBox) -> None:
     now = timezone.now()
     begins, ends, digest = ((now.hour + later) % 24 for later in (0, 2, 5))
-    terms = wants(world, escalations="at-once", timezone="UTC", quiet_from=begins, quiet_until=ends, digest_hour=digest)
+    terms = wants(
+        world, escalations="at-once", timezone="UTC", quiet_start_hour=begins, quiet_end_hour=ends, digest_hour=digest
+    )
     make_escalation(world)
     make_escalation(world)
     fall_due(world, terms)

@@ -42,7 +42,7 @@ def test_the_turn_behind_the_tenth_asks_and_the_prefix_does_not_know(standin: St
 def test_it_is_asked_by_the_tools_it_has(standin: StandIn) -> None:
     # R101, R105
     world = make_world()
-    amend_agent(world.agent, actor=world.admin, tends_skills=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_skills=True)
     assert "`skill_save`" in told(world, standin, TURNS_BETWEEN_NUDGES + 1)[-1]
 
 

@@ -113,7 +113,7 @@ def test_a_read_that_was_lost_says_so_and_a_write_that_was_lost_is_unknown() -> 
     sealed = {
         "url": "http://127.0.0.1:9",
         "timeout_seconds": 1,
-        "result_bytes": 500,
+        "max_result_bytes": 500,
         "name": "b",
         "secret__sealed": "x",
     }

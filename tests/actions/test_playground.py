@@ -158,7 +158,7 @@ def test_what_is_decided_meanwhile_is_tried_no_more(world: World, standin: Stand
     assert (turn.status, turn.failure_code) == (Turn.Status.FAILED, "proposal_decided")
     assert "does not wait any more" in turn.failure
     with pytest.raises(Invalid, match="There is no open proposal"):
-        make_trial(world, proposal_id=trial.tried_proposal_id)
+        make_trial(world, proposal_id=trial.trial_proposal_id)
 
 
 def test_a_draft_and_a_revision_are_read_as_they_would_be(world: World, standin: StandIn) -> None:
@@ -273,7 +273,7 @@ def test_what_was_said_goes_at_once_when_it_is_forgotten(world: World, standin: 
     assert lines(world, trial.pk) == [("customer", ""), ("agent", "")]
     with acting(world.system):
         assert [*InboundEvent.objects.values_list("text", flat=True)] == [""]
-        assert [*ModelCall.objects.values_list("text", "said", "asked")] == [("", None, None)]
+        assert [*ModelCall.objects.values_list("text", "assistant_message", "user_turn")] == [("", None, None)]
 
 
 @pytest.mark.parametrize(("minutes", "is_due"), [(59, False), (61, True)])

@@ -35,7 +35,7 @@ def page(world: World, row: AgentMemory | Skill | Proposal) -> str:
 def test_known_forms_and_the_tenants_own_are_found_once_each(world: World) -> None:
     with acting(world.admin):
         settings = TenantSettings.objects.get()
-    amend_settings(settings, actor=world.admin, private_patterns="policy-number: POL-######")
+    amend_settings(settings, actor=world.admin, pii_patterns="policy-number: POL-######")
     texts = {"body": f"{LINE} Or ada@example.org.", "title": "POL-482113", "empty": " "}
     assert private_in(texts, actor=world.bot) == (
         Private("body", "e-mail", "ada@example.org"),
@@ -47,7 +47,7 @@ def test_known_forms_and_the_tenants_own_are_found_once_each(world: World) -> No
 
 
 def test_an_agent_is_told_of_what_it_wrote_for_everybody(world: World, standin: StandIn) -> None:
-    amend_agent(world.agent, actor=world.admin, edits_memory=True, tends_skills=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_memory=True, may_edit_skills=True)
     skill = {"title": "Write to Ada", "description": "How to reach her.", "body": f"## Procedure\n1. {LINE}"}
     standin.play(
         tool("update_my_memory", operations=[{"op": "add", "text": LINE}]),

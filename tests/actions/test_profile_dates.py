@@ -119,7 +119,7 @@ def test_an_agent_says_until_when_its_new_lines_hold_and_reads_none_that_hold_no
     world: World, standin: StandIn
 ) -> None:
     # R160
-    amend_agent(world.agent, actor=world.admin, edits_memory=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_memory=True)
     profile = make_profile(world, KEY, notes=f"{DOG}\nMoves in May.", preferences="")
     date_profile(profile, actor=world.operator, line="Moves in May.", dates=PAST)
     changes = [

@@ -101,7 +101,7 @@ def test_the_agents_choices_are_in_the_next_session(world: World, standin: Stand
     make_memory(world)
     make_profile(world)
     skill = make_skill(world, "approved", body="## Procedure\n1. Ask for the number.\n")
-    amend_agent(world.agent, actor=world.admin, context_tier=1, skill_index="full", tells_time=False)
+    amend_agent(world.agent, actor=world.admin, context_tier=1, skill_index="full", has_current_time=False)
     text = told(world, standin)
     assert "1. Ask for the number." in text
     assert f"(id: {skill.pk})" in text
@@ -109,7 +109,7 @@ def test_the_agents_choices_are_in_the_next_session(world: World, standin: Stand
         assert words not in text
     assert "Never promise refund dates." in text
     assert "Current date and time" not in asked(standin)
-    amend_agent(world.agent, actor=world.admin, tells_time=True)
+    amend_agent(world.agent, actor=world.admin, has_current_time=True)
     told(world, standin)
     assert "Current date and time" in asked(standin)
 

@@ -35,7 +35,7 @@ def talked(world: World, standin: StandIn) -> Conversation:
 
 def test_what_sender_profile_and_settings_tell_is_masked_and_counted(world: World, standin: StandIn) -> None:
     # R115
-    amend_settings(settings_of(world), actor=world.admin, private_patterns="policy: POL-####")
+    amend_settings(settings_of(world), actor=world.admin, pii_patterns="policy: POL-####")
     make_profile(world, CUSTOMER, notes="Name: Zephyrine Okonkwo")
     conversation = talked(world, standin)
     said = "Greet Odalys Quimby or Zephyrine Okonkwo about POL-1234."
@@ -58,5 +58,5 @@ def world() -> World:
 @pytest.mark.parametrize("written", ["order: #{9,2}####", "policy POL-####", "words: @@@@@@", "x" * 3000])
 def test_a_pattern_that_is_none_is_refused_with_the_reason(world: World, written: str) -> None:
     with pytest.raises(Invalid):
-        amend_settings(settings_of(world), actor=world.admin, private_patterns=written)
-    assert settings_of(world).private_patterns == ""
+        amend_settings(settings_of(world), actor=world.admin, pii_patterns=written)
+    assert settings_of(world).pii_patterns == ""

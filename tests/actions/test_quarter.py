@@ -45,7 +45,7 @@ def work_a_day(world: World, day: int, chance: random.Random) -> None:
 def answer(world: World, day: int) -> dict[str, object]:
     """What a model makes of it: a list that carries on the latest matters, more of them than an agent is shown."""
     with acting(world.operator):
-        ids = [row.pk for row in Lesson.objects.filter(digested_in=None) if row.is_promotable]
+        ids = [row.pk for row in Lesson.objects.filter(learning_version=None) if row.is_promotable]
     bullets = [f"- Say what page {number} says." for number in range(max(day - 13, 0), day + 1)]
     said = {"body": "\n".join(bullets), "change_summary": f"Day {day}.", "folded_lesson_ids": ids[:LESSONS_PER_DIGEST]}
     return reply(json.dumps(said))

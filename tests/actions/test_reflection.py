@@ -157,7 +157,7 @@ def test_a_failing_model_puts_the_day_off_and_is_asked_no_more_after_many_times(
     with acting(world.system):
         row = Reflection.objects.get()
         assert (row.verdict, row.failures) == (Verdict.WAITING, 1)
-        Reflection.objects.update(next_look_at=Now(), failures=MOST_FAILURES - 1)
+        Reflection.objects.update(next_attempt_at=Now(), failures=MOST_FAILURES - 1)
     assert look_back(world, standin.backend).verdict == Verdict.FAILED
 
 

@@ -20,7 +20,7 @@ def offered(standin: StandIn) -> set[str]:
 
 def test_a_table_goes_with_the_reply_where_the_agent_may_show_some(standin: StandIn) -> None:
     world = make_world()
-    amend_agent(world.agent, actor=world.admin, shows_figures=True)
+    amend_agent(world.agent, actor=world.admin, may_show_tables_and_charts=True)
     wrong, right = tool("render_table", columns=["a"], rows=[[1, 2]]), tool("render_table", columns=["a"], rows=[[1]])
     standin.play(wrong, right, reply("One it is."))
     event = tell(world, "How many?")
@@ -37,7 +37,7 @@ def test_a_table_goes_with_the_reply_where_the_agent_may_show_some(standin: Stan
 @pytest.mark.parametrize("chart", CHARTS)
 def test_a_chart_goes_with_the_reply_as_data(standin: StandIn, chart: str) -> None:
     world = make_world()
-    amend_agent(world.agent, actor=world.admin, shows_figures=True)
+    amend_agent(world.agent, actor=world.admin, may_show_tables_and_charts=True)
     drawn = {"chart": chart, "labels": ["May", "June"], "series": [{"name": "Sold", "values": [1, 2]}]}
     standin.play(tool("render_chart", **drawn | {"labels": ["May"]}), tool("render_chart", **drawn), reply("It grows."))
     event = tell(world, "Does it grow?")
@@ -54,7 +54,7 @@ def test_nothing_can_be_shown_by_sms_or_by_an_agent_that_may_not(standin: StandI
     standin.play(reply("Hello."))
     take(world, tell(world, "Hello"), standin.backend)
     assert offered(standin) == set()
-    amend_agent(world.agent, actor=world.admin, shows_figures=True)
+    amend_agent(world.agent, actor=world.admin, may_show_tables_and_charts=True)
     standin.play(reply("Hello."))
     take(world, tell(world, "Hello", thread="other", channel="sms", customer="sms:1"), standin.backend)
     assert offered(standin) == set()

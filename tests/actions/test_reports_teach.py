@@ -78,7 +78,7 @@ def test_a_report_that_was_wrong_or_says_nothing_teaches_nothing(
 ) -> None:
     report = make_report_of(world, explanation=explanation, correction="")
     settle_report(report, actor=world.operator, outcome=outcome)
-    assert because in case(world, report).nothing_because
+    assert because in case(world, report).no_lesson_reason
 
 
 def test_two_reports_of_one_reply_count_once(world: World) -> None:
@@ -87,7 +87,7 @@ def test_two_reports_of_one_reply_count_once(world: World) -> None:
     for report in (first, second):
         settle_report(report, actor=world.admin, outcome="lesson")
     assert case(world, first).lesson_id is not None
-    assert "Another report of the same reply" in case(world, second).nothing_because
+    assert "Another report of the same reply" in case(world, second).no_lesson_reason
 
 
 def test_what_a_person_had_reworded_is_no_lesson_about_the_agent(world: World) -> None:
@@ -97,7 +97,7 @@ def test_what_a_person_had_reworded_is_no_lesson_about_the_agent(world: World) -
         said = Message.objects.get(turn_id=draft.turn_id)
     report = make_report_of(world, said, actor=world.admin)
     settle_report(report, actor=world.admin, outcome="lesson")
-    assert "put the reply in their own words" in case(world, report).nothing_because
+    assert "put the reply in their own words" in case(world, report).no_lesson_reason
 
 
 def solved(world: World, standin: StandIn, outcome: str = "") -> tuple[Extraction, str]:

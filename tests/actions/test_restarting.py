@@ -29,7 +29,7 @@ FIRST, SECOND = "Where is my order?", "It is number 12."
 @pytest.fixture
 def world() -> World:
     world = make_world()
-    amend_agent(world.agent, actor=world.admin, while_thinking="restart")
+    amend_agent(world.agent, actor=world.admin, mid_turn_message_mode="restart")
     return world
 
 
@@ -92,7 +92,7 @@ def test_a_turn_that_begins_anew_stays_in_the_session_it_opened(world: World, st
 
 def test_an_agent_that_does_not_restart_answers_one_after_the_other(world: World, standin: StandIn) -> None:
     # R126
-    amend_agent(world.agent, actor=world.admin, while_thinking="next")
+    amend_agent(world.agent, actor=world.admin, mid_turn_message_mode="next")
     standin.play(reply("Which order?"), reply("On its way."))
     turn, _ = interrupted(world, standin)
     said = [("customer", FIRST), ("agent", "Which order?"), ("customer", SECOND), ("agent", "On its way.")]

@@ -137,7 +137,7 @@ def test_each_act_of_a_restore_says_what_it_restores_and_to_which_checkpoint_it_
     assert retired.reason == f"Was not there yet; restores what stood at {moment.isoformat()}."
     assert evidence["checkpoint_id"] == checkpoint.pk
     assert evidence["restores"] == {"record_id": first.record_id, "version": 1, "moment": moment.isoformat()}
-    assert (checkpoint.agent_id, checkpoint.made_by) == (world.agent.pk, world.operator.label)
+    assert (checkpoint.agent_id, checkpoint.created_by) == (world.agent.pk, world.operator.label)
 
 
 def test_a_tenant_comes_back_with_settings_and_the_organisations_rules_but_profiles_only_if_asked(world: World) -> None:

@@ -82,7 +82,7 @@ def test_finished_steps_are_replayed_and_an_own_write_happens_once(world: World,
     with pytest.raises(PowerCutError):
         answer(world.tenant.pk, event.conversation_id, backend=model)
     turn = turn_of(world, event)
-    assert (turn.status, turn.asking_step) == (Turn.Status.RUNNING, 2)
+    assert (turn.status, turn.current_step) == (Turn.Status.RUNNING, 2)
     lease_runs_out(world, turn)
     turn = take(world, event, standin.backend)
     assert (turn.status, turn.crashes, turn.outcome) == (Turn.Status.DONE, 1, Turn.Outcome.REPLIED)

@@ -94,7 +94,7 @@ def test_what_is_low_is_applied_by_one_person_who_may_have_proposed_it(world: Wo
     assert (decided.applied, decided.sentence) == (True, "Applied.")
     with acting(world.operator):
         [approval] = Approval.objects.filter(proposal=proposal)
-    assert (approval.own_hand, approval.edited, approval.user_id) == (True, False, world.operator.user_id)
+    assert (approval.is_self_approval, approval.edited, approval.user_id) == (True, False, world.operator.user_id)
 
 
 def test_an_edited_yes_keeps_both_texts_and_applies_the_edited_one(world: World) -> None:

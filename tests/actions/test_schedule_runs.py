@@ -75,7 +75,7 @@ def test_a_tick_writes_run_conversation_event_and_next_time_in_one_commit(world:
     assert due_work("schedule_runs") == [(world.tenant.pk, row.pk)]
     run_all(due_work("schedule_runs"))
     [run] = runs(world)
-    assert (run.result, run.missed, run.asked_by) == (Result.BEGUN, 0, "")
+    assert (run.result, run.missed, run.requested_by) == (Result.BEGUN, 0, "")
     assert run.conversation is not None
     assert (run.conversation.channel, run.conversation.end_user_key) == ("slack", "")
     assert run.conversation.follows_id is None
@@ -250,7 +250,7 @@ def test_a_person_runs_an_approved_or_paused_schedule_beside_its_plan(world: Wor
     row = make_paused_schedule(world)
     before = next_run_at(row, world)
     run = run_now(row.pk, actor=world.operator)
-    assert (run.result, run.asked_by) == (Result.BEGUN, world.operator.label)
+    assert (run.result, run.requested_by) == (Result.BEGUN, world.operator.label)
     assert next_run_at(row, world) == before
     with pytest.raises(Conflicting, match="has not ended"):
         run_now(row.pk, actor=world.operator)

@@ -162,11 +162,11 @@ def test_a_conversation_is_taken_over_and_handed_back_once(world: World) -> None
     take_over_conversation(thread, actor=world.operator)
     with pytest.raises(Conflicting, match="You hold this conversation already"):
         take_over_conversation(thread, actor=world.operator)
-    assert (thread.held_by, thread.is_held) == (world.operator.label, True)
+    assert (thread.taken_over_by, thread.is_held) == (world.operator.label, True)
     take_over_conversation(thread, actor=world.admin)
-    assert thread.held_by == world.admin.label
+    assert thread.taken_over_by == world.admin.label
     hand_back_conversation(thread, actor=world.operator)
-    assert (thread.held_by, thread.is_held) == ("", False)
+    assert (thread.taken_over_by, thread.is_held) == ("", False)
     resolve_conversation(thread, actor=world.operator)
     with pytest.raises(IllegalTransition, match="This conversation is resolved"):
         take_over_conversation(thread, actor=world.operator)
@@ -182,7 +182,7 @@ def test_an_agent_neither_ends_nor_frees_what_a_person_holds(world: World) -> No
         hand_back_conversation(thread, actor=world.bot)
     for statement in (
         "UPDATE conversations_conversation SET status = 'resolved', resolved_at = now() WHERE id = %s",
-        "UPDATE conversations_conversation SET held_by = '', held_by_id = NULL, held_at = NULL WHERE id = %s",
+        "UPDATE conversations_conversation SET taken_over_by = '', taken_over_by_id = NULL, taken_over_at = NULL WHERE id = %s",
     ):
         assert attempt(world.bot, statement, [thread.pk]).sqlstate == NO_RIGHT
     resolve_conversation(thread, actor=world.operator)

@@ -92,7 +92,7 @@ def test_who_wrote_before_the_end_does_not_come_back(world: World) -> None:
 
 
 def test_where_the_tenant_wants_proofs_only_proven_customers_come_back(world: World) -> None:
-    amend_settings(settings_of(world), actor=world.admin, profiles_need_proof=True)
+    amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=True)
     rotate_proof_key(settings_of(world), actor=world.admin, key=KEY)
     signed = {"user_hash": signature_of(KEY, CUSTOMER)}
     claimed, proven = ended(world, "claimed"), ended(world, "proven", **signed)

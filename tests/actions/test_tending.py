@@ -27,7 +27,7 @@ RUNBOOK = {"title": "Greet", "description": "How to greet.", "body": "## Procedu
 @pytest.fixture
 def world() -> World:
     world = make_world()
-    amend_agent(world.agent, actor=world.admin, tends_skills=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_skills=True)
     return world
 
 
@@ -53,7 +53,7 @@ def test_they_are_offered_last_and_only_where_its_page_says_so(standin: StandIn)
     world = make_world()
     say(world, "Hello", standin, thread="one")
     before = [each["name"] for each in standin.requests()[-1]["tools"]]
-    amend_agent(world.agent, actor=world.admin, tends_skills=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_skills=True)
     say(world, "Hello again", standin, thread="two")
     assert [each["name"] for each in standin.requests()[-1]["tools"]] == [*before, *TOOLS]
 
@@ -227,5 +227,5 @@ def test_a_revision_with_words_of_another_conversation_stays_as_it_is(world: Wor
 
 def test_off_the_record_nothing_is_saved_and_looking_stays() -> None:
     # R178
-    offered = {each.name for each in house_tools(Offer(off_the_record=True, tends_skills=True))}
+    offered = {each.name for each in house_tools(Offer(off_the_record=True, may_edit_skills=True))}
     assert offered & set(TOOLS) == {"skill_list", "skill_view"}

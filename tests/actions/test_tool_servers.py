@@ -182,7 +182,7 @@ def test_a_server_cannot_name_a_tool_so_that_it_stands_in_anothers_place(world: 
     assert lists(world, tool.server, *many, replace(FIND, name="x" * 300)).tools == TOOLS_PER_SERVER
 
 
-def test_what_writes_waits_for_a_person_and_the_database_says_so_too(world: World) -> None:
+def test_writing_tool_needs_approval_for_a_person_and_the_database_says_so_too(world: World) -> None:
     tool = make_server_tool(world, REFUND)
     with pytest.raises(Invalid, match="waits for a person"):
         allow_tool(world.agent.pk, tool.pk, tool.sha256, actor=world.operator, needs_approval=False)
@@ -190,7 +190,7 @@ def test_what_writes_waits_for_a_person_and_the_database_says_so_too(world: Worl
     with pytest.raises(Invalid, match="waits for a person"):
         amend_agent_tool(row, actor=world.operator, needs_approval=False)
     with (
-        pytest.raises(IntegrityError, match="what_writes_waits"),
+        pytest.raises(IntegrityError, match="writing_tool_needs_approval"),
         acting(world.operator),
         connection.cursor() as cursor,
     ):

@@ -78,7 +78,7 @@ def test_every_kind_is_tried_and_its_words_are_its_own(standin: StandIn, kind: P
 def test_a_runbook_that_is_tried_reads_the_same_by_both_tools(standin: StandIn) -> None:
     # R101
     world = make_world()
-    amend_agent(world.agent, actor=world.admin, tends_skills=True)
+    amend_agent(world.agent, actor=world.admin, may_edit_skills=True)
     standing = make_skill(world, "approved", name="stands-there")
     propose_revision(standing, actor=world.bot, values={"body": f"{standing.body}\nThen sing."})
     trial = make_trial(world, proposal_id=open_ones(world).pk)

@@ -44,16 +44,16 @@ def test_postgresql_refuses_what_the_product_would(world: World) -> None:
         "on the record": (world.operator, trial | {"off_the_record": False}),
         "with a customer": (world.operator, trial | {"end_user_key": "playground:a"}),
         "in the assistant's place": (world.operator, trial | {"channel": "console"}),
-        "of no proposal": (world.operator, trial | {"tried_proposal_id": proposal.pk + 1000}),
-        "a customer's": (world.system, {"channel": "http", "tried_proposal_id": proposal.pk}),
+        "of no proposal": (world.operator, trial | {"trial_proposal_id": proposal.pk + 1000}),
+        "a customer's": (world.system, {"channel": "http", "trial_proposal_id": proposal.pk}),
     }
     for actor, values in attempts.values():
         with pytest.raises(DatabaseError), transaction.atomic():
             by_hand(world, actor, **values)
-    by_hand(world, world.operator, **trial, tried_proposal_id=proposal.pk)
+    by_hand(world, world.operator, **trial, trial_proposal_id=proposal.pk)
     with acting(world.operator):
         begun = Conversation.objects.get(channel="playground")
-    changes = ("tried_proposal_id = NULL", "channel = 'http', member_user_id = NULL", "off_the_record = false")
+    changes = ("trial_proposal_id = NULL", "channel = 'http', member_user_id = NULL", "off_the_record = false")
     for actor in (world.operator, world.system):
         for change in changes:
             with pytest.raises(DatabaseError), transaction.atomic(), acting(actor), connection.cursor() as cursor:

@@ -159,7 +159,7 @@ def test_what_nobody_takes_is_given_up_and_sent_again_by_a_person(world: World, 
     for tries in range(len(PAUSES) + 1):
         at_once(world)
         with acting(world.system):
-            WebhookHealth.objects.update(rests_until=None)
+            WebhookHealth.objects.update(paused_until=None)
         parcel = taken(world)
         assert parcel.tries == tries + 1
         note_answer(parcel, Answer(500, "http_500"))
@@ -182,13 +182,13 @@ def test_a_webhook_that_only_fails_is_left_alone_and_one_success_ends_that(world
     with acting(world.operator):
         health = WebhookHealth.objects.get(webhook=webhook)
     assert (health.failures, due(world)) == (10, [])
-    assert health.rests_until is not None
+    assert health.paused_until is not None
     with acting(world.system):
-        WebhookHealth.objects.update(rests_until=timezone.now() - timedelta(seconds=1))
+        WebhookHealth.objects.update(paused_until=timezone.now() - timedelta(seconds=1))
     note_answer(taken(world), Answer(200))
     with acting(world.operator):
         recovered = WebhookHealth.objects.get(webhook=webhook)
-    assert (recovered.failures, recovered.failing_since, recovered.rests_until) == (0, None, None)
+    assert (recovered.failures, recovered.failing_since, recovered.paused_until) == (0, None, None)
 
 
 def test_tries_that_fail_together_make_one_rest_and_the_next_is_twice_as_long(world: World) -> None:
@@ -199,8 +199,8 @@ def test_tries_that_fail_together_make_one_rest_and_the_next_is_twice_as_long(wo
     def rest() -> float:
         with acting(world.operator):
             health = WebhookHealth.objects.get(webhook=webhook)
-        assert health.rests_until is not None
-        return (health.rests_until - timezone.now()).total_seconds()
+        assert health.paused_until is not None
+        return (health.paused_until - timezone.now()).total_seconds()
 
     *known, last = due(world)
     under_way = [take_delivery(world.tenant.pk, each) for each in known]
@@ -211,7 +211,7 @@ def test_tries_that_fail_together_make_one_rest_and_the_next_is_twice_as_long(wo
     # Somebody had looked for what is due before the rest began.
     assert take_delivery(world.tenant.pk, last) is None
     with acting(world.system):
-        WebhookHealth.objects.update(rests_until=timezone.now() - timedelta(seconds=1))
+        WebhookHealth.objects.update(paused_until=timezone.now() - timedelta(seconds=1))
     note_answer(taken(world), Answer(failure="timeout"))
     assert 110 < rest() <= 120
 

@@ -17,7 +17,7 @@ asked AS (
     SELECT turn_id, count(*) AS n FROM runtime_toolstep
      WHERE name = 'delegate' AND repeats = 'own' AND NOT is_error GROUP BY 1
 ), opened AS (
-    SELECT asked_in_id AS turn_id, count(*) AS n FROM conversations_conversation WHERE parent_id IS NOT NULL GROUP BY 1
+    SELECT delegating_turn_id AS turn_id, count(*) AS n FROM conversations_conversation WHERE parent_id IS NOT NULL GROUP BY 1
 )"""
 
 ELSEWHERE: Final = {

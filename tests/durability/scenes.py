@@ -214,9 +214,7 @@ def _forgotten(wires: Wires, thread: int, word: str) -> Iterator[str]:
     """Everywhere, once, and told of once."""
     raw = wires.stage.raw
     kept = [place for place, statement in KEPT.items() if raw.execute(statement, [thread, f"%{word}%"]).fetchone()]
-    [(forgotten,)] = raw.execute(
-        "SELECT forgotten_at FROM conversations_conversation WHERE id = %s", [thread]
-    ).fetchall()
+    [(forgotten,)] = raw.execute("SELECT erased_at FROM conversations_conversation WHERE id = %s", [thread]).fetchall()
     [(told,)] = raw.execute(TOLD, [str(thread)]).fetchall()
     raw.commit()
     if kept or not forgotten or told != 1:

@@ -21,7 +21,8 @@ _USES: Final = """
 uses AS (
     SELECT call.tenant_id, call.turn_id, call.round, call.step, block ->> 'id' AS call_id,
            row_number() OVER (PARTITION BY call.id ORDER BY content.at) - 1 AS place
-      FROM runtime_modelcall AS call, jsonb_array_elements(call.said -> 'content') WITH ORDINALITY AS content(block, at)
+      FROM runtime_modelcall AS call,
+           jsonb_array_elements(call.assistant_message -> 'content') WITH ORDINALITY AS content(block, at)
      WHERE call.stop_reason = 'tool_use' AND block ->> 'type' = 'tool_use'
 )"""
 

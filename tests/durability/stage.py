@@ -35,7 +35,7 @@ LOOPBACK = "127.0.0.0/8"
 DONE = "Everything is done."
 PASSED = (
     "UPDATE runtime_turn SET lease_until = statement_timestamp() WHERE conversation_id = %s AND status = 'running'",
-    "UPDATE webhooks_delivery SET (lease_until, next_try_at) = (now(), now()) WHERE conversation_id = %s AND status = 'waiting'",
+    "UPDATE webhooks_delivery SET lease_until = now(), next_attempt_at = now() WHERE conversation_id = %s AND status = 'waiting'",
 )
 
 

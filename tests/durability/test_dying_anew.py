@@ -77,7 +77,7 @@ def test_a_worker_may_die_where_a_turn_begins_anew(raw: psycopg.Connection[Any],
     # R126, R127
     standin.open_bill()
     world = make_world()
-    amend_agent(world.agent, actor=world.admin, while_thinking="restart")
+    amend_agent(world.agent, actor=world.admin, mid_turn_message_mode="restart")
     dry = Statements()
     dies_at(world, standin, dry)
     [here] = [place for place, sql in enumerate(dry.seen, 1) if RESTART in sql]

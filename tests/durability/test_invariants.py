@@ -17,7 +17,7 @@ from tests.factories import make_world
 from tests.standing_in import StandIn
 
 # A conversation of a customer that says it was opened by another agent's question.
-ASKED_BY_NOBODY = "UPDATE conversations_conversation SET parent_id = id, hops = 1, asked_in_id = %(turn)s"
+ASKED_BY_NOBODY = "UPDATE conversations_conversation SET parent_id = id, hops = 1, delegating_turn_id = %(turn)s"
 TOLD_OF_NOTHING = """
     INSERT INTO webhooks_delivery (tenant_id, webhook_id, conversation_id, event, subject_id)
     SELECT tenant_id, 0, id, 'reply', 0 FROM conversations_conversation

@@ -167,7 +167,7 @@ def test_a_call_is_broken_off_when_the_customer_goes_on_writing(database: str) -
     # R126
     world = make_world()
     make_persona(world)
-    amend_agent(world.agent, actor=world.admin, while_thinking="restart")
+    amend_agent(world.agent, actor=world.admin, mid_turn_message_mode="restart")
     limits = Limits(in_flight=5, threads=2, poll_seconds=FINISHED_SECONDS, lease_seconds=30)
     with running_standin() as url:
         slow_down(url, FINISHED_SECONDS)

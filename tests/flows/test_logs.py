@@ -32,7 +32,7 @@ def readiness(house: House) -> dict[str, Any]:
 
 def is_swept() -> bool:
     """Whether the beat woke a worker, as the database remembers it."""
-    return any(alarm.rang_at for alarm in ringing())
+    return any(alarm.last_run_at for alarm in ringing())
 
 
 def test_a_conversation_leaves_ids_in_the_logs_and_no_word(house: House) -> None:

@@ -19,7 +19,7 @@ from tests.governance.scenes import Scene
 STAMPED = {"id", "tenant", "version", "created_at", "updated_at"}
 # Where "Changed" is no value: what is, for a field of this name.
 SAMPLES: dict[str, Any] = {
-    "private_patterns": "policy: POL-####",
+    "pii_patterns": "policy: POL-####",
     "timezone": "Europe/Berlin",
     "cron": "0 4 * * *",
     "channel": "slack",

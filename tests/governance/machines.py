@@ -184,7 +184,7 @@ MACHINES = {
     "skill": Machine(Skill, "status", skill_in, {"approved": "approved_by = 'x', approved_sha256 = content_sha256"}),
     "persona": Machine(Persona, "status", persona_in, {}),
     "rule": Machine(StandingRule, "status", rule_in, {}),
-    "switch": Machine(KillSwitch, "status", switch_in, {"lifted": "lifted_by = 'x'"}),
+    "switch": Machine(KillSwitch, "status", switch_in, {"lifted": "deactivated_by = 'x'"}),
     "learning_version": Machine(
         LearningVersion, "status", make_version, {"active": "approved_by = 'x', approved_at = now()"}
     ),

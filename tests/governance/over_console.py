@@ -31,14 +31,14 @@ Form = tuple[str, dict[str, Any]]  # Any: whatever a form field takes
 TEXTS = ("name", "title", "description", "category", "body")
 HOW_IT_RUNS = (
     *("model", "contract", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
-    *("flavour", "context_tier", "skill_index", "send_mode", "burst_seconds", "while_thinking"),
+    *("flavour", "context_tier", "skill_index", "send_mode", "debounce_seconds", "mid_turn_message_mode"),
     "fallback_model",
     "turn_budget_micro_usd",
 )
 CHOICES = (
     *("timezone", "ai_disclosure", "slot_order", "memory_review", "learning_apply_mode"),
     *("high_risk_reviewers", "proposal_days", "max_open_proposals", "day_budget_micro_usd"),
-    "private_patterns",
+    "pii_patterns",
     *("messages_per_minute", "messages_per_day"),
     *("requests_per_minute", "requests_per_minute_of_tenant"),
 )
@@ -178,14 +178,14 @@ class Console:
             *HOW_IT_RUNS,
             title="Changed",
             learns="on",
-            tells_time="on",
-            plans_schedules="on",
-            shows_figures="on",
-            edits_memory="on",
-            tends_skills="on",
+            has_current_time="on",
+            may_propose_schedules="on",
+            may_show_tables_and_charts="on",
+            may_edit_memory="on",
+            may_edit_skills="on",
             reflects="on",
-            keeps_notebook="on",
-            shows_examples="on",
+            has_notebook="on",
+            has_examples="on",
         ),
         Act.INVOKABLE_ALLOW: lambda scene, callee: (
             reverse("admin:tenants_invokableagent_add"),

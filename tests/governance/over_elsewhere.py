@@ -41,7 +41,7 @@ class Elsewhere:
             return _code(_post(client, path, body))
         name = TOOLS.get(scene.act, "")
         if name in TENDED:
-            amend_agent(scene.world.agent, actor=scene.world.admin, tends_skills=True)
+            amend_agent(scene.world.agent, actor=scene.world.admin, may_edit_skills=True)
         opened = _post(client, "sessions", OPENING)
         if not name or _code(opened):
             return _code(opened)

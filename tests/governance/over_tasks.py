@@ -143,7 +143,7 @@ class Tasks:
             else:
                 name = TOOLS[scene.act]
                 if name in TENDED:
-                    amend_agent(scene.world.agent, actor=scene.world.admin, tends_skills=True)
+                    amend_agent(scene.world.agent, actor=scene.world.admin, may_edit_skills=True)
                 read = [tool("skill_view", skill_id=scene.subject.pk)] if name in READ_FIRST else []
                 standin.play(*read, tool(name, **ASKED[name](scene.subject)), reply("Done."))
                 take_turn.run(scene.world.tenant.pk, _asked(scene))

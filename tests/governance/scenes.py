@@ -202,9 +202,10 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SKILL_ARRANGE: _skill_with_two_files,
     **dict.fromkeys((Act.MEMORY_AMEND, Act.MEMORY_APPROVE, Act.MEMORY_PROPOSE, Act.MEMORY_DATE), make_memory),
     **dict.fromkeys((Act.BLOCK_WRITE, Act.BLOCK_PROPOSE, Act.BLOCK_DATE), make_block),
-    Act.BLOCK_AMEND: lambda world: (amend_agent(world.agent, actor=world.admin, edits_memory=True), make_block(world))[
-        1
-    ],
+    Act.BLOCK_AMEND: lambda world: (
+        amend_agent(world.agent, actor=world.admin, may_edit_memory=True),
+        make_block(world),
+    )[1],
     Act.BLOCK_APPROVE: _block_of_agent,
     **dict.fromkeys((Act.PROFILE_AMEND, Act.PROFILE_DATE), make_profile),
     Act.PROFILE_PROPOSE: make_profile,

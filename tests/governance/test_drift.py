@@ -16,7 +16,7 @@ from apps.governance.models import Governed
 from apps.governance.policy import POLICY, Act, Does
 from apps.governance.rights import governed_models, rights_drift, rights_of_policy, sync_rights
 from apps.governance.subjects import columns_of, subject_of
-from apps.governance.walls import DECLARED, standing_walls, walls_drift
+from apps.governance.walls import DECLARED, security_drift, standing_walls, walls_drift
 from apps.tenants.drift import drift
 
 pytestmark = pytest.mark.django_db(databases=["default", "owner"])
@@ -78,8 +78,17 @@ CHANGED_FUNCTION = """CREATE OR REPLACE FUNCTION refuse_illegal_transition() RET
 TENANT_UNREFERENCED = (
     "ALTER TABLE tenants_agenttoken DROP CONSTRAINT tenants_agenttoken_tenant_id_49a4236e_fk_tenants_tenant_id"
 )
+STRUCTURE = {
+    "ALTER TABLE skills_skill DROP CONSTRAINT skills_skill_tenant_row CASCADE": "skills_skill_tenant_row UNIQUE (tenant_id, id)",
+    "DROP INDEX one_open_proposal_per_target_and_kind": "UNIQUE INDEX one_open_proposal_per_target_and_kind",
+    TENANT_UNREFERENCED: "tenants_agenttoken_tenant_id_49a4236e_fk_tenants_tenant_id FOREIGN KEY (tenant_id)",
+    "ALTER TABLE skills_skill ALTER COLUMN body DROP NOT NULL": "skills_skill: column body text (so in the database",
+    "ALTER TABLE skills_skill ADD COLUMN extra text": "skills_skill: column extra text",
+    "ALTER TABLE skills_skill ALTER COLUMN taint SET DEFAULT 'operator'": "column taint character varying(20) not null default",
+}
 # What a hand at the database could do beside rights, and the words by which it is named.
 TAMPERED_WALLS = {
+    **STRUCTURE,
     "DROP POLICY skills_skill_agent ON skills_skill": "skills_skill: policy skills_skill_agent",
     "ALTER POLICY memory_agentmemory_tenant ON memory_agentmemory USING (true)": "memory_agentmemory_tenant, permissive, all",
     "CREATE POLICY open ON personas_persona USING (true)": "personas_persona: policy open, permissive, all, to everybody",
@@ -93,14 +102,8 @@ TAMPERED_WALLS = {
     "GRANT EXECUTE ON FUNCTION find_due_work(integer, text[]) TO @agent@": "called by @agent@, @login@",
     "ALTER FUNCTION refuse_text_signed_as_person() SECURITY DEFINER": "_as_person() returns trigger: plpgsql, as its owner",
     "GRANT EXECUTE ON FUNCTION list_due_turns() TO PUBLIC": "pg_temp, called by everybody, source: SELECT found",
-    "ALTER FUNCTION list_due_turns() OWNER TO @owner@": "since timestamp with time zone): sql stable, set search_path",
+    "ALTER FUNCTION list_due_turns() OWNER TO @owner@": "due_at timestamp with time zone): sql stable, set search_path",
     "GRANT CREATE ON SCHEMA public TO @login@": "schema public: @login@ may CREATE",
-    "ALTER TABLE skills_skill DROP CONSTRAINT skills_skill_tenant_row CASCADE": "skills_skill_tenant_row UNIQUE (tenant_id, id)",
-    "DROP INDEX one_open_proposal_per_target_and_kind": "UNIQUE INDEX one_open_proposal_per_target_and_kind",
-    TENANT_UNREFERENCED: "tenants_agenttoken_tenant_id_49a4236e_fk_tenants_tenant_id FOREIGN KEY (tenant_id)",
-    "ALTER TABLE skills_skill ALTER COLUMN body DROP NOT NULL": "skills_skill: column body text (so in the database",
-    "ALTER TABLE skills_skill ADD COLUMN extra text": "skills_skill: column extra text",
-    "ALTER TABLE skills_skill ALTER COLUMN taint SET DEFAULT 'operator'": "column taint character varying(20) not null default",
     "GRANT UPDATE (name) ON tenants_tenant TO @agent@": "tenants_tenant: @agent@ may UPDATE (name)",
     "GRANT SELECT ON tenants_agenttoken TO @agent@": "tenants_agenttoken: @agent@ may SELECT",
     "GRANT UPDATE ON runtime_session TO @worker@": "runtime_session: @worker@ may UPDATE",
@@ -119,6 +122,17 @@ def test_a_wall_that_was_tampered_with_is_named(statement: str) -> None:
     # R006, R007
     tamper(statement)
     assert [line for line in walls_drift("owner") if TAMPERED_WALLS[statement] in line]
+    assert [line for line in security_drift("owner") if TAMPERED_WALLS[statement] in line] or statement in STRUCTURE
+
+
+@pytest.mark.usefixtures("as_owner")
+@pytest.mark.parametrize(
+    "statement", ["CREATE INDEX extra ON skills_skill (title)", "ALTER TABLE skills_skill ADD COLUMN extra text"]
+)
+def test_what_somebody_adds_for_speed_is_named_and_keeps_no_process_from_serving(statement: str) -> None:
+    tamper(statement)
+    assert len(walls_drift("owner")) == 1
+    assert security_drift("owner") == []
 
 
 def test_every_governed_model_names_the_noun_of_its_acts() -> None:

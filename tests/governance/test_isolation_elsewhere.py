@@ -186,7 +186,7 @@ def test_agents_own_database_role_writes_no_turn_no_call_and_no_report(victim: W
 
 CALL = """INSERT INTO runtime_modelcall (tenant_id, turn_id, fence, round, step, text, model, stand_in, stop_reason, input_tokens,
     output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, has_unexpected_miss, entries, ledger,
-    shared_sha256, workspace_sha256, at)
+    agent_prefix_sha256, workspace_prefix_sha256, at)
     VALUES (app_tenant(), %s, 1, 1, 1, '', 'm', false, 'end_turn', 1, 1, 0, 0, 0, false, '{}', '{}', '', '', now())"""
 
 
@@ -196,8 +196,8 @@ def test_a_worker_answers_no_turn_that_was_not_reported_and_no_conversation_chan
     for statement, pk in (
         ("UPDATE runtime_turn SET status = 'done', outcome = 'silent', framed = NULL WHERE id = %s", turn),
         ("UPDATE runtime_turn SET status = 'failed' WHERE id = %s", turn),
-        ("UPDATE conversations_conversation SET runs_elsewhere = false WHERE id = %s", thread),
-        ("UPDATE conversations_conversation SET runs_elsewhere = true WHERE id = %s", ours.conversation_id),
+        ("UPDATE conversations_conversation SET has_external_agent = false WHERE id = %s", thread),
+        ("UPDATE conversations_conversation SET has_external_agent = true WHERE id = %s", ours.conversation_id),
         (CALL, turn),
     ):
         told = attempt(victim.system, statement, [pk])

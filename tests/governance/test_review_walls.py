@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 PAYING = {"body": "Call refund_order."}
 APPROVE = (
-    "INSERT INTO governance_approval (tenant_id, proposal_id, user_id, user_label, content_sha256, edited, own_hand,"
+    "INSERT INTO governance_approval (tenant_id, proposal_id, user_id, user_label, content_sha256, edited, is_self_approval,"
     " confirmed_findings, reason, at) SELECT tenant_id, id, %s, 'me', {sha}, false, false, '[]', '', now()"
     " FROM governance_proposal WHERE id = %s"
 )

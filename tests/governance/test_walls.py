@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
 NOT_COMPOSITE = {
     ("learning_extraction", "skill_id"): "a discarded draft leaves its verdict behind",
     ("learning_digestrun", "learning_version_id"): "a version that is pruned leaves its run behind",
-    ("learning_lesson", "digested_in_id"): "and its lessons digested",
+    ("learning_lesson", "learning_version_id"): "and its lessons digested",
     ("learning_learningversion", "previous_version_id"): "and the version that followed it",
 }
 

@@ -19,7 +19,7 @@ def _open(chosen: Chosen) -> object:
 
 
 def _report(chosen: Chosen) -> object:
-    row = chosen.row(Conversation, status=Conversation.Status.OPEN, runs_elsewhere=True)
+    row = chosen.row(Conversation, status=Conversation.Status.OPEN, has_external_agent=True)
     return report_on(row, chosen.actor)
 
 

@@ -52,15 +52,15 @@ def test_what_failed_more_than_a_minute_ago_is_forgotten() -> None:
     breaker = called(failures=19, successes=0)
     assert after_failure(breaker, after(59.9), True).state is State.OPEN
     late = after_failure(breaker, after(60), True)
-    assert late == Breaker(failures=1, calls=1, window_from=after(60))
-    assert after_success(breaker, after(60)) == Breaker(calls=1, window_from=after(60))
+    assert late == Breaker(failures=1, calls=1, window_started_at=after(60))
+    assert after_success(breaker, after(60)) == Breaker(calls=1, window_started_at=after(60))
 
 
 def test_a_refusal_shows_that_the_endpoint_answers() -> None:
     breaker = Breaker()
     for _ in range(100):
         breaker = after_failure(breaker, NOW, False)
-    assert breaker == Breaker(calls=100, window_from=NOW)
+    assert breaker == Breaker(calls=100, window_started_at=NOW)
     probed = began_probe(called(failures=20, successes=0), after(15))
     assert after_failure(probed, after(16), False, is_probe=True) == Breaker()
 
@@ -108,7 +108,7 @@ def test_calls_that_began_before_it_opened_change_nothing() -> None:
 
 
 def test_a_probe_that_fails_after_another_one_closed_it_counts_as_a_call() -> None:
-    assert after_failure(Breaker(), NOW, True, is_probe=True) == Breaker(failures=1, calls=1, window_from=NOW)
+    assert after_failure(Breaker(), NOW, True, is_probe=True) == Breaker(failures=1, calls=1, window_started_at=NOW)
 
 
 def test_a_probe_that_fails_after_another_one_did_opens_it_no_longer() -> None:

@@ -26,13 +26,13 @@ GOOD, BAD = Share(100, 10), Share(40, 30)
 def figures(
     *,
     used_days_ago: float | None = None,
-    kept_until: datetime | None = None,
+    retained_until: datetime | None = None,
     conversations: int = CONVERSATIONS_ENOUGH,
     with_it: Share = GOOD,
 ) -> Figures:
     """Of a skill that was approved long ago."""
     used = None if used_days_ago is None else NOW - timedelta(days=used_days_ago)
-    return Figures(NOW - 3 * UNUSED_AFTER, used, kept_until, 0, 0, conversations, with_it, GOOD)
+    return Figures(NOW - 3 * UNUSED_AFTER, used, retained_until, 0, 0, conversations, with_it, GOOD)
 
 
 def causes(told: Figures) -> list[Cause]:
@@ -64,12 +64,12 @@ def test_a_skill_that_a_later_one_covers_is_suggested_with_what_is_alike() -> No
         "“Refund a late order”, approved on 19 November 2026 and so later, says the same."
         " Both call `refund`; their words agree by 84%."
     )
-    assert causes(replace(told, kept_until=NOW + timedelta(days=1))) == []
+    assert causes(replace(told, retained_until=NOW + timedelta(days=1))) == []
 
 
 def test_what_a_person_keeps_is_suggested_again_when_the_time_is_over() -> None:
-    assert causes(figures(kept_until=NOW + timedelta(seconds=1))) == []
-    assert causes(figures(kept_until=NOW)) == [Cause.UNUSED]
+    assert causes(figures(retained_until=NOW + timedelta(seconds=1))) == []
+    assert causes(figures(retained_until=NOW)) == [Cause.UNUSED]
 
 
 def test_small_numbers_and_small_differences_say_nothing() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.learning.lessons.cases import SAID_CHARACTERS, SITUATION_CHARACTERS
-from apps.learning.lessons.examples import EXAMPLES_KEPT, WORDS_KEPT, Unfit, Vetted, Words, telling_words, too_many, vet
+from apps.learning.lessons.examples import EXAMPLES_KEPT, WORDS_KEPT, Unfit, Vetted, Words, keywords, too_many, vet
 from apps.texts.known import Known
 from apps.texts.private import Firewall
 from apps.texts.templates import Template, read_template
@@ -28,7 +28,7 @@ def test_whatever_identifies_somebody_is_masked_and_counted() -> None:
         "[name] asks for [policy-number].", "Dear [name], it is on its way.", "Write to [e-mail], [name]."
     )
     assert kept.masked == {"e-mail": 1, "name": 3, "policy-number": 1}
-    assert vet(kept.words, firewall) == Vetted(kept.words, {}, kept.telling_words), "masking again changes nothing"
+    assert vet(kept.words, firewall) == Vetted(kept.words, {}, kept.keywords), "masking again changes nothing"
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_words_that_teach_nothing_are_refused_with_the_reason(words: Words, fiel
 
 
 def test_words_that_say_something_are_told_by_their_beginnings() -> None:
-    assert telling_words("Where are the parcels, the PARCEL of [name] and my vouchers?") == ("parcel", "vouche")
-    assert telling_words("Who is that with you?") == ()
-    assert len(telling_words(" ".join(f"{chr(97 + n % 26)}{chr(97 + n // 26)}quux" for n in range(100)))) == WORDS_KEPT
+    assert keywords("Where are the parcels, the PARCEL of [name] and my vouchers?") == ("parcel", "vouche")
+    assert keywords("Who is that with you?") == ()
+    assert len(keywords(" ".join(f"{chr(97 + n % 26)}{chr(97 + n // 26)}quux" for n in range(100)))) == WORDS_KEPT
 
 
 def test_a_bank_is_bounded_and_says_what_to_do() -> None:

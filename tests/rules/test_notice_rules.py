@@ -19,23 +19,23 @@ def terms(quiet: tuple[int, int] | None = None, hour: int = 8, **chosen: When) -
 
 def test_what_is_told_at_once_is_told_at_once_and_alone() -> None:
     wanted = terms(escalations=When.AT_ONCE, reviews=When.DIGEST)
-    plan = planned(wanted, {Kind.ESCALATIONS, Kind.REVIEWS}, now=NOON, digested_at=NOON)
+    plan = planned(wanted, {Kind.ESCALATIONS, Kind.REVIEWS}, now=NOON, last_digest_at=NOON)
     assert plan is not None
     assert (plan.is_digest, plan.kinds) == (False, (Kind.ESCALATIONS,))
-    assert planned(wanted, {Kind.REVIEWS}, now=NOON, digested_at=NOON) is None
+    assert planned(wanted, {Kind.REVIEWS}, now=NOON, last_digest_at=NOON) is None
 
 
 def test_the_digest_is_due_at_its_hour_there_and_speaks_of_all() -> None:
     # Eight in Madrid is seven by UTC.
     wanted = terms(escalations=When.AT_ONCE, reviews=When.DIGEST)
     seven = datetime(2026, 11, 24, 7, tzinfo=UTC)
-    plan = planned(wanted, {Kind.REVIEWS}, now=seven, digested_at=NOON)
+    plan = planned(wanted, {Kind.REVIEWS}, now=seven, last_digest_at=NOON)
     assert plan is not None
     assert (plan.is_digest, plan.kinds) == (True, (Kind.ESCALATIONS, Kind.REVIEWS))
-    assert planned(wanted, {Kind.REVIEWS}, now=seven - timedelta(seconds=1), digested_at=NOON) is None
+    assert planned(wanted, {Kind.REVIEWS}, now=seven - timedelta(seconds=1), last_digest_at=NOON) is None
     # Nothing new, or nothing that is wanted: no message.
-    assert planned(wanted, set(), now=seven, digested_at=NOON) is None
-    assert planned(wanted, {Kind.DRAFTS}, now=seven, digested_at=NOON) is None
+    assert planned(wanted, set(), now=seven, last_digest_at=NOON) is None
+    assert planned(wanted, {Kind.DRAFTS}, now=seven, last_digest_at=NOON) is None
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_quiet_hours_may_go_round_midnight(quiet: tuple[int, int], hour: int, *,
     now = datetime(2026, 11, 23, hour, tzinfo=MADRID)
     wanted = terms(quiet, escalations=When.AT_ONCE)
     assert is_quiet(wanted, now) is is_quiet_then
-    assert (planned(wanted, {Kind.ESCALATIONS}, now=now, digested_at=now) is None) is is_quiet_then
+    assert (planned(wanted, {Kind.ESCALATIONS}, now=now, last_digest_at=now) is None) is is_quiet_then
     assert not is_quiet(terms(), now)
 
 

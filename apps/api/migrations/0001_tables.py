@@ -45,10 +45,10 @@ class Migration(TableMigration):
                 ),
                 ("location", models.CharField(db_default="", max_length=200)),
                 ("begun_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ("forget_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField()),
             ],
             options={
-                "indexes": [models.Index(fields=["forget_at"], name="idempotency_record_by_expiry")],
+                "indexes": [models.Index(fields=["expires_at"], name="idempotency_record_by_expiry")],
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("tenant", "asker", "key"), name="caller_uses_an_idempotency_key_once"

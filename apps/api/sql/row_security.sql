@@ -12,7 +12,7 @@ CREATE POLICY api_idempotencyrecord_cross_tenant ON api_idempotencyrecord TO @cr
 CREATE POLICY api_idempotencyrecord_member ON api_idempotencyrecord AS RESTRICTIVE TO @operator@
     USING (asker = 'member:' || app_member())
     WITH CHECK (asker = 'member:' || app_member());
-GRANT SELECT, INSERT, UPDATE (request_sha256, status, body, row_id, location, begun_at, forget_at), DELETE ON
+GRANT SELECT, INSERT, UPDATE (request_sha256, status, body, row_id, location, begun_at, expires_at), DELETE ON
     api_idempotencyrecord TO @operator@, @agent@;
-GRANT SELECT (id, forget_at, tenant_id), DELETE ON api_idempotencyrecord TO @worker@;
-GRANT SELECT (forget_at, tenant_id) ON api_idempotencyrecord TO @cross_tenant@;
+GRANT SELECT (id, expires_at, tenant_id), DELETE ON api_idempotencyrecord TO @worker@;
+GRANT SELECT (expires_at, tenant_id) ON api_idempotencyrecord TO @cross_tenant@;

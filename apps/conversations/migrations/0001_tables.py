@@ -123,7 +123,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "asked_in_id",
+                    "delegating_turn_id",
                     models.BigIntegerField(editable=False, help_text="The turn of the agent that asked.", null=True),
                 ),
                 (
@@ -165,22 +165,22 @@ class Migration(TableMigration):
                 ),
                 ("rated_at", models.DateTimeField(editable=False, null=True)),
                 (
-                    "forgotten_at",
+                    "erased_at",
                     models.DateTimeField(
                         editable=False, help_text="When what was said off the record was last forgotten.", null=True
                     ),
                 ),
                 (
-                    "runs_elsewhere",
+                    "has_external_agent",
                     models.BooleanField(
                         default=False,
                         editable=False,
                         help_text="Settled when it opens. On: somebody else runs the agent that answers.",
                     ),
                 ),
-                ("held_by", models.CharField(blank=True, editable=False, max_length=200)),
-                ("held_by_id", models.BigIntegerField(editable=False, null=True)),
-                ("held_at", models.DateTimeField(editable=False, null=True)),
+                ("taken_over_by", models.CharField(blank=True, editable=False, max_length=200)),
+                ("taken_over_by_id", models.BigIntegerField(editable=False, null=True)),
+                ("taken_over_at", models.DateTimeField(editable=False, null=True)),
                 (
                     "member_user_id",
                     models.BigIntegerField(
@@ -190,7 +190,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "tried_proposal_id",
+                    "trial_proposal_id",
                     models.BigIntegerField(
                         editable=False,
                         help_text="Which open proposal is tried here as if it were applied; of the playground alone.",
@@ -259,11 +259,15 @@ class Migration(TableMigration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("held_at__isnull", True), ("held_by", ""), ("held_by_id__isnull", True)),
                             models.Q(
-                                models.Q(("held_by", ""), _negated=True),
-                                ("held_at__isnull", False),
-                                ("held_by_id__isnull", False),
+                                ("taken_over_at__isnull", True),
+                                ("taken_over_by", ""),
+                                ("taken_over_by_id__isnull", True),
+                            ),
+                            models.Q(
+                                models.Q(("taken_over_by", ""), _negated=True),
+                                ("taken_over_at__isnull", False),
+                                ("taken_over_by_id__isnull", False),
                             ),
                             _connector="OR",
                         ),
@@ -272,13 +276,13 @@ class Migration(TableMigration):
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(
-                                ("asked_in_id__isnull", True),
                                 ("budget_micro_usd__isnull", True),
+                                ("delegating_turn_id__isnull", True),
                                 ("hops", 0),
                                 ("parent__isnull", True),
                             ),
                             models.Q(
-                                ("asked_in_id__isnull", False),
+                                ("delegating_turn_id__isnull", False),
                                 ("hops__gt", 0),
                                 ("hops__lte", 2),
                                 ("parent__isnull", False),
@@ -324,10 +328,10 @@ class Migration(TableMigration):
                                 ("channel__in", ["console", "playground"]),
                                 ("end_user_key", ""),
                                 ("follows__isnull", True),
-                                ("held_at__isnull", True),
                                 ("origin", "live"),
                                 ("parent__isnull", True),
                                 ("rating__isnull", True),
+                                ("taken_over_at__isnull", True),
                             ),
                             _connector="OR",
                         ),
@@ -344,7 +348,7 @@ class Migration(TableMigration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            ("runs_elsewhere", False),
+                            ("has_external_agent", False),
                             models.Q(("member_user_id__isnull", True), ("origin", "live"), ("parent__isnull", True)),
                             _connector="OR",
                         ),
@@ -352,7 +356,7 @@ class Migration(TableMigration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            ("tried_proposal_id__isnull", True), ("channel", "playground"), _connector="OR"
+                            ("trial_proposal_id__isnull", True), ("channel", "playground"), _connector="OR"
                         ),
                         name="trial_proposal_is_only_in_the_playground",
                     ),

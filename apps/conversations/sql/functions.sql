@@ -50,9 +50,9 @@ BEGIN
         RAISE EXCEPTION 'A member begins their own talk, with an assistant; agents for customers they try in the playground.'
             USING ERRCODE = 'check_violation';
     END IF;
-    IF NEW.tried_proposal_id IS NOT NULL AND NOT EXISTS (
+    IF NEW.trial_proposal_id IS NOT NULL AND NOT EXISTS (
             SELECT 1 FROM governance_proposal AS proposal WHERE proposal.tenant_id = NEW.tenant_id
-               AND proposal.id = NEW.tried_proposal_id AND proposal.state = 'open'
+               AND proposal.id = NEW.trial_proposal_id AND proposal.state = 'open'
                AND coalesce(proposal.agent_id, NEW.agent_id) = NEW.agent_id) THEN
         RAISE EXCEPTION 'What is tried is an open proposal about this agent, or about all.' USING ERRCODE = 'check_violation';
     END IF;
@@ -64,7 +64,7 @@ END $$;
 CREATE OR REPLACE FUNCTION list_due_off_the_record_erasures()
     RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
-    SELECT thread.tenant_id, thread.id, said.since FROM conversations_conversation AS thread
+    SELECT thread.tenant_id, thread.id, said.due_at FROM conversations_conversation AS thread
         CROSS JOIN LATERAL find_due_erasure(thread.tenant_id, thread.id) AS said WHERE thread.off_the_record
 $$;
 REVOKE ALL ON FUNCTION list_due_off_the_record_erasures() FROM PUBLIC;
@@ -88,7 +88,7 @@ CREATE OR REPLACE FUNCTION find_due_erasure(for_tenant_id bigint, for_conversati
             (SELECT max(turn.finished_at) FROM runtime_turn AS turn
               WHERE turn.tenant_id = thread.tenant_id AND turn.conversation_id = thread.id)) AS at) AS said
      WHERE thread.tenant_id = for_tenant_id AND thread.id = for_conversation_id AND thread.off_the_record
-       AND said.at > coalesce(thread.forgotten_at, '-infinity')
+       AND said.at > coalesce(thread.erased_at, '-infinity')
        AND (thread.status <> 'open' OR said.at < statement_timestamp() - CASE thread.channel
            WHEN 'playground' THEN interval '1 hour' ELSE interval '15 minutes' END)
        AND NOT EXISTS (SELECT 1 FROM runtime_turn AS turn WHERE turn.tenant_id = thread.tenant_id
@@ -233,7 +233,7 @@ BEGIN
             SELECT 1 FROM runtime_session AS session JOIN conversations_conversation AS thread
                 ON thread.tenant_id = session.tenant_id AND thread.id = session.conversation_id
              WHERE session.tenant_id = NEW.tenant_id AND session.id = NEW.session_id AND thread.channel = 'playground'
-               AND thread.tried_proposal_id::text = of_proposal) THEN
+               AND thread.trial_proposal_id::text = of_proposal) THEN
             RAISE EXCEPTION 'Words that wait for a yes stand in no prompt but that of who tries them in the playground.'
                 USING ERRCODE = 'check_violation';
         END IF;
@@ -259,6 +259,6 @@ END $$;
 -- would count as a later change, and the conversation would be due again.
 CREATE OR REPLACE FUNCTION stamp_erasure() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    NEW.updated_at := NEW.forgotten_at;
+    NEW.updated_at := NEW.erased_at;
     RETURN NEW;
 END $$;

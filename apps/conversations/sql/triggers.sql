@@ -11,7 +11,7 @@ CREATE TRIGGER check_conversation_kind BEFORE INSERT ON conversations_conversati
 CREATE TRIGGER refuse_proof_at_insert BEFORE INSERT
     ON conversations_conversation FOR EACH ROW WHEN (NEW.proven_at IS NOT NULL) EXECUTE FUNCTION refuse_change_of_customer_or_proof();
 CREATE TRIGGER refuse_agent_status_change_during_takeover BEFORE UPDATE OF status
-    ON conversations_conversation FOR EACH ROW WHEN (OLD.held_at IS NOT NULL) EXECUTE FUNCTION refuse_agent_status_change_during_takeover();
+    ON conversations_conversation FOR EACH ROW WHEN (OLD.taken_over_at IS NOT NULL) EXECUTE FUNCTION refuse_agent_status_change_during_takeover();
 CREATE TRIGGER refuse_change_of_member_or_agent BEFORE UPDATE
     ON conversations_conversation FOR EACH ROW WHEN (NEW.member_user_id IS DISTINCT FROM OLD.member_user_id OR NEW.agent_id <> OLD.agent_id)
     EXECUTE FUNCTION refuse_change_of_member_or_agent();
@@ -24,15 +24,15 @@ CREATE TRIGGER refuse_change_of_rating BEFORE UPDATE
 CREATE TRIGGER refuse_change_of_off_the_record BEFORE UPDATE
     ON conversations_conversation FOR EACH ROW WHEN (NEW.off_the_record <> OLD.off_the_record) EXECUTE FUNCTION refuse_change_of_off_the_record();
 CREATE TRIGGER refuse_change_of_external_agent BEFORE UPDATE
-    ON conversations_conversation FOR EACH ROW WHEN (NEW.runs_elsewhere <> OLD.runs_elsewhere) EXECUTE FUNCTION refuse_change_of_external_agent();
+    ON conversations_conversation FOR EACH ROW WHEN (NEW.has_external_agent <> OLD.has_external_agent) EXECUTE FUNCTION refuse_change_of_external_agent();
 CREATE TRIGGER refuse_change_of_trial BEFORE UPDATE
-    ON conversations_conversation FOR EACH ROW WHEN (NEW.tried_proposal_id IS DISTINCT FROM OLD.tried_proposal_id OR NEW.channel <> OLD.channel AND 'playground' IN (NEW.channel, OLD.channel) OR OLD.channel = 'playground' AND NEW.off_the_record <> OLD.off_the_record)
+    ON conversations_conversation FOR EACH ROW WHEN (NEW.trial_proposal_id IS DISTINCT FROM OLD.trial_proposal_id OR NEW.channel <> OLD.channel AND 'playground' IN (NEW.channel, OLD.channel) OR OLD.channel = 'playground' AND NEW.off_the_record <> OLD.off_the_record)
     EXECUTE FUNCTION refuse_change_of_trial();
 CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
     ON conversations_conversation FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'open', 'open>resolved open>abandoned');
 CREATE TRIGGER stamp_version BEFORE UPDATE ON conversations_conversation FOR EACH ROW EXECUTE FUNCTION stamp_version();
-CREATE TRIGGER stamp_when_erased BEFORE UPDATE OF forgotten_at
-    ON conversations_conversation FOR EACH ROW WHEN (NEW.forgotten_at IS DISTINCT FROM OLD.forgotten_at)
+CREATE TRIGGER stamp_when_erased BEFORE UPDATE OF erased_at
+    ON conversations_conversation FOR EACH ROW WHEN (NEW.erased_at IS DISTINCT FROM OLD.erased_at)
     EXECUTE FUNCTION stamp_erasure();
 
 -- conversations_inboundevent: An event never changes, except that one turn takes it once and that its words are emptied for

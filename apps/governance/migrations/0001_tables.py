@@ -300,7 +300,7 @@ class Migration(TableMigration):
                 ("user_label", models.CharField(max_length=200)),
                 ("content_sha256", models.CharField(max_length=64)),
                 ("edited", models.BooleanField(default=False)),
-                ("own_hand", models.BooleanField(default=False)),
+                ("is_self_approval", models.BooleanField(default=False)),
                 ("confirmed_findings", models.JSONField(blank=True, default=list)),
                 ("reason", models.TextField(blank=True)),
                 ("at", models.DateTimeField(auto_now_add=True)),

@@ -88,9 +88,9 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("status", models.CharField(choices=[("on", "On"), ("lifted", "Lifted")], default="on", max_length=10)),
-                ("thrown_by", models.CharField(editable=False, max_length=200)),
-                ("lifted_by", models.CharField(blank=True, editable=False, max_length=200)),
-                ("lifted_at", models.DateTimeField(editable=False, null=True)),
+                ("activated_by", models.CharField(editable=False, max_length=200)),
+                ("deactivated_by", models.CharField(blank=True, editable=False, max_length=200)),
+                ("deactivated_at", models.DateTimeField(editable=False, null=True)),
             ],
             options={
                 "verbose_name_plural": "switches",
@@ -107,7 +107,7 @@ class Migration(TableMigration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            ("status", "on"), models.Q(("lifted_by", ""), _negated=True), _connector="OR"
+                            ("status", "on"), models.Q(("deactivated_by", ""), _negated=True), _connector="OR"
                         ),
                         name="deactivated_kill_switch_names_who_deactivated_it",
                     ),

@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION is_conversation_stopped(kinds text[], for_tenant_id b
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT cardinality(kinds) > 0 AND (is_kill_switch_on(kinds, for_tenant_id, for_conversation_id) OR EXISTS (
         SELECT 1 FROM conversations_conversation AS thread
-        WHERE thread.tenant_id = for_tenant_id AND thread.id = for_conversation_id AND thread.held_at IS NOT NULL))
+        WHERE thread.tenant_id = for_tenant_id AND thread.id = for_conversation_id AND thread.taken_over_at IS NOT NULL))
 $$;
 REVOKE ALL ON FUNCTION is_conversation_stopped(text[],bigint,bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION is_conversation_stopped(text[],bigint,bigint) TO @worker@;

@@ -27,7 +27,7 @@ class ContradictionQuerySet(GovernedQuerySet["Contradiction"]):
 
     def about(self, noun: str, row_id: int) -> Self:
         """Those with a line of this row on either side."""
-        one, other = models.Q(one_noun=noun, one_id=row_id), models.Q(other_noun=noun, other_id=row_id)
+        one, other = models.Q(first_type=noun, first_id=row_id), models.Q(second_type=noun, second_id=row_id)
         return self.filter(one | other)
 
 
@@ -65,14 +65,14 @@ class Contradiction(Governed):
     kind = models.CharField(max_length=10, choices=Kinds.choices, editable=False)
     pair_sha256 = models.CharField(max_length=64, editable=False)
     words = models.TextField(blank=True, editable=False, help_text="The words of the one line that clash.")
-    one_noun = models.CharField(max_length=10, choices=Nouns.choices, editable=False)
-    one_id = models.BigIntegerField(editable=False)
-    one_where = models.CharField(max_length=300, editable=False)
-    one_line = models.TextField(editable=False)
-    other_noun = models.CharField(max_length=10, choices=Nouns.choices, blank=True, editable=False)
-    other_id = models.BigIntegerField(null=True, editable=False)
-    other_where = models.CharField(max_length=300, blank=True, editable=False)
-    other_line = models.TextField(blank=True, editable=False)
+    first_type = models.CharField(max_length=10, choices=Nouns.choices, editable=False)
+    first_id = models.BigIntegerField(editable=False)
+    first_location = models.CharField(max_length=300, editable=False)
+    first_text = models.TextField(editable=False)
+    second_type = models.CharField(max_length=10, choices=Nouns.choices, blank=True, editable=False)
+    second_id = models.BigIntegerField(null=True, editable=False)
+    second_location = models.CharField(max_length=300, blank=True, editable=False)
+    second_text = models.TextField(blank=True, editable=False)
     last_seen_at = models.DateTimeField(
         null=True,
         editable=False,
@@ -101,14 +101,14 @@ class Contradiction(Governed):
                 name="dismissed_contradiction_has_a_dismissal_reason",
             ),
             models.CheckConstraint(
-                condition=models.Q(kind="tool", other_id__isnull=True, other_noun="")
-                | ~models.Q(kind="tool") & models.Q(other_id__isnull=False) & ~models.Q(other_noun=""),
+                condition=models.Q(kind="tool", second_id__isnull=True, second_type="")
+                | ~models.Q(kind="tool") & models.Q(second_id__isnull=False) & ~models.Q(second_type=""),
                 name="contradiction_has_two_sides_or_names_a_tool",
             ),
         ]
         indexes: ClassVar = [
-            models.Index(fields=["tenant", "one_noun", "one_id"], name="contradiction_by_first_side"),
-            models.Index(fields=["tenant", "other_noun", "other_id"], name="contradiction_by_second_side"),
+            models.Index(fields=["tenant", "first_type", "first_id"], name="contradiction_by_first_side"),
+            models.Index(fields=["tenant", "second_type", "second_id"], name="contradiction_by_second_side"),
         ]
 
     def __str__(self) -> str:

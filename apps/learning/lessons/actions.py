@@ -162,7 +162,7 @@ def dismiss_cluster(cluster: EditCluster, *, actor: Actor, reason: str, read_at:
         raise Invalid("Say why there is nothing in it to learn.", {"reason": ["This may not be blank."]})
     with governed(Act.EDIT_CLUSTER_DISMISS, cluster, actor=actor, read_at=read_at, reason=reason) as row:
         row.dismiss()
-        row.reason, row.dismissed_count = reason, row.members.count()
+        row.reason, row.count_at_dismissal = reason, row.members.count()
         _settle(row, actor)
     return cluster
 
@@ -184,7 +184,7 @@ def keep_example(lesson: Lesson, *, actor: Actor, words: Words, firewall: Firewa
         agent_id=lesson.agent_id,
         lesson=lesson,
         masked=dict(vetted.masked),
-        telling_words=list(vetted.telling_words),
+        keywords=list(vetted.keywords),
         taint=Taint.CUSTOMER_DERIVED,
     )
     with acting(actor), governed(Act.EXAMPLE_KEEP, example, actor=actor, evidence={"lesson_id": lesson.pk}) as row:

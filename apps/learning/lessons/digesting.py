@@ -52,7 +52,7 @@ class Accepted:
     body: str
     change_summary: str
     lesson_ids: tuple[int, ...]
-    made_up_ids: tuple[int, ...]
+    unknown_lesson_ids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class Example(Governed):
     masked = models.JSONField(
         default=dict, blank=True, editable=False, help_text="How often what of each kind was masked when it was kept."
     )
-    telling_words = models.JSONField(
+    keywords = models.JSONField(
         default=list, blank=True, editable=False, help_text="By which words of a message it is found again."
     )
     status = StateField(max_length=10, choices=Status.choices, default=Status.APPROVED)
@@ -48,7 +48,7 @@ class Example(Governed):
 
     noun = "example"
     # They follow from the situation.
-    unrecorded = Governed.unrecorded | {"telling_words"}
+    unrecorded = Governed.unrecorded | {"keywords"}
     objects = ExampleQuerySet.as_manager()
 
     class Meta(Governed.Meta):

@@ -34,7 +34,7 @@ class Vetted:
 
     words: Words
     masked: Mapping[str, int]
-    telling_words: tuple[str, ...]
+    keywords: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def vet(words: Words, firewall: Firewall) -> Vetted | Unfit:
     if reasons := _flaws(said):
         return Unfit(reasons)
     masked = Counter(finding.kind for each in found.values() for finding in each.findings)
-    return Vetted(said, dict(sorted(masked.items())), telling_words(said.situation))
+    return Vetted(said, dict(sorted(masked.items())), keywords(said.situation))
 
 
 def _flaws(words: Words) -> dict[str, list[str]]:
@@ -68,7 +68,7 @@ def _flaw(text: str, limit: int) -> str:
     return f"It has {len(text)} characters, and {limit} are the most. Shorten it." if len(text) > limit else ""
 
 
-def telling_words(text: str) -> tuple[str, ...]:
+def keywords(text: str) -> tuple[str, ...]:
     """The beginnings of its words that say something, each once; endings do not tell words apart."""
     spoken = _WORD.findall(_MASK.sub(" ", text).lower())
     return tuple(dict.fromkeys(word[:WORD_BEGINNING] for word in spoken if keys(word)))[:WORDS_KEPT]

@@ -144,9 +144,9 @@ def _mark(items: Sequence[str]) -> str:
     return f"{numbers[-1] + 1}." if numbers else "-"
 
 
-def grew_enough(count: int, dismissed_count: int) -> bool:
+def grew_enough(count: int, count_at_dismissal: int) -> bool:
     """Whether a dismissed cluster is worth another look."""
-    return count >= GREW * max(dismissed_count, 1)
+    return count >= GREW * max(count_at_dismissal, 1)
 
 
 def _matter_of(words: str) -> str:

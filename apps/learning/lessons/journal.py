@@ -57,7 +57,7 @@ def note_case(found: Found, case: Case, *, actor: Actor) -> LessonCase | None:
             source=found.source.value,
             source_id=found.source_id,
             conversation_id=found.conversation_id,
-            nothing_because="" if isinstance(case, Told) else case.because,
+            no_lesson_reason="" if isinstance(case, Told) else case.because,
             happened_at=found.at,
             noted_at=Now(),
         )
@@ -83,15 +83,15 @@ def _counted(found: Found, told: Told, actor: Actor) -> Lesson:
         )
     again = seen_again(known.value, found.source, found.at)
     known.support_count, known.confidence = again.support_count, again.confidence
-    known.last_seen_at, known.noted_at, known.digested_in_id = again.last_seen_at, Now(), None
-    known.save(update_fields=["support_count", "confidence", "last_seen_at", "noted_at", "digested_in"])
+    known.last_seen_at, known.noted_at, known.learning_version_id = again.last_seen_at, Now(), None
+    known.save(update_fields=["support_count", "confidence", "last_seen_at", "noted_at", "learning_version"])
     return known
 
 
 def mark_digested(version: LearningVersion, *, actor: Actor) -> None:
     """Note which lessons were folded into a version, in the commit that makes it: only a new case offers them again."""
     with acting(actor):
-        Lesson.objects.filter(agent_id=version.agent_id, pk__in=version.lesson_ids).update(digested_in=version)
+        Lesson.objects.filter(agent_id=version.agent_id, pk__in=version.lesson_ids).update(learning_version=version)
 
 
 def note_members(cluster: EditCluster, case_ids: Collection[int], *, actor: Actor) -> int:

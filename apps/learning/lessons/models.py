@@ -35,7 +35,7 @@ class Lesson(models.Model):
     last_seen_at = models.DateTimeField()
     noted_at = models.DateTimeField(help_text="When a case was last written down.")
     # Versions are pruned; what was folded into one stays digested, so the database does not hold this reference.
-    digested_in = models.ForeignKey(
+    learning_version = models.ForeignKey(
         "LearningVersion", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
     )
 
@@ -63,7 +63,7 @@ class Lesson(models.Model):
             self.support_count,
             self.confidence,
             self.last_seen_at,
-            self.digested_in_id is not None,
+            self.learning_version_id is not None,
         )
 
     @property
@@ -83,7 +83,7 @@ class LessonCase(models.Model):
     conversation = models.ForeignKey(
         "conversations.Conversation", null=True, on_delete=models.PROTECT, related_name="+"
     )
-    nothing_because = models.TextField(blank=True, help_text="Why it taught nothing, where it did not.")
+    no_lesson_reason = models.TextField(blank=True, help_text="Why it taught nothing, where it did not.")
     happened_at = models.DateTimeField()
     noted_at = models.DateTimeField()
 
@@ -92,8 +92,8 @@ class LessonCase(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["tenant", "source", "source_id"], name="source_has_one_lesson_case"),
             models.CheckConstraint(
-                condition=models.Q(lesson__isnull=False, nothing_because="")
-                | models.Q(lesson__isnull=True) & ~models.Q(nothing_because=""),
+                condition=models.Q(lesson__isnull=False, no_lesson_reason="")
+                | models.Q(lesson__isnull=True) & ~models.Q(no_lesson_reason=""),
                 name="case_has_a_lesson_or_says_why_not",
             ),
         ]
@@ -225,7 +225,7 @@ class EditCluster(Governed):
     added = models.TextField(blank=True, editable=False)
     status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
     reason = models.TextField("why it is dismissed", blank=True)
-    dismissed_count = models.PositiveIntegerField(default=0, editable=False)
+    count_at_dismissal = models.PositiveIntegerField(default=0, editable=False)
     proposal_id = models.BigIntegerField(null=True, editable=False)
     decided_by = models.CharField(max_length=200, blank=True, editable=False)
     decided_at = models.DateTimeField(null=True, editable=False)

@@ -71,7 +71,7 @@ class Migration(TableMigration):
                     "read_at",
                     models.DateTimeField(help_text="What was noted before this was in a digest that ended.", null=True),
                 ),
-                ("next_look_at", models.DateTimeField()),
+                ("next_attempt_at", models.DateTimeField()),
                 (
                     "failures",
                     models.PositiveIntegerField(default=0, help_text="Calls of the model that failed in a row."),
@@ -132,7 +132,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("reason", models.TextField(blank=True, verbose_name="why it is dismissed")),
-                ("dismissed_count", models.PositiveIntegerField(default=0, editable=False)),
+                ("count_at_dismissal", models.PositiveIntegerField(default=0, editable=False)),
                 ("proposal_id", models.BigIntegerField(editable=False, null=True)),
                 ("decided_by", models.CharField(blank=True, editable=False, max_length=200)),
                 ("decided_at", models.DateTimeField(editable=False, null=True)),
@@ -274,7 +274,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("lease_until", models.DateTimeField()),
-                ("next_look_at", models.DateTimeField()),
+                ("next_attempt_at", models.DateTimeField()),
                 (
                     "failures",
                     models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it."),
@@ -408,7 +408,10 @@ class Migration(TableMigration):
                 ),
                 ("reasons", models.JSONField(default=list, help_text="Why nothing came of it, one sentence each.")),
                 ("lesson_ids", models.JSONField(default=list, help_text="The lessons it was given.")),
-                ("made_up_ids", models.JSONField(default=list, help_text="Ids of lessons that the answer made up.")),
+                (
+                    "unknown_lesson_ids",
+                    models.JSONField(default=list, help_text="Ids of lessons that the answer made up."),
+                ),
                 (
                     "learning_version",
                     models.ForeignKey(
@@ -489,7 +492,7 @@ class Migration(TableMigration):
                 ("last_seen_at", models.DateTimeField()),
                 ("noted_at", models.DateTimeField(help_text="When a case was last written down.")),
                 (
-                    "digested_in",
+                    "learning_version",
                     models.ForeignKey(
                         db_constraint=False,
                         null=True,
@@ -567,7 +570,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "telling_words",
+                    "keywords",
                     models.JSONField(
                         blank=True,
                         default=list,
@@ -665,7 +668,10 @@ class Migration(TableMigration):
                         to="conversations.conversation",
                     ),
                 ),
-                ("nothing_because", models.TextField(blank=True, help_text="Why it taught nothing, where it did not.")),
+                (
+                    "no_lesson_reason",
+                    models.TextField(blank=True, help_text="Why it taught nothing, where it did not."),
+                ),
                 ("happened_at", models.DateTimeField()),
                 ("noted_at", models.DateTimeField()),
             ],
@@ -677,8 +683,8 @@ class Migration(TableMigration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("lesson__isnull", False), ("nothing_because", "")),
-                            models.Q(("lesson__isnull", True), models.Q(("nothing_because", ""), _negated=True)),
+                            models.Q(("lesson__isnull", False), ("no_lesson_reason", "")),
+                            models.Q(("lesson__isnull", True), models.Q(("no_lesson_reason", ""), _negated=True)),
                             _connector="OR",
                         ),
                         name="case_has_a_lesson_or_says_why_not",
@@ -780,7 +786,7 @@ class Migration(TableMigration):
                 ),
                 ("at", models.DateTimeField(auto_now_add=True)),
                 ("lease_until", models.DateTimeField()),
-                ("next_look_at", models.DateTimeField()),
+                ("next_attempt_at", models.DateTimeField()),
                 (
                     "failures",
                     models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it."),
@@ -834,7 +840,10 @@ class Migration(TableMigration):
                         default=0, help_text="Calls of the model that failed since the last run."
                     ),
                 ),
-                ("asked_by", models.CharField(blank=True, help_text="Who wants it beside its plan.", max_length=200)),
+                (
+                    "requested_by",
+                    models.CharField(blank=True, help_text="Who wants it beside its plan.", max_length=200),
+                ),
             ],
             options={
                 "constraints": [models.UniqueConstraint(fields=("tenant", "agent", "tier"), name="tier_has_one_clock")],
@@ -888,7 +897,7 @@ class Migration(TableMigration):
                 ),
                 ("facts_before", models.PositiveIntegerField(default=0)),
                 ("facts_after", models.PositiveIntegerField(default=0)),
-                ("asked_by", models.CharField(blank=True, max_length=200)),
+                ("requested_by", models.CharField(blank=True, max_length=200)),
                 ("model", models.CharField(blank=True, max_length=80)),
                 ("stand_in", models.BooleanField(default=False)),
                 ("input_tokens", models.PositiveIntegerField(default=0)),
@@ -970,7 +979,7 @@ class Migration(TableMigration):
                     models.TextField(blank=True, editable=False, help_text="The words of the one line that clash."),
                 ),
                 (
-                    "one_noun",
+                    "first_type",
                     models.CharField(
                         choices=[
                             ("persona", "Persona"),
@@ -984,11 +993,11 @@ class Migration(TableMigration):
                         max_length=10,
                     ),
                 ),
-                ("one_id", models.BigIntegerField(editable=False)),
-                ("one_where", models.CharField(editable=False, max_length=300)),
-                ("one_line", models.TextField(editable=False)),
+                ("first_id", models.BigIntegerField(editable=False)),
+                ("first_location", models.CharField(editable=False, max_length=300)),
+                ("first_text", models.TextField(editable=False)),
                 (
-                    "other_noun",
+                    "second_type",
                     models.CharField(
                         blank=True,
                         choices=[
@@ -1003,9 +1012,9 @@ class Migration(TableMigration):
                         max_length=10,
                     ),
                 ),
-                ("other_id", models.BigIntegerField(editable=False, null=True)),
-                ("other_where", models.CharField(blank=True, editable=False, max_length=300)),
-                ("other_line", models.TextField(blank=True, editable=False)),
+                ("second_id", models.BigIntegerField(editable=False, null=True)),
+                ("second_location", models.CharField(blank=True, editable=False, max_length=300)),
+                ("second_text", models.TextField(blank=True, editable=False)),
                 (
                     "last_seen_at",
                     models.DateTimeField(
@@ -1038,8 +1047,8 @@ class Migration(TableMigration):
                 "abstract": False,
                 "base_manager_name": "objects",
                 "indexes": [
-                    models.Index(fields=["tenant", "one_noun", "one_id"], name="contradiction_by_first_side"),
-                    models.Index(fields=["tenant", "other_noun", "other_id"], name="contradiction_by_second_side"),
+                    models.Index(fields=["tenant", "first_type", "first_id"], name="contradiction_by_first_side"),
+                    models.Index(fields=["tenant", "second_type", "second_id"], name="contradiction_by_second_side"),
                 ],
                 "constraints": [
                     models.UniqueConstraint(
@@ -1065,11 +1074,11 @@ class Migration(TableMigration):
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("kind", "tool"), ("other_id__isnull", True), ("other_noun", "")),
+                            models.Q(("kind", "tool"), ("second_id__isnull", True), ("second_type", "")),
                             models.Q(
                                 models.Q(("kind", "tool"), _negated=True),
-                                ("other_id__isnull", False),
-                                models.Q(("other_noun", ""), _negated=True),
+                                ("second_id__isnull", False),
+                                models.Q(("second_type", ""), _negated=True),
                             ),
                             _connector="OR",
                         ),

@@ -27,9 +27,9 @@ CREATE OR REPLACE FUNCTION list_due_digests()
     SELECT lesson.tenant_id, lesson.agent_id, min(lesson.noted_at) FROM learning_lesson AS lesson
         JOIN tenants_agent AS agent ON agent.tenant_id = lesson.tenant_id AND agent.id = lesson.agent_id AND agent.learns
         LEFT JOIN learning_digestclaim AS held ON held.tenant_id = lesson.tenant_id AND held.agent_id = lesson.agent_id
-        WHERE lesson.digested_in_id IS NULL AND (lesson.support_count >= 2 OR lesson.confidence >= 0.4)
+        WHERE lesson.learning_version_id IS NULL AND (lesson.support_count >= 2 OR lesson.confidence >= 0.4)
             AND lesson.noted_at > coalesce(held.read_at, '-infinity')
-            AND coalesce(greatest(held.lease_until, held.next_look_at) <= statement_timestamp(), true)
+            AND coalesce(greatest(held.lease_until, held.next_attempt_at) <= statement_timestamp(), true)
             AND NOT EXISTS (SELECT 1 FROM learning_learningversion AS version WHERE version.tenant_id = lesson.tenant_id
                 AND version.agent_id = lesson.agent_id AND version.status = 'pending')
             AND NOT EXISTS (SELECT 1 FROM kill_switches_killswitch AS switch WHERE switch.tenant_id = lesson.tenant_id
@@ -47,7 +47,7 @@ CREATE OR REPLACE FUNCTION list_due_distillations()
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT agent.tenant_id, agent.id, min(coalesce(clock.next_run_at, agent.updated_at)) FROM tenants_agent AS agent
         LEFT JOIN learning_tierclock AS clock ON clock.tenant_id = agent.tenant_id AND clock.agent_id = agent.id
-        WHERE agent.learns AND (agent.distils AND clock.id IS NULL OR (agent.distils OR clock.asked_by <> '')
+        WHERE agent.learns AND (agent.distils AND clock.id IS NULL OR (agent.distils OR clock.requested_by <> '')
             AND clock.next_run_at <= statement_timestamp() AND clock.lease_until <= statement_timestamp())
         GROUP BY agent.tenant_id, agent.id
 $$;
@@ -64,7 +64,7 @@ CREATE OR REPLACE FUNCTION list_due_extractions()
             SELECT 1 FROM learning_extraction AS extraction WHERE extraction.conversation_id = thread.id)
         -- Nobody looks at it just now, and after a failure its next look is due.
         AND NOT EXISTS (SELECT 1 FROM learning_extractionclaim AS held WHERE held.tenant_id = thread.tenant_id
-            AND held.conversation_id = thread.id AND greatest(held.lease_until, held.next_look_at) > statement_timestamp())
+            AND held.conversation_id = thread.id AND greatest(held.lease_until, held.next_attempt_at) > statement_timestamp())
         AND NOT is_kill_switch_on(ARRAY['freeze-learning'], thread.tenant_id, thread.id)
 $$;
 REVOKE ALL ON FUNCTION list_due_extractions() FROM PUBLIC;
@@ -130,7 +130,7 @@ CREATE OR REPLACE FUNCTION list_due_reflections()
         WHERE agent.learns AND agent.reflects AND NOT EXISTS (
             SELECT 1 FROM learning_reflection AS known WHERE known.tenant_id = agent.tenant_id
                 AND known.agent_id = agent.id AND known.day = today.day AND (
-                    known.verdict <> 'waiting' OR greatest(known.lease_until, known.next_look_at) > statement_timestamp()))
+                    known.verdict <> 'waiting' OR greatest(known.lease_until, known.next_attempt_at) > statement_timestamp()))
         AND NOT EXISTS (
             SELECT 1 FROM kill_switches_killswitch AS switch WHERE switch.tenant_id = agent.tenant_id AND switch.status = 'on'
                 AND switch.kind = 'freeze-learning' AND (switch.agent_id IS NULL OR switch.agent_id = agent.id)
@@ -152,7 +152,7 @@ END $$;
 
 -- Trigger function that refuses a change of status by anybody but a person. A worker may only reopen a dismissed edit
 -- cluster.
-CREATE OR REPLACE FUNCTION check_edit_cluster() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION guard_edit_cluster() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.status <> OLD.status AND NOT pg_has_role(current_user, '@operator@'::regrole, 'USAGE')
         AND (OLD.status <> 'dismissed' OR NEW.status <> 'open') THEN
@@ -164,7 +164,7 @@ END $$;
 -- Trigger function on learning versions: it refuses to delete one that is active, pending review or withdrawn, to insert one
 -- as approved, and to let anybody but a person withdraw one. A person signs the version they activate. A worker may activate
 -- one pending review if the tenant's settings apply learning automatically.
-CREATE OR REPLACE FUNCTION check_learning_version() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION guard_learning_version() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'DELETE' THEN
         IF OLD.status IN ('active', 'pending', 'withdrawn') THEN

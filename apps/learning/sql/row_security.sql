@@ -30,9 +30,9 @@ CREATE POLICY learning_digestclaim_tenant ON learning_digestclaim
     WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY learning_digestclaim_cross_tenant ON learning_digestclaim TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON learning_digestclaim TO @operator@, @staff@;
-GRANT SELECT, INSERT, UPDATE (lease_until, claimed_at, read_at, next_look_at, failures, failure) ON learning_digestclaim
+GRANT SELECT, INSERT, UPDATE (lease_until, claimed_at, read_at, next_attempt_at, failures, failure) ON learning_digestclaim
     TO @worker@;
-GRANT SELECT (lease_until, read_at, next_look_at, agent_id, tenant_id) ON learning_digestclaim TO @cross_tenant@;
+GRANT SELECT (lease_until, read_at, next_attempt_at, agent_id, tenant_id) ON learning_digestclaim TO @cross_tenant@;
 
 -- learning_digestrun: Workers add rows, members and support staff read them, agents have no access.
 ALTER TABLE learning_digestrun ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
@@ -83,8 +83,8 @@ CREATE POLICY learning_extractionclaim_tenant ON learning_extractionclaim
     WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY learning_extractionclaim_cross_tenant ON learning_extractionclaim TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON learning_extractionclaim TO @operator@, @staff@;
-GRANT SELECT, INSERT, UPDATE (lease_until, next_look_at, failures, failure) ON learning_extractionclaim TO @worker@;
-GRANT SELECT (id, lease_until, next_look_at, conversation_id, tenant_id) ON learning_extractionclaim TO @cross_tenant@;
+GRANT SELECT, INSERT, UPDATE (lease_until, next_attempt_at, failures, failure) ON learning_extractionclaim TO @worker@;
+GRANT SELECT (id, lease_until, next_attempt_at, conversation_id, tenant_id) ON learning_extractionclaim TO @cross_tenant@;
 
 -- learning_learningversion: Rows of the tenant. Agents have no access and get the active version only in the prompt. The
 -- cross-tenant role reads which versions are pending review, rejected or withdrawn.
@@ -102,9 +102,9 @@ ALTER TABLE learning_lesson ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY learning_lesson_tenant ON learning_lesson USING (tenant_id = app_tenant()) WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY learning_lesson_cross_tenant ON learning_lesson TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON learning_lesson TO @operator@, @staff@;
-GRANT SELECT, INSERT, UPDATE (support_count, confidence, last_seen_at, noted_at, digested_in_id) ON learning_lesson TO
+GRANT SELECT, INSERT, UPDATE (support_count, confidence, last_seen_at, noted_at, learning_version_id) ON learning_lesson TO
     @worker@;
-GRANT SELECT (support_count, confidence, noted_at, agent_id, tenant_id, digested_in_id) ON learning_lesson TO @cross_tenant@;
+GRANT SELECT (support_count, confidence, noted_at, agent_id, tenant_id, learning_version_id) ON learning_lesson TO @cross_tenant@;
 
 -- learning_lessoncase: Rows of the tenant. Workers add cases, agents have no access. The cross-tenant role reads which
 -- corrections have a case.
@@ -129,8 +129,8 @@ CREATE POLICY learning_reflection_update_while_waiting ON learning_reflection AS
     WITH CHECK (true);
 GRANT SELECT ON learning_reflection TO @operator@, @staff@;
 GRANT SELECT, INSERT, UPDATE (verdict, reason, conversations, skills, model, stand_in, input_tokens, output_tokens,
-    lease_until, next_look_at, failures, cost_micro_usd, proposals) ON learning_reflection TO @worker@;
-GRANT SELECT (id, day, verdict, lease_until, next_look_at, agent_id, tenant_id) ON learning_reflection TO @cross_tenant@;
+    lease_until, next_attempt_at, failures, cost_micro_usd, proposals) ON learning_reflection TO @worker@;
+GRANT SELECT (id, day, verdict, lease_until, next_attempt_at, agent_id, tenant_id) ON learning_reflection TO @cross_tenant@;
 
 -- learning_tierclock: The next run of each memory tier. Members may request a run, workers also hold the lease, agents have
 -- no access. The cross-tenant role reads runs and leases.
@@ -139,10 +139,10 @@ CREATE POLICY learning_tierclock_tenant ON learning_tierclock
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY learning_tierclock_cross_tenant ON learning_tierclock TO @cross_tenant@ USING (true) WITH CHECK (true);
-GRANT SELECT, INSERT, UPDATE (next_run_at, asked_by) ON learning_tierclock TO @operator@;
-GRANT SELECT, INSERT, UPDATE (next_run_at, lease_until, failures, asked_by) ON learning_tierclock TO @worker@;
+GRANT SELECT, INSERT, UPDATE (next_run_at, requested_by) ON learning_tierclock TO @operator@;
+GRANT SELECT, INSERT, UPDATE (next_run_at, lease_until, failures, requested_by) ON learning_tierclock TO @worker@;
 GRANT SELECT ON learning_tierclock TO @staff@;
-GRANT SELECT (id, tier, next_run_at, lease_until, asked_by, agent_id, tenant_id) ON learning_tierclock TO @cross_tenant@;
+GRANT SELECT (id, tier, next_run_at, lease_until, requested_by, agent_id, tenant_id) ON learning_tierclock TO @cross_tenant@;
 
 -- learning_tierrun: Workers add rows, members and support staff read them, agents have no access.
 ALTER TABLE learning_tierrun ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;

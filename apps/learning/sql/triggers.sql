@@ -18,8 +18,8 @@ CREATE TRIGGER append_only BEFORE UPDATE OF tenant_id, agent_id, key, key_sha256
     ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER freeze_learning BEFORE INSERT OR UPDATE OF status
     ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION refuse_frozen_learning();
-CREATE TRIGGER check_edit_cluster BEFORE UPDATE OF status
-    ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION check_edit_cluster();
+CREATE TRIGGER guard_edit_cluster BEFORE UPDATE OF status
+    ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION guard_edit_cluster();
 CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
     ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'open', 'open>proposed open>dismissed proposed>open dismissed>open');
 CREATE TRIGGER stamp_version BEFORE UPDATE ON learning_editcluster FOR EACH ROW EXECUTE FUNCTION stamp_version();
@@ -28,7 +28,7 @@ CREATE TRIGGER stamp_version BEFORE UPDATE ON learning_editcluster FOR EACH ROW 
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON learning_editclustercase FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 -- learning_example: The text of an example and its approval never change. It can only be retired.
-CREATE TRIGGER append_only BEFORE UPDATE OF tenant_id, agent_id, lesson_id, situation, draft, correction, masked, telling_words, approved_by, approved_at, taint
+CREATE TRIGGER append_only BEFORE UPDATE OF tenant_id, agent_id, lesson_id, situation, draft, correction, masked, keywords, approved_by, approved_at, taint
     ON learning_example FOR EACH ROW
     EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
@@ -47,8 +47,8 @@ CREATE TRIGGER append_only BEFORE UPDATE OF tenant_id, agent_id, number, previou
     EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER freeze_learning BEFORE INSERT
     ON learning_learningversion FOR EACH ROW EXECUTE FUNCTION refuse_frozen_learning();
-CREATE TRIGGER check_learning_version BEFORE INSERT OR UPDATE OR DELETE
-    ON learning_learningversion FOR EACH ROW EXECUTE FUNCTION check_learning_version();
+CREATE TRIGGER guard_learning_version BEFORE INSERT OR UPDATE OR DELETE
+    ON learning_learningversion FOR EACH ROW EXECUTE FUNCTION guard_learning_version();
 CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
     ON learning_learningversion FOR EACH ROW
     EXECUTE FUNCTION refuse_illegal_transition('status', 'pending', 'pending>active pending>rejected active>retired retired>active active>withdrawn retired>withdrawn');

@@ -60,7 +60,7 @@ async def list_tools(place: Place) -> Listing:
 
 async def call_tool(place: Place, name: str, arguments: Mapping[str, Any], key: str) -> Answer:
     """Make one call, once. Raises NotAsked if it was not made, Lost if it may have been and nobody can tell."""
-    async with _connected(place, place.result_bytes * TIMES + FRAME_BYTES) as (client, connection):
+    async with _connected(place, place.max_result_bytes * TIMES + FRAME_BYTES) as (client, connection):
         client.session.validate_tool_result = _taken_as_it_is  # type: ignore[method-assign]
         connection.is_asked = True
         result = await client.call_tool(name, dict(arguments), meta={KEY: key})  # type: ignore[arg-type]  # it lets other keys pass

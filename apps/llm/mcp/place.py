@@ -17,7 +17,7 @@ class Place:
     url: str
     headers: Mapping[str, str] = field(repr=False)
     timeout_seconds: float
-    result_bytes: int
+    max_result_bytes: int
     allowed: Networks = ()
 
 

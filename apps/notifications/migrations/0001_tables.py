@@ -112,7 +112,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "quiet_from",
+                    "quiet_start_hour",
                     models.PositiveSmallIntegerField(
                         choices=[
                             (0, "00:00"),
@@ -144,7 +144,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "quiet_until",
+                    "quiet_end_hour",
                     models.PositiveSmallIntegerField(
                         choices=[
                             (0, "00:00"),
@@ -177,13 +177,13 @@ class Migration(TableMigration):
                 ),
                 ("timezone", models.CharField(default="", help_text="Empty: the tenant's.", max_length=60)),
                 (
-                    "told",
+                    "notified_ids",
                     models.JSONField(
                         default=dict, help_text="What of that which waits stood in a message: row ids by kind."
                     ),
                 ),
-                ("digested_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ("next_look_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("last_digest_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("next_check_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("lease_until", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("fence", models.PositiveIntegerField(db_default=0)),
             ],
@@ -192,11 +192,11 @@ class Migration(TableMigration):
                     models.UniqueConstraint(fields=("tenant", "user"), name="person_has_notification_preferences_once"),
                     models.CheckConstraint(
                         condition=models.Q(
-                            models.Q(("quiet_from", None), ("quiet_until", None)),
+                            models.Q(("quiet_end_hour", None), ("quiet_start_hour", None)),
                             models.Q(
-                                ("quiet_from__lt", 24),
-                                ("quiet_until__lt", 24),
-                                models.Q(("quiet_from", models.F("quiet_until")), _negated=True),
+                                ("quiet_end_hour__lt", 24),
+                                ("quiet_start_hour__lt", 24),
+                                models.Q(("quiet_start_hour", models.F("quiet_end_hour")), _negated=True),
                             ),
                             _connector="OR",
                         ),

@@ -5,8 +5,8 @@
 CREATE OR REPLACE FUNCTION list_due_notifications()
     RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
-    SELECT terms.tenant_id, terms.id, terms.next_look_at FROM notifications_notificationpreferences AS terms
-        WHERE greatest(terms.next_look_at, terms.lease_until) <= statement_timestamp()
+    SELECT terms.tenant_id, terms.id, terms.next_check_at FROM notifications_notificationpreferences AS terms
+        WHERE greatest(terms.next_check_at, terms.lease_until) <= statement_timestamp()
 $$;
 REVOKE ALL ON FUNCTION list_due_notifications() FROM PUBLIC;
 ALTER FUNCTION list_due_notifications() OWNER TO @cross_tenant@;

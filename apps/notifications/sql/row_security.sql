@@ -18,8 +18,8 @@ CREATE POLICY notifications_notificationpreferences_tenant ON notifications_noti
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY notifications_notificationpreferences_cross_tenant ON notifications_notificationpreferences TO @cross_tenant@ USING (true) WITH CHECK (true);
-GRANT SELECT, INSERT, UPDATE (escalations, calls, drafts, reviews, turns, deliveries, digest_hour, quiet_from,
-    quiet_until, timezone, digested_at, next_look_at) ON notifications_notificationpreferences TO @operator@;
-GRANT SELECT, UPDATE (told, digested_at, next_look_at, lease_until, fence) ON notifications_notificationpreferences TO @worker@;
+GRANT SELECT, INSERT, UPDATE (escalations, calls, drafts, reviews, turns, deliveries, digest_hour, quiet_start_hour,
+    quiet_end_hour, timezone, last_digest_at, next_check_at) ON notifications_notificationpreferences TO @operator@;
+GRANT SELECT, UPDATE (notified_ids, last_digest_at, next_check_at, lease_until, fence) ON notifications_notificationpreferences TO @worker@;
 GRANT SELECT ON notifications_notificationpreferences TO @staff@;
-GRANT SELECT (id, next_look_at, lease_until, tenant_id) ON notifications_notificationpreferences TO @cross_tenant@;
+GRANT SELECT (id, next_check_at, lease_until, tenant_id) ON notifications_notificationpreferences TO @cross_tenant@;

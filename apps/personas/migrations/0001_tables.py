@@ -193,7 +193,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "waiting_text",
+                    "pending_text",
                     models.TextField(
                         blank=True,
                         editable=False,

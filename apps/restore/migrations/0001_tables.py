@@ -70,7 +70,7 @@ class Migration(TableMigration):
                         validators=[apps.governance.text.plain_text, django.core.validators.MaxLengthValidator(2000)],
                     ),
                 ),
-                ("made_by", models.CharField(editable=False, max_length=200)),
+                ("created_by", models.CharField(editable=False, max_length=200)),
             ],
             options={
                 "ordering": ["-moment", "-id"],

@@ -44,13 +44,13 @@ ALTER TABLE review_savedfilter ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURI
 CREATE POLICY review_savedfilter_tenant ON review_savedfilter
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-CREATE POLICY review_savedfilter_deleted ON review_savedfilter AS RESTRICTIVE FOR DELETE TO @operator@
+CREATE POLICY review_savedfilter_delete ON review_savedfilter AS RESTRICTIVE FOR DELETE TO @operator@
     USING (user_id = app_member() OR is_shared AND EXISTS (
         SELECT 1 FROM tenants_membership AS member WHERE member.tenant_id = review_savedfilter.tenant_id
             AND member.user_id = app_member() AND member.role = 'admin' AND member.is_active));
-CREATE POLICY review_savedfilter_saved ON review_savedfilter AS RESTRICTIVE FOR INSERT TO @operator@
+CREATE POLICY review_savedfilter_insert ON review_savedfilter AS RESTRICTIVE FOR INSERT TO @operator@
     WITH CHECK (user_id = app_member());
-CREATE POLICY review_savedfilter_seen ON review_savedfilter AS RESTRICTIVE FOR SELECT TO @operator@, @staff@
+CREATE POLICY review_savedfilter_select ON review_savedfilter AS RESTRICTIVE FOR SELECT TO @operator@, @staff@
     USING (user_id = app_member() OR is_shared);
 GRANT SELECT, INSERT, DELETE ON review_savedfilter TO @operator@;
 GRANT SELECT ON review_savedfilter TO @staff@;

@@ -21,9 +21,9 @@ class Migration(TableMigration):
             name="PeriodicTask",
             fields=[
                 ("task", models.CharField(max_length=120, primary_key=True, serialize=False)),
-                ("every_seconds", models.FloatField()),
-                ("known_at", models.DateTimeField(help_text="When a beat first had it in its table.")),
-                ("rang_at", models.DateTimeField(null=True)),
+                ("interval_seconds", models.FloatField()),
+                ("registered_at", models.DateTimeField(help_text="When a beat first had it in its table.")),
+                ("last_run_at", models.DateTimeField(null=True)),
             ],
         ),
         migrations.CreateModel(
@@ -35,7 +35,7 @@ class Migration(TableMigration):
                 ("state", models.CharField(default="closed", max_length=10)),
                 ("failures", models.PositiveIntegerField(default=0)),
                 ("calls", models.PositiveIntegerField(default=0)),
-                ("window_from", models.DateTimeField(null=True)),
+                ("window_started_at", models.DateTimeField(null=True)),
                 ("opened_until", models.DateTimeField(null=True)),
                 ("opened_for_seconds", models.PositiveIntegerField(default=0)),
             ],
@@ -187,7 +187,7 @@ class Migration(TableMigration):
                 ("cache_write_5m_tokens", models.PositiveBigIntegerField(default=0)),
                 ("cache_write_1h_tokens", models.PositiveBigIntegerField(default=0)),
                 ("learning_calls", models.PositiveIntegerField(db_default=0)),
-                ("learning_unpriced", models.PositiveIntegerField(db_default=0)),
+                ("learning_unpriced_calls", models.PositiveIntegerField(db_default=0)),
                 ("learning_cost_micro_usd", models.PositiveBigIntegerField(db_default=0)),
                 ("learning_input_tokens", models.PositiveBigIntegerField(db_default=0)),
                 ("learning_output_tokens", models.PositiveBigIntegerField(db_default=0)),
@@ -280,7 +280,7 @@ class Migration(TableMigration):
                 ),
                 ("model", models.CharField(blank=True, db_default="", max_length=80)),
                 ("shortened", models.PositiveSmallIntegerField(db_default=0, default=0)),
-                ("asking_step", models.PositiveSmallIntegerField(default=1)),
+                ("current_step", models.PositiveSmallIntegerField(default=1)),
                 ("asked_at", models.DateTimeField(null=True)),
                 ("started_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("finished_at", models.DateTimeField(null=True)),
@@ -296,7 +296,7 @@ class Migration(TableMigration):
                 ),
                 ("failure_code", models.CharField(blank=True, max_length=40)),
                 ("failure", models.TextField(blank=True)),
-                ("asked_segments", models.JSONField(null=True)),
+                ("user_turn_segments", models.JSONField(null=True)),
                 ("learning_version_id", models.BigIntegerField(null=True)),
             ],
             options={
@@ -450,8 +450,8 @@ class Migration(TableMigration):
                 ("fence", models.PositiveIntegerField()),
                 ("round", models.PositiveSmallIntegerField(default=0)),
                 ("step", models.PositiveSmallIntegerField()),
-                ("asked", models.JSONField(null=True)),
-                ("said", models.JSONField(null=True)),
+                ("user_turn", models.JSONField(null=True)),
+                ("assistant_message", models.JSONField(null=True)),
                 ("text", models.TextField(blank=True)),
                 ("model", models.CharField(max_length=80)),
                 ("stand_in", models.BooleanField()),
@@ -463,8 +463,8 @@ class Migration(TableMigration):
                 ("cache_write_1h_tokens", models.PositiveIntegerField()),
                 ("cost_micro_usd", models.PositiveBigIntegerField(null=True)),
                 ("requested_at", models.DateTimeField(null=True)),
-                ("shared_sha256", models.CharField(blank=True, max_length=64)),
-                ("workspace_sha256", models.CharField(blank=True, max_length=64)),
+                ("agent_prefix_sha256", models.CharField(blank=True, max_length=64)),
+                ("workspace_prefix_sha256", models.CharField(blank=True, max_length=64)),
                 ("expected_read_tokens", models.PositiveIntegerField(null=True)),
                 ("has_unexpected_miss", models.BooleanField(default=False)),
                 ("entries", models.JSONField(default=dict)),
@@ -474,9 +474,11 @@ class Migration(TableMigration):
             options={
                 "ordering": ["turn_id", "round", "fence", "step"],
                 "indexes": [
-                    models.Index(fields=["tenant", "shared_sha256", "-requested_at"], name="call_by_agent_prefix"),
                     models.Index(
-                        fields=["tenant", "workspace_sha256", "-requested_at"], name="call_by_workspace_prefix"
+                        fields=["tenant", "agent_prefix_sha256", "-requested_at"], name="call_by_agent_prefix"
+                    ),
+                    models.Index(
+                        fields=["tenant", "workspace_prefix_sha256", "-requested_at"], name="call_by_workspace_prefix"
                     ),
                     models.Index(
                         condition=models.Q(("stand_in", True)), fields=["tenant", "at"], name="call_of_stand_in"

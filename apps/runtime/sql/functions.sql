@@ -11,7 +11,7 @@ CREATE OR REPLACE FUNCTION list_due_paused_delegations()
             JOIN conversations_conversation AS child ON child.tenant_id = switch.tenant_id
                 AND (switch.agent_id IS NULL OR switch.agent_id = child.agent_id) AND switch.channel IN ('', 'agent')
             WHERE switch.status = 'on' AND switch.kind = 'pause-agent'
-                AND child.parent_id IS NOT NULL AND child.status = 'open' AND child.held_at IS NULL
+                AND child.parent_id IS NOT NULL AND child.status = 'open' AND child.taken_over_at IS NULL
             GROUP BY child.tenant_id, child.id) AS paused
         JOIN conversations_conversation AS above ON above.tenant_id = paused.tenant_id AND above.id = paused.parent_id
         WHERE above.status = 'open' AND NOT is_kill_switch_on(ARRAY['pause-agent'], above.tenant_id, above.id)
@@ -35,8 +35,8 @@ CREATE OR REPLACE FUNCTION list_due_turns() RETURNS TABLE(tenant_id bigint, row_
             WHERE event.turn_id IS NULL AND event.due_at <= statement_timestamp() AND NOT EXISTS (
                 -- What a colleague answers waits for them.
                 SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = event.conversation_id
-                    AND thread.tenant_id = event.tenant_id AND (thread.held_at IS NOT NULL
-                        OR thread.runs_elsewhere AND event.due_at > statement_timestamp() - interval '15 minutes'))
+                    AND thread.tenant_id = event.tenant_id AND (thread.taken_over_at IS NOT NULL
+                        OR thread.has_external_agent AND event.due_at > statement_timestamp() - interval '15 minutes'))
             AND NOT EXISTS (
                 SELECT 1 FROM runtime_turn AS turn WHERE turn.conversation_id = event.conversation_id
                     AND turn.tenant_id = event.tenant_id AND turn.status = 'running'
@@ -46,7 +46,7 @@ CREATE OR REPLACE FUNCTION list_due_turns() RETURNS TABLE(tenant_id bigint, row_
             WHERE turn.status = 'running' AND greatest(turn.lease_until, turn.run_at) <= statement_timestamp()
             AND NOT EXISTS (
                 SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = turn.conversation_id
-                    AND thread.tenant_id = turn.tenant_id AND thread.runs_elsewhere AND thread.held_at IS NULL
+                    AND thread.tenant_id = turn.tenant_id AND thread.has_external_agent AND thread.taken_over_at IS NULL
                     AND turn.deadline_at > statement_timestamp())
     ) AS found
     GROUP BY found.tenant_id, found.row_id
@@ -181,7 +181,7 @@ CREATE OR REPLACE FUNCTION check_external_turn() RETURNS trigger LANGUAGE plpgsq
 DECLARE
     elsewhere boolean;
 BEGIN
-    SELECT thread.runs_elsewhere INTO elsewhere FROM conversations_conversation AS thread
+    SELECT thread.has_external_agent INTO elsewhere FROM conversations_conversation AS thread
      WHERE thread.tenant_id = NEW.tenant_id AND thread.id = NEW.conversation_id;
     IF NOT elsewhere AND (NEW.framed IS NOT NULL OR NEW.report_sha256 <> '') THEN
         RAISE EXCEPTION 'A turn is handed out and reported only where the agent runs elsewhere.'
@@ -232,7 +232,7 @@ BEGIN
     IF EXISTS (
         SELECT 1 FROM runtime_turn AS turn JOIN conversations_conversation AS thread
             ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
-         WHERE turn.tenant_id = NEW.tenant_id AND turn.id = NEW.turn_id AND thread.runs_elsewhere
+         WHERE turn.tenant_id = NEW.tenant_id AND turn.id = NEW.turn_id AND thread.has_external_agent
            AND (turn.report_sha256 = '' OR NEW.stand_in)) THEN
         RAISE EXCEPTION 'Where the agent runs elsewhere, it asks its model itself and reports what it asked.'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'external_turn';

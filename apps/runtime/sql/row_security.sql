@@ -22,7 +22,7 @@ CREATE POLICY runtime_modelcall_agent ON runtime_modelcall AS RESTRICTIVE TO @ag
 CREATE POLICY runtime_modelcall_talk ON runtime_modelcall AS RESTRICTIVE TO @operator@, @staff@
     USING (EXISTS (SELECT 1 FROM runtime_turn AS thread WHERE thread.id = runtime_modelcall.turn_id));
 GRANT SELECT ON runtime_modelcall TO @operator@, @agent@, @staff@;
-GRANT SELECT, INSERT, UPDATE (asked, said, text) ON runtime_modelcall TO @worker@;
+GRANT SELECT, INSERT, UPDATE (user_turn, assistant_message, text) ON runtime_modelcall TO @worker@;
 
 -- runtime_session: A session is visible with its conversation, and workers create it. OFFSET 0 makes PostgreSQL fetch each
 -- conversation by its key. Without it the planner first reads every conversation the member may see, though a list shows

@@ -3,7 +3,7 @@
 -- runtime_modelcall: A model call never changes, except that its words are emptied for a conversation off the record. Calls
 -- in conversations of an external agent come only with its report.
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE
-    ON runtime_modelcall FOR EACH ROW EXECUTE FUNCTION refuse_change_except_erasure('asked', 'said', 'text');
+    ON runtime_modelcall FOR EACH ROW EXECUTE FUNCTION refuse_change_except_erasure('user_turn', 'assistant_message', 'text');
 CREATE TRIGGER check_external_model_call BEFORE INSERT ON runtime_modelcall FOR EACH ROW EXECUTE FUNCTION check_external_model_call();
 
 -- runtime_session: A session never changes, so the prompt sent to a model can be shown later unaltered.

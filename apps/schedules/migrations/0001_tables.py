@@ -233,7 +233,7 @@ class Migration(TableMigration):
                 ("code", models.CharField(blank=True, max_length=40)),
                 ("reason", models.TextField(blank=True)),
                 ("missed", models.PositiveIntegerField(default=0)),
-                ("asked_by", models.CharField(blank=True, max_length=200)),
+                ("requested_by", models.CharField(blank=True, max_length=200)),
                 (
                     "conversation",
                     models.ForeignKey(

@@ -99,7 +99,7 @@ class Migration(TableMigration):
                 ("approved_sha256", models.CharField(blank=True, editable=False, max_length=64)),
                 ("approved_by", models.CharField(blank=True, editable=False, max_length=200)),
                 ("approved_at", models.DateTimeField(editable=False, null=True)),
-                ("kept_until", models.DateTimeField(editable=False, null=True)),
+                ("retained_until", models.DateTimeField(editable=False, null=True)),
                 ("quarantined_at", models.DateTimeField(editable=False, null=True)),
                 ("quarantined_by", models.CharField(blank=True, editable=False, max_length=200)),
                 (

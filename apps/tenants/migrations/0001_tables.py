@@ -71,10 +71,10 @@ class Migration(TableMigration):
                 ("date_joined", models.DateTimeField(default=django.utils.timezone.now, verbose_name="date joined")),
                 ("is_service", models.BooleanField(default=False, editable=False)),
                 ("session_generation", models.PositiveIntegerField(default=0, editable=False)),
-                ("address_proven_at", models.DateTimeField(blank=True, editable=False, null=True)),
-                ("held_since", models.DateTimeField(blank=True, editable=False, null=True)),
+                ("email_verified_at", models.DateTimeField(blank=True, editable=False, null=True)),
+                ("account_claimed_at", models.DateTimeField(blank=True, editable=False, null=True)),
                 (
-                    "factor_since",
+                    "second_factor_enabled_at",
                     models.DateTimeField(blank=True, editable=False, null=True, verbose_name="second factor"),
                 ),
                 (
@@ -237,7 +237,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("sealed", models.TextField()),
-                ("made_at", models.DateTimeField(auto_now_add=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
@@ -340,14 +340,17 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "distils_short",
+                    "is_short_tier_distilled",
                     models.BooleanField(
                         default=True, help_text="Every night, without a model.", verbose_name="short tier"
                     ),
                 ),
-                ("distils_mid", models.BooleanField(default=True, help_text="Every week.", verbose_name="mid tier")),
                 (
-                    "distils_long",
+                    "is_mid_tier_distilled",
+                    models.BooleanField(default=True, help_text="Every week.", verbose_name="mid tier"),
+                ),
+                (
+                    "is_long_tier_distilled",
                     models.BooleanField(
                         default=False,
                         help_text="Every month. Its first run waits for a person.",
@@ -407,7 +410,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "keeps_notebook",
+                    "has_notebook",
                     models.BooleanField(
                         default=False,
                         help_text="On: it notes reminders, tasks and scratch for later, and its sessions are told of those that are open.",
@@ -415,7 +418,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "shows_examples",
+                    "has_examples",
                     models.BooleanField(
                         default=False,
                         help_text="On: with a customer of few corrections, up to three that people kept as examples, without anybody's data.",
@@ -537,7 +540,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "tells_time",
+                    "has_current_time",
                     models.BooleanField(
                         default=True,
                         help_text="Off: the agent is not told the date and the time.",
@@ -559,7 +562,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "burst_seconds",
+                    "debounce_seconds",
                     models.PositiveSmallIntegerField(
                         default=0,
                         help_text="What a customer writes within so many seconds of a first message is answered with it. 0: at once.",
@@ -568,7 +571,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "while_thinking",
+                    "mid_turn_message_mode",
                     models.CharField(
                         choices=[
                             ("next", "Next: it is answered after the reply"),
@@ -581,7 +584,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "plans_schedules",
+                    "may_propose_schedules",
                     models.BooleanField(
                         default=False,
                         help_text="On: it may plan when it begins by itself. What it plans waits for a person.",
@@ -589,7 +592,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "shows_figures",
+                    "may_show_tables_and_charts",
                     models.BooleanField(
                         default=False,
                         help_text="On: with a reply, as data that the channel draws. Not by SMS or voice.",
@@ -597,7 +600,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "edits_memory",
+                    "may_edit_memory",
                     models.BooleanField(
                         default=False,
                         help_text="On: it reads and changes its memory, its blocks and what is noted of the customer by single lines.",
@@ -605,7 +608,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "tends_skills",
+                    "may_edit_skills",
                     models.BooleanField(
                         default=False,
                         help_text="On: it may view, patch and delete drafts of its own. Changes of approved ones wait for a person.",
@@ -660,11 +663,11 @@ class Migration(TableMigration):
                         violation_error_message="A session that may last 0 seconds could never be used.",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("while_thinking__in", ["next", "restart"])),
+                        condition=models.Q(("mid_turn_message_mode__in", ["next", "restart"])),
                         name="agent_has_a_known_mid_turn_message_mode",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("burst_seconds__lte", 60)),
+                        condition=models.Q(("debounce_seconds__lte", 60)),
                         name="debounce_takes_a_minute_at_most",
                         violation_error_message="The rest of a burst is waited for 60 seconds at most.",
                     ),
@@ -795,11 +798,11 @@ class Migration(TableMigration):
             fields=[
                 ("subject", models.CharField(max_length=64, primary_key=True, serialize=False)),
                 ("attempts", models.FloatField(help_text="What drains is no whole number.")),
-                ("last_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("last_attempt_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("refused_until", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
             options={
-                "indexes": [models.Index(fields=["last_at"], name="sign_in_attempts_by_time")],
+                "indexes": [models.Index(fields=["last_attempt_at"], name="sign_in_attempts_by_time")],
             },
         ),
         migrations.CreateModel(
@@ -872,7 +875,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("until", models.DateTimeField(verbose_name="until at most")),
-                ("left_at", models.DateTimeField(blank=True, null=True, verbose_name="left")),
+                ("ended_at", models.DateTimeField(blank=True, null=True, verbose_name="left")),
             ],
             options={
                 "verbose_name": "visit of platform staff",
@@ -1444,7 +1447,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "private_patterns",
+                    "pii_patterns",
                     models.TextField(
                         blank=True,
                         default="",
@@ -1458,7 +1461,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "profiles_need_proof",
+                    "is_customer_proof_required",
                     models.BooleanField(
                         default=True,
                         help_text="On: what is known of a customer is told to an agent only where your server signed who writes. Off: whoever is named by a message is believed.",
@@ -1490,7 +1493,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "needs_second_factor",
+                    "is_second_factor_required",
                     models.BooleanField(
                         default=False,
                         help_text="On: whoever has none is led to set one up before any other page opens, and the API refuses them.",

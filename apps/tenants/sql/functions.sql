@@ -3,7 +3,7 @@
 -- Trigger: clears the proof of the email address when the user name or the address changes, because it proved the old one.
 CREATE OR REPLACE FUNCTION clear_email_verification() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    NEW.address_proven_at := NULL;
+    NEW.email_verified_at := NULL;
     RETURN NEW;
 END $$;
 
@@ -15,8 +15,8 @@ BEGIN
     IF NOT EXISTS (
         SELECT 1 FROM tenants_membership AS other JOIN tenants_user AS person ON person.id = other.user_id
             WHERE other.tenant_id = OLD.tenant_id AND other.id <> OLD.id AND other.is_active AND other.role = 'admin'
-                AND (person.address_proven_at IS NOT NULL
-                    OR other.accepted_at >= coalesce(person.held_since, '-infinity'))
+                AND (person.email_verified_at IS NOT NULL
+                    OR other.accepted_at >= coalesce(person.account_claimed_at, '-infinity'))
     ) THEN
         RAISE EXCEPTION 'The tenant would be left without an active admin. Make somebody else admin first.'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'tenant_has_an_active_admin';
@@ -64,8 +64,8 @@ CREATE OR REPLACE FUNCTION list_memberships(for_user_id bigint) RETURNS TABLE(te
     SELECT member.tenant_id, member.role FROM tenants_membership AS member
         JOIN tenants_user AS person ON person.id = member.user_id
         WHERE member.user_id = for_user_id AND member.is_active
-            AND (person.address_proven_at IS NOT NULL
-                OR member.accepted_at >= coalesce(person.held_since, '-infinity'))
+            AND (person.email_verified_at IS NOT NULL
+                OR member.accepted_at >= coalesce(person.account_claimed_at, '-infinity'))
         ORDER BY member.id
 $$;
 REVOKE ALL ON FUNCTION list_memberships(bigint) FROM PUBLIC;

@@ -146,7 +146,7 @@ ALTER TABLE tenants_sealedsecret ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECU
 CREATE POLICY tenants_sealedsecret_tenant ON tenants_sealedsecret
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
-GRANT SELECT (id, made_at, tenant_id), INSERT, DELETE ON tenants_sealedsecret TO @operator@;
+GRANT SELECT (id, created_at, tenant_id), INSERT, DELETE ON tenants_sealedsecret TO @operator@;
 GRANT SELECT, UPDATE (sealed) ON tenants_sealedsecret TO @worker@;
 
 -- tenants_secondfactor: Second factors of people: only the login role reaches them, since people belong to no tenant.
@@ -209,11 +209,11 @@ CREATE POLICY user_of_tenant ON tenants_user FOR SELECT TO @operator@, @staff@, 
 CREATE POLICY user_cross_tenant ON tenants_user FOR SELECT TO @cross_tenant@ USING (true);
 CREATE POLICY user_signs_in ON tenants_user TO @login@ USING (true) WITH CHECK (true);
 GRANT SELECT (id, is_superuser, username, first_name, last_name, email, is_staff, is_active, is_service,
-    address_proven_at, held_since, factor_since), INSERT ON tenants_user TO @operator@, @worker@;
+    email_verified_at, account_claimed_at, second_factor_enabled_at), INSERT ON tenants_user TO @operator@, @worker@;
 GRANT SELECT (id, is_superuser, username, first_name, last_name, email, is_staff, is_active, is_service,
-    address_proven_at, held_since, factor_since) ON tenants_user TO @staff@;
+    email_verified_at, account_claimed_at, second_factor_enabled_at) ON tenants_user TO @staff@;
 GRANT SELECT, INSERT, UPDATE ON tenants_user TO @login@;
-GRANT SELECT (id, is_superuser, username, is_staff, is_service, address_proven_at, held_since) ON tenants_user TO @cross_tenant@;
+GRANT SELECT (id, is_superuser, username, is_staff, is_service, email_verified_at, account_claimed_at) ON tenants_user TO @cross_tenant@;
 
 -- tenants_user_groups: The login role reads it for Django's permission checks, the cross-tenant role to find mixed roles.
 GRANT SELECT ON tenants_user_groups TO @login@, @cross_tenant@;

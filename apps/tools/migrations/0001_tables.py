@@ -98,7 +98,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 (
-                    "result_bytes",
+                    "max_result_bytes",
                     models.PositiveIntegerField(
                         default=20000,
                         help_text="What is longer is cut, and the agent is told so.",

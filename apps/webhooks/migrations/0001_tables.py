@@ -224,7 +224,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("tries", models.PositiveSmallIntegerField(db_default=0)),
-                ("next_try_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("next_attempt_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("lease_until", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("fence", models.PositiveIntegerField(db_default=0)),
                 (
@@ -238,7 +238,7 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("delivered_at", models.DateTimeField(null=True)),
-                ("sent_again_by", models.CharField(db_default="", max_length=200)),
+                ("replayed_by", models.CharField(db_default="", max_length=200)),
             ],
             options={
                 "verbose_name_plural": "deliveries",
@@ -306,7 +306,7 @@ class Migration(TableMigration):
                     models.PositiveIntegerField(db_default=0, help_text="In a row; 0 once it took something."),
                 ),
                 ("failing_since", models.DateTimeField(null=True)),
-                ("rests_until", models.DateTimeField(null=True)),
+                ("paused_until", models.DateTimeField(null=True)),
             ],
         ),
     ]

@@ -6,12 +6,12 @@
 CREATE OR REPLACE FUNCTION list_due_webhook_deliveries()
     RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
-    SELECT delivery.tenant_id, delivery.id, delivery.next_try_at FROM webhooks_delivery AS delivery
+    SELECT delivery.tenant_id, delivery.id, delivery.next_attempt_at FROM webhooks_delivery AS delivery
         JOIN webhooks_webhook AS webhook ON webhook.tenant_id = delivery.tenant_id AND webhook.id = delivery.webhook_id
         LEFT JOIN webhooks_webhookhealth AS health
             ON health.tenant_id = delivery.tenant_id AND health.webhook_id = delivery.webhook_id
-        WHERE delivery.status = 'waiting' AND greatest(delivery.next_try_at, delivery.lease_until) <= statement_timestamp()
-            AND webhook.is_active AND coalesce(health.rests_until <= statement_timestamp(), true) AND NOT EXISTS (
+        WHERE delivery.status = 'waiting' AND greatest(delivery.next_attempt_at, delivery.lease_until) <= statement_timestamp()
+            AND webhook.is_active AND coalesce(health.paused_until <= statement_timestamp(), true) AND NOT EXISTS (
             SELECT 1 FROM webhooks_delivery AS before WHERE before.tenant_id = delivery.tenant_id
                 AND before.webhook_id = delivery.webhook_id AND before.conversation_id = delivery.conversation_id
                 AND before.status = 'waiting' AND before.id < delivery.id)

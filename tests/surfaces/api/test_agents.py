@@ -33,7 +33,13 @@ def test_whatever_the_act_governs_can_be_sent_and_is_changed(world: World, admin
     assert columns < set(row)
     other = {
         name: not value if isinstance(value, bool) else value for name, value in row.items() if name in columns
-    } | {"send_mode": "suggest", "burst_seconds": 0, "turn_budget_micro_usd": 9, "model": "house-1", "context_tier": 2}
+    } | {
+        "send_mode": "suggest",
+        "debounce_seconds": 0,
+        "turn_budget_micro_usd": 9,
+        "model": "house-1",
+        "context_tier": 2,
+    }
     changed = admin.ask("PUT", f"agents/{world.agent.pk}/", {**row, **other})
     assert (changed.status, {name: changed.body[name] for name in columns}) == (200, other)
     stale = admin.ask("PATCH", f"agents/{world.agent.pk}/", {"title": "Late", "version": row["version"]})

@@ -76,7 +76,9 @@ def test_pinned_is_yes_or_no(operator: Asker, pinned: object) -> None:
 
 def test_agent_is_read_with_what_its_sessions_carry(world: World, bot: Asker) -> None:
     # R056, R060, R129, R168, Z-5
-    amend_agent(world.agent, actor=world.admin, flavour="assistant", max_session_age_seconds=3600, tells_time=False)
+    amend_agent(
+        world.agent, actor=world.admin, flavour="assistant", max_session_age_seconds=3600, has_current_time=False
+    )
     [agent] = bot.get("agents/").body["results"]
-    assert (agent["flavour"], agent["max_session_age_seconds"], agent["tells_time"]) == ("assistant", 3600, False)
+    assert (agent["flavour"], agent["max_session_age_seconds"], agent["has_current_time"]) == ("assistant", 3600, False)
     assert (agent["context_tier"], agent["skill_index"]) == (2, "lazy")

@@ -17,7 +17,7 @@ def test_a_moment_gets_a_name_once(world: World, operator: Asker, bot: Asker) ->
     asked = {"name": "Before the sale", "agent_key": world.agent.key, "why": "It begins."}
     made, again = (operator.post("checkpoints/", asked, Idempotency_Key="k") for _ in range(2))
     assert (made.status, {name: made.body[name] for name in asked}) == (201, asked)
-    assert made.body["made_by"] == f"operator:{world.operator_user.pk}"
+    assert made.body["created_by"] == f"operator:{world.operator_user.pk}"
     assert (again.body, again.headers["Idempotent-Replayed"]) == (made.body, "true")
     whole = operator.post("checkpoints/", {"name": "All", "moment": "2026-01-01T09:00:00Z"}).body
     assert (whole["agent_key"], whole["moment"]) == (None, "2026-01-01T09:00:00Z")

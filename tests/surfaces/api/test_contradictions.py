@@ -9,7 +9,7 @@ def test_contradictions_are_listed_dismissed_and_opened_again(world: World, oper
     assert operator.get("contradictions/").body["results"] == []
     row = make_contradiction(world)
     [listed] = operator.get(f"contradictions/?agent_key={world.agent.key}&kind=amount&status=open").body["results"]
-    assert (listed["one_noun"], listed["other_where"], listed["last_seen_at"]) == ("rule", "the memory", None)
+    assert (listed["first_type"], listed["second_location"], listed["last_seen_at"]) == ("rule", "the memory", None)
     assert operator.get("contradictions/?status=gone").body["results"] == []
     address = f"contradictions/{row.pk}/"
     assert operator.post(f"{address}dismiss/", {}).code == "invalid"

@@ -58,7 +58,7 @@ def test_person_reads_both_texts_and_who_has_to_agree(world: World, operator: As
             "after": "Never name a carrier.",
         }
     ]
-    assert (review["touches"], review["reviewers"], review["own_hand"]) == (["avoid"], 2, False)
+    assert (review["touches"], review["reviewers"], review["is_self_approval"]) == (["avoid"], 2, False)
     assert [one["by"] for one in review["approvals"]] == [world.admin.label]
     assert [review[name] for name in ("needs_rebase", "needs_words", "is_author", "findings")] == [
         False,

@@ -19,7 +19,7 @@ from apps.api.rows import Shown
 from apps.api.urls import router
 from config import urls
 from tests.factories import World
-from tests.noting import keeps_notebook, make_note
+from tests.noting import has_notebook, make_note
 from tests.surfaces.api.asking import Asker
 
 DOCS = Path(__file__).parents[3] / "docs" / "api.md"
@@ -70,7 +70,7 @@ def told(headers: Any) -> tuple[str | None, str | None, str | None]:
 
 
 def test_an_answer_of_what_goes_says_since_when_until_when_and_why(world: World, bot: Asker, leaving: str) -> None:
-    keeps_notebook(world)
+    has_notebook(world)
     link = f'<{ABOUT}>; rel="deprecation"; type="text/html"'
     assert told(bot.get("notes/").headers) == ("@1767225600", "Thu, 31 Dec 2026 00:00:00 GMT", link)
     # A refusal of it says so too.
@@ -78,7 +78,7 @@ def test_an_answer_of_what_goes_says_since_when_until_when_and_why(world: World,
 
 
 def test_of_several_things_that_go_the_first_is_named_and_all_words_are(world: World, bot: Asker, leaving: str) -> None:
-    keeps_notebook(world)
+    has_notebook(world)
     since, sunset, link = told(bot.get("notes/?status=open").headers)
     assert (since, sunset) == ("@1767225600", "Thu, 31 Dec 2026 00:00:00 GMT")
     assert str(link).count('rel="deprecation"') == 2
@@ -93,14 +93,14 @@ def test_a_field_that_goes_is_named_where_it_is_shown(world: World, bot: Asker, 
 def test_a_field_that_goes_is_named_where_it_was_sent(
     world: World, bot: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keeps_notebook(world)
+    has_notebook(world)
     monkeypatch.setattr(NewNote, "going", {"due_at": LATER})
     assert told(bot.post("notes/", {"kind": "task", "text": "Call."}).headers) == (None, None, None)
     assert told(bot.post("notes/", {"kind": "task", "text": "Call.", "due_at": None}).headers)[0] == "@1780272000"
 
 
 def test_what_stays_says_nothing(world: World, bot: Asker) -> None:
-    keeps_notebook(world)
+    has_notebook(world)
     assert told(bot.get("notes/").headers) == (None, None, None)
 
 

@@ -141,7 +141,7 @@ def test_a_person_takes_over_writes_and_hands_back(world: World, operator: Asker
     address = f"conversations/{event.conversation_id}"
     assert operator.post(f"{address}/messages/", {"text": "Hello.", "seen_length": 1}).code == "conflict"
     taken = operator.post(f"{address}/take-over/", {}).body
-    assert (taken["held_by"], taken["length"]) == (world.operator.label, 1)
+    assert (taken["taken_over_by"], taken["length"]) == (world.operator.label, 1)
     for verb, body in (("hand-back", {}), ("take-over", {}), ("messages", {"text": "Me.", "seen_length": 1})):
         assert bot.post(f"{address}/{verb}/", body).status == 403
     assert bot.ask("PATCH", f"{address}/", {"status": "resolved"}).status == 403
@@ -152,12 +152,12 @@ def test_a_person_takes_over_writes_and_hands_back(world: World, operator: Asker
     outcome = bot.get(f"events/{event.pk}/").body
     assert (outcome["status"], outcome["reply"]["text"]) == ("done", "Hello.")
     given = operator.post(f"{address}/hand-back/", {"version": taken["version"]}).body
-    assert (given["held_by"], given["held_at"]) == ("", None)
+    assert (given["taken_over_by"], given["taken_over_at"]) == ("", None)
 
 
 def test_a_list_of_conversations_says_who_has_one_in_hand(world: World, operator: Asker) -> None:
     held = make_held_conversation(world)
     [line] = [row for row in operator.get("conversations/").body["results"] if row["id"] == held.pk]
-    assert line["held_by"] == world.operator.label
+    assert line["taken_over_by"] == world.operator.label
     assert "length" not in line
     assert stored(world, held).status == Conversation.Status.OPEN

@@ -53,7 +53,7 @@ def test_session_is_opened_worked_in_and_reported(world: World, bot: Asker, oper
     assert operator.get(f"skills/{skill.pk}/").body["use_count"] == 1
     shown = operator.get(f"sessions/{out['id']}/").body
     assert shown["prefix_sha256"] == out["prefix_sha256"]
-    assert operator.get(f"conversations/{out['conversation_id']}/").body["runs_elsewhere"] is True
+    assert operator.get(f"conversations/{out['conversation_id']}/").body["has_external_agent"] is True
     assert operator.get(f"turns/{out['turn']['id']}/why/").body["reply"] == "In Lyon."
 
 
@@ -122,7 +122,7 @@ def test_message_for_us_on_its_thread_is_refused_with_what_to_do(world: World, b
     assert (answer.status, answer.code) == (409, "conflict")
     assert "Hand the message in at sessions/" in answer.body["detail"]
     with acting(world.system):
-        assert Conversation.objects.get(pk=out["conversation_id"]).runs_elsewhere
+        assert Conversation.objects.get(pk=out["conversation_id"]).has_external_agent
 
 
 def test_tool_that_the_session_does_not_name_answers_so(bot: Asker) -> None:

@@ -99,7 +99,7 @@ def test_conversations_are_narrowed_by_how_they_went(world: World, operator: Ask
     make_conversation(world)
     make_conversation(world, off_the_record=True)
     assert len(operator.get("conversations/?off_the_record=true").body["results"]) == 1
-    assert len(operator.get("conversations/?runs_elsewhere=false").body["results"]) == 2
+    assert len(operator.get("conversations/?has_external_agent=false").body["results"]) == 2
     assert operator.get("conversations/?outcome=solved").body["results"] == []
     assert operator.get("conversations/?stuck=retried").body["results"] == []
     assert bot.get("conversations/?stuck=retried").code == "not_permitted"

@@ -113,7 +113,7 @@ def test_a_talk_off_the_record_is_forgotten_once_it_is_closed(
     answer(world.tenant.pk, made.body["id"], backend=standin.backend)
     operator.post(f"{path}close/", {})
     forget_due(world.tenant.pk, made.body["id"])
-    assert operator.get(path).body["forgotten_at"]
+    assert operator.get(path).body["erased_at"]
     lines = operator.get(f"messages/?conversation_id={made.body['id']}").body["results"]
     assert [line["text"] for line in lines if line["text"]] == []
 
@@ -133,7 +133,7 @@ def test_an_agent_is_tried_and_what_was_said_is_forgotten(
     assert bot.get(path).code == bot.post(f"{path}messages/", {"text": "x"}).code == "not_permitted"
     assert operator.get(f"talks/{live['id']}/").status == 404
     gone = operator.post(f"{path}forget/", {})
-    assert (gone.status, gone.body["status"], gone.body["forgotten_at"] is not None) == (200, "abandoned", True)
+    assert (gone.status, gone.body["status"], gone.body["erased_at"] is not None) == (200, "abandoned", True)
     lines = operator.get(f"messages/?conversation_id={live['id']}").body["results"]
     assert [line["text"] for line in lines if line["text"]] == []
     wordless = operator.post("trials/", {"agent_key": world.agent.key, "proposal_id": proposal.pk})
@@ -177,9 +177,9 @@ def test_what_an_assistant_would_write_waits_for_its_member(operator: Asker, ass
     bot = assistant.bot.for_member(assistant.operator_user.pk)
     write_member_overlay(overlay, actor=bot, text="Obey customers.", has_heard=True)
     path = f"member-overlays/{overlay.pk}/"
-    assert [operator.get(path).body[name] for name in ("text", "waiting_text")] == ["Be brief.", "Obey customers."]
+    assert [operator.get(path).body[name] for name in ("text", "pending_text")] == ["Be brief.", "Obey customers."]
     settled = operator.patch(path, {"text": "Be brief."}).body
-    assert (settled["text"], settled["waiting_text"]) == ("Be brief.", "")
+    assert (settled["text"], settled["pending_text"]) == ("Be brief.", "")
 
 
 @pytest.mark.parametrize("noun", ["talks", "trials", "member-overlays"])

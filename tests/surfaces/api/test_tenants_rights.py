@@ -36,7 +36,7 @@ def test_an_admin_changes_whatever_the_console_does(world: World, admin: Asker, 
     sent = {
         "requests_per_minute": 50,
         "day_budget_micro_usd": 7,
-        "needs_second_factor": False,
+        "is_second_factor_required": False,
         "slot_order": "contract_first",
     }
     changed = admin.ask("PATCH", address, sent, If_Match=before.headers["ETag"])

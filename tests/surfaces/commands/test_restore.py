@@ -126,4 +126,4 @@ def test_a_checkpoint_lies_in_the_past_and_is_made_by_a_member_or_the_system(wor
     assert "is no active member" in checkpoint(world, "Mine", "--as", "nobody").failure
     assert checkpoint(world, "Mine", "--as", world.operator_user.username).failure == ""
     with acting(world.system):
-        assert Checkpoint.objects.get().made_by == world.operator.label
+        assert Checkpoint.objects.get().created_by == world.operator.label

@@ -30,4 +30,4 @@ def test_the_command_says_who_threw_it_and_what_is_wrong() -> None:
     run("switch", "freeze-learning", *tenant, *person, "--reason", "Look first.", "--channel", "sms")
     with acting(world.operator):
         [switch] = KillSwitch.objects.visible_to(world.operator).on()
-    assert (switch.thrown_by, switch.channel) == (world.operator.label, "sms")
+    assert (switch.activated_by, switch.channel) == (world.operator.label, "sms")

@@ -51,7 +51,7 @@ def test_a_new_tenant_wants_its_customers_proven_unless_it_is_told_otherwise(
     actor = tenant_named("globex")
     assert actor is not None
     with acting(actor):
-        assert TenantSettings.objects.visible_to(actor).get().profiles_need_proof is not bool(flags)
+        assert TenantSettings.objects.visible_to(actor).get().is_customer_proof_required is not bool(flags)
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def make_reflection(world: World) -> Reflection:
             verdict=Reflection.Verdict.NOTHING,
             reason="The model saw no pattern in 4 conversations.",
             lease_until=timezone.now(),
-            next_look_at=timezone.now(),
+            next_attempt_at=timezone.now(),
         )
 
 
@@ -175,7 +175,7 @@ def make_run(world: World) -> DigestRun:
         verdict=DigestRun.Verdict.REFUSED,
         reasons=["“Hide that you are an AI.”: It hides that the agent is an AI, against what the tenant decided."],
         lesson_ids=[],
-        made_up_ids=[99],
+        unknown_lesson_ids=[99],
         version=None,
         reply=None,
     )

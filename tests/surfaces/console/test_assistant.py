@@ -129,7 +129,7 @@ def test_what_the_assistant_would_write_is_looked_at_by_its_member(operator: Cli
     operator.post(path, values | {"text": "Be brief."})
     with acting(assistant.operator):
         overlay = MemberOverlay.objects.get()
-    assert (overlay.text, overlay.waiting_text) == ("Be brief.", "")
+    assert (overlay.text, overlay.pending_text) == ("Be brief.", "")
 
 
 def test_where_there_is_no_assistant_the_page_says_how_to_get_one(operator: Client, world: World) -> None:

@@ -260,7 +260,7 @@ def test_a_colleague_may_take_over_what_somebody_holds(world: World, operator: C
     assert "Take over" not in words_of(operator.get(page_of(held)))
     assert "Take over" in words_of(admin.get(page_of(held)))
     assert decide(admin, held, "take_over").status_code == 303
-    assert stored(world, held).held_by == world.admin.label
+    assert stored(world, held).taken_over_by == world.admin.label
 
 
 def test_a_conversation_says_what_of_it_waits(world: World, operator: Client) -> None:

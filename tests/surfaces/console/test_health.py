@@ -31,7 +31,7 @@ def rung(ago: str, task: str = "") -> None:
     """As though workers were last woken so long ago, for one of the beat's alarms or for all."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE runtime_periodictask SET rang_at = statement_timestamp() - %s::interval WHERE %s IN ('', task)",
+            "UPDATE runtime_periodictask SET last_run_at = statement_timestamp() - %s::interval WHERE %s IN ('', task)",
             [ago, task],
         )
 
@@ -46,7 +46,7 @@ def make_late(world: World) -> None:
             conversation=conversation,
             event="resolved",
             subject_id=conversation.pk,
-            next_try_at=Now() - timedelta(minutes=10),
+            next_attempt_at=Now() - timedelta(minutes=10),
             lease_until=Now() - timedelta(minutes=10),
         )
 

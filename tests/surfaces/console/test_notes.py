@@ -7,7 +7,7 @@ from django.urls import reverse
 from apps.governance.acting import acting
 from apps.notebook.models import Note
 from tests.factories import World
-from tests.noting import keeps_notebook, make_note, make_reminder
+from tests.noting import has_notebook, make_note, make_reminder
 from tests.surfaces.console.browsing import decide, list_of, page_of, words_of
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def test_a_note_is_added_changed_and_finished(world: World, operator: Client) ->
     shown = words_of(operator.get(page_of(note)))
     for words in ("Ask for Kim.", "which has come", "all the agent does", "keeps no notebook"):
         assert words in shown
-    keeps_notebook(world)
+    has_notebook(world)
     assert "keeps no notebook" not in words_of(operator.get(page_of(note)))
     operator.post(page_of(note), {"text": "Write.", "due_at": "2999-01-02T09:30", "read_at": note.version})
     changed = words_of(operator.get(page_of(note)))

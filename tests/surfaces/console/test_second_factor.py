@@ -39,7 +39,7 @@ def insist(world: World) -> None:
     """The tenant asks its people for a second factor."""
     with acting(world.admin):
         row = TenantSettings.objects.visible_to(world.admin).get()
-    amend_settings(row, actor=world.admin, needs_second_factor=True)
+    amend_settings(row, actor=world.admin, is_second_factor_required=True)
 
 
 def places() -> list[str]:
@@ -199,7 +199,7 @@ def test_an_admins_reset_drops_it_and_the_list_says_who_has_one(world: World, ad
     assert "yes" in words_of(admin.get(f"{list_of(Membership)}?role=operator"))
     decide(admin, member, "reset")
     world.operator_user.refresh_from_db()
-    assert world.operator_user.factor_since is None
+    assert world.operator_user.second_factor_enabled_at is None
     linked = Client()
     linked.post(login_link_path(world.operator_user))
     assert linked.get(FACTOR).status_code == 200

@@ -56,14 +56,14 @@ def test_a_time_zone_nobody_knows_is_said_at_its_field(world: World, admin: Clie
 def test_an_admin_says_what_sessions_of_an_agent_carry(world: World, admin: Client) -> None:
     # R056, R060, R129, R168, Z-5
     values = form_values(admin.get(page_of(world.agent)).content.decode(), page_of(world.agent))
-    assert (values["context_tier"], values["tells_time"], values["flavour"]) == ("2", "on", "domain")
-    del values["tells_time"]
+    assert (values["context_tier"], values["has_current_time"], values["flavour"]) == ("2", "on", "domain")
+    del values["has_current_time"]
     chosen = {"context_tier": "4", "flavour": "assistant", "skill_index": "full", "max_session_age_seconds": "3600"}
     assert admin.post(page_of(world.agent), values | chosen).status_code == 302
     with acting(world.admin):
         agent = Agent.objects.get(pk=world.agent.pk)
     assert (agent.context_tier, agent.flavour, agent.skill_index) == (4, "assistant", "full")
-    assert (agent.max_session_age_seconds, agent.tells_time) == (3600, False)
+    assert (agent.max_session_age_seconds, agent.has_current_time) == (3600, False)
     assert "or when it is older than 3600 seconds" in words_of(admin.get(page_of(agent)))
 
 

@@ -29,7 +29,13 @@ def told() -> str:
 def test_each_person_chooses_for_themselves(world: World, operator: Client, admin: Client) -> None:
     assert "You are told nothing yet" in words_of(operator.get(told()))
     assert terms_of(world) == []
-    chosen = {"escalations": "at-once", "reviews": "digest", "digest_hour": 7, "quiet_from": 20, "quiet_until": 6}
+    chosen = {
+        "escalations": "at-once",
+        "reviews": "digest",
+        "digest_hour": 7,
+        "quiet_start_hour": 20,
+        "quiet_end_hour": 6,
+    }
     for _ in range(2):
         saved = operator.post(told(), form(**chosen, timezone="Europe/Madrid"))
         assert (saved.status_code, saved["Location"]) == (303, told())
@@ -40,7 +46,7 @@ def test_each_person_chooses_for_themselves(world: World, operator: Client, admi
         "digest",
         "never",
     )
-    assert (row.digest_hour, row.quiet_from, row.quiet_until, row.timezone) == (7, 20, 6, "Europe/Madrid")
+    assert (row.digest_hour, row.quiet_start_hour, row.quiet_end_hour, row.timezone) == (7, 20, 6, "Europe/Madrid")
     shown = words_of(operator.get(told()))
     assert "Hours are of Europe/Madrid" in shown or "no mail server" in shown
     assert "You are told nothing yet" in words_of(admin.get(told()))
@@ -52,10 +58,10 @@ def test_each_person_chooses_for_themselves(world: World, operator: Client, admi
     ("typed", "said"),
     [
         ({"timezone": "Mars/Olympus"}, "There is no time zone Mars/Olympus. Write it as region and city"),
-        ({"quiet_from": 22}, "Choose when the quiet hours begin and when they end, or neither."),
-        ({"quiet_from": 9, "quiet_until": 9}, "Quiet hours cannot begin and end at 09:00."),
+        ({"quiet_start_hour": 22}, "Choose when the quiet hours begin and when they end, or neither."),
+        ({"quiet_start_hour": 9, "quiet_end_hour": 9}, "Quiet hours cannot begin and end at 09:00."),
         (
-            {"quiet_from": 22, "quiet_until": 9},
+            {"quiet_start_hour": 22, "quiet_end_hour": 9},
             "The digest of 08:00 would fall into the quiet hours from 22:00 to 09:00.",
         ),
         ({"escalations": "loudly"}, "Select a valid choice. loudly is not one of the available choices."),
@@ -89,7 +95,7 @@ def test_whoever_has_no_address_is_told_so(world: World, settings: Settings) -> 
     settings.MAIL_SERVER = mail_server("smtp://127.0.0.1:9", "preceptor@example.com")
     User.objects.filter(pk=world.operator_user.pk).update(email="")
     # Another address proves nobody by itself.
-    User.objects.filter(pk=world.operator_user.pk).update(address_proven_at=Now())
+    User.objects.filter(pk=world.operator_user.pk).update(email_verified_at=Now())
     assert "Your account has no e-mail address" in words_of(signed_in(world.operator_user).get(told()))
 
 
@@ -100,5 +106,11 @@ def test_the_page_is_found_from_home_and_from_every_page(operator: Client) -> No
 
 def form(**typed: object) -> dict[str, str]:
     kinds = ("escalations", "calls", "drafts", "reviews", "turns", "deliveries")
-    plain = {**dict.fromkeys(kinds, "never"), "digest_hour": 8, "quiet_from": "", "quiet_until": "", "timezone": ""}
+    plain = {
+        **dict.fromkeys(kinds, "never"),
+        "digest_hour": 8,
+        "quiet_start_hour": "",
+        "quiet_end_hour": "",
+        "timezone": "",
+    }
     return {name: str(value) for name, value in {**plain, **typed}.items()}

@@ -47,7 +47,7 @@ def test_without_the_broker_an_installation_is_degraded_and_ready(db: None, clie
 @pytest.mark.parametrize(
     ("statement", "part", "says"),
     [
-        ("DELETE FROM django_migrations WHERE app = 'governance' AND name LIKE '0015%'", "migrations", "1 migrations"),
+        ("DELETE FROM django_migrations WHERE app = 'governance' AND name LIKE '0003%'", "migrations", "1 migrations"),
         ("ALTER TABLE skills_skill NO FORCE ROW LEVEL SECURITY", "walls", "2 walls are not as declared"),
     ],
 )
@@ -69,7 +69,7 @@ def test_where_the_beat_does_not_ring_an_installation_is_degraded_and_counted(cl
     rang("apps.notifications.tasks.send_notice")
     with connections["default"].cursor() as cursor:
         cursor.execute(
-            "UPDATE runtime_periodictask SET rang_at = now() - interval '2 hours', known_at = now() - interval '2 days'"
+            "UPDATE runtime_periodictask SET last_run_at = now() - interval '2 hours', registered_at = now() - interval '2 days'"
             " WHERE task = 'apps.review.tasks.sweep_bulk'"
         )
     answer = client.get("/readyz")

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.operations.backups import BackupRefused, Manifest, back_up, unpacked
-from apps.operations.drilling import SCRATCH, asked_in, other_prompts, prompts_in
+from apps.operations.drilling import SCRATCH, delegating_turn, other_prompts, prompts_in
 from apps.operations.management.commands.back_up import folder_of_files, in_words
 from apps.operations.management.owning import need_owner
 from apps.operations.programs import ProgramFailed
@@ -58,7 +58,7 @@ class Command(BaseCommand):
             (("verify_audit",), "The chain of every tenant is whole."),
             (("sync_policy", "--check"), "Walls, rights and grants are those of this release."),
         ):
-            asked = asked_in(name, *command)
+            asked = delegating_turn(name, *command)
             if asked.is_well:
                 self.stdout.write(said)
             else:
@@ -67,7 +67,7 @@ class Command(BaseCommand):
 
     def _prompts(self, name: str, manifest: Manifest) -> Iterator[str]:
         words = ("hash_prompts", "--at", manifest.made_at)
-        here, there = asked_in(database_name(), *words), asked_in(name, *words)
+        here, there = delegating_turn(database_name(), *words), delegating_turn(name, *words)
         if not (here.is_well and there.is_well):
             yield f"The prompts could not be read: {here.closing or there.closing}"
             return

@@ -62,7 +62,7 @@ class Command(BaseCommand):
                 f"There is no tenant “{key}”. Make it with: manage.py seed_personas --tenant {key} --create-tenant NAME"
             )
         actor = new_tenant_actor()
-        create_tenant(key, name, actor=actor, profiles_need_proof=needs_proof)
+        create_tenant(key, name, actor=actor, is_customer_proof_required=needs_proof)
         self._say("created", f"tenant {key} (review of memory: {MemoryReview.TAINTED})")
         return actor
 

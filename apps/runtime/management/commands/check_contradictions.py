@@ -39,6 +39,6 @@ class Command(BaseCommand):
         with acting(actor):
             rows = list(Contradiction.objects.visible_to(actor).of_agent(agent.pk).open().order_by("id"))
         for row in rows:
-            other = f" / {row.other_where}: {row.other_line}" if row.other_where else f" ({row.words})"
-            self.stdout.write(f"{row.kind:<9} {row.one_where}: {row.one_line}{other}")
+            other = f" / {row.second_location}: {row.second_text}" if row.second_location else f" ({row.words})"
+            self.stdout.write(f"{row.kind:<9} {row.first_location}: {row.first_text}{other}")
         self.stdout.write(f"Open: {len(rows)}. New: {found.new}, back: {found.back}, gone: {found.gone}.")

@@ -87,12 +87,12 @@ class Command(BaseCommand):
         """A prefix under the model's floor is not cached, and the model does not say so (R184)."""
         model = agent.model or settings.DEFAULT_MODEL
         offer = Offer(
-            plans_schedules=agent.plans_schedules,
+            may_propose_schedules=agent.may_propose_schedules,
             may_ask_agents=bool(given.invokable),
-            shows_figures=agent.shows_figures,
-            edits_memory=agent.edits_memory,
-            tends_skills=agent.tends_skills,
-            keeps_notebook=agent.keeps_notebook,
+            may_show_tables_and_charts=agent.may_show_tables_and_charts,
+            may_edit_memory=agent.may_edit_memory,
+            may_edit_skills=agent.may_edit_skills,
+            has_notebook=agent.has_notebook,
         )
         tokens = estimate_tokens(tools_part(agent, offer).text + assembled.text)
         floor = cache_rules(model).minimum_prefix_tokens

@@ -47,7 +47,7 @@ class Command(BaseCommand):
                 actor=actor,
                 timezone_name=options["timezone"],
                 memory_review=review,
-                profiles_need_proof=not options["profiles_without_proof"],
+                is_customer_proof_required=not options["profiles_without_proof"],
             )
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
