@@ -1,0 +1,72 @@
+"""What each column of the schema holds about people, for erasure and export: one table, and a build that refuses a gap in it.
+
+To add a column: add its line to `column_privacy.csv`, sorted by name. Where two classes fit, choose the later one of the enum that
+applies to the content; `SECRET` comes before all others. The test of this module compares the table with the database.
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from django.db import connections
+
+TABLE: Final = Path(__file__).with_name("column_privacy.csv")
+_COLUMNS: Final = """
+SELECT class.relname || '.' || attribute.attname
+  FROM pg_attribute AS attribute JOIN pg_class AS class ON class.oid = attribute.attrelid
+ WHERE class.relkind IN ('r', 'p') AND class.relnamespace = 'public'::regnamespace
+   AND attribute.attnum > 0 AND NOT attribute.attisdropped
+"""
+
+
+class Privacy(StrEnum):
+    """What a column says about a natural person."""
+
+    NONE = "none"
+    """Nothing: counts, states, configuration, row ids of this product."""
+    IDENTIFIER = "identifier"
+    """Who somebody is: a customer key, a user id, a name, an address, or a hash that stands for one."""
+    DERIVED = "derived"
+    """Computed from a person's words or identity: hashes, keywords, summaries by a model."""
+    WORDS = "words"
+    """What a person or an agent wrote to or about a person."""
+    SECRET = "secret"  # noqa: S105  # the class, not a secret
+    """What opens something: credentials, digests of tokens, sealed keys, salts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPrivacy:
+    """The class of one column, and the reason where it is not evident."""
+
+    privacy: Privacy
+    note: str
+
+
+def parse_table(text: str) -> Mapping[str, ColumnPrivacy]:
+    """Every column of such a table by `table.column`. Raises ValueError for an unknown class or a column that is listed twice."""
+    rows = list(csv.DictReader(text.splitlines()))
+    found = {row["column"]: ColumnPrivacy(Privacy(row["class"]), row["note"]) for row in rows}
+    if len(found) < len(rows):
+        raise ValueError(f"{TABLE.name} lists a column twice.")
+    return MappingProxyType(found)
+
+
+@cache
+def column_privacy() -> Mapping[str, ColumnPrivacy]:
+    """Every column of the schema by `table.column`."""
+    return parse_table(TABLE.read_text(encoding="utf-8"))
+
+
+def unclassified_columns(using: str = "default") -> list[str]:
+    """A sentence for each column of the database without a class, and for each class without a column."""
+    with connections[using].cursor() as cursor:
+        cursor.execute(_COLUMNS)
+        columns = {name for (name,) in cursor.fetchall()}
+    classified = column_privacy().keys()
+    without_class = [f"{name}: {TABLE.name} has no line for this column." for name in sorted(columns - classified)]
+    return [*without_class, *(f"{name}: the database has no such column." for name in sorted(classified - columns))]
