@@ -90,7 +90,7 @@ def test_the_page_costs_the_same_however_much_waits(world: World, operator: Clie
 
 def test_every_kind_of_work_that_wakes_a_worker_is_told(world: World) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT substring(proname FROM 8) FROM pg_proc WHERE proname LIKE 'due\\_of\\_%'")
+        cursor.execute("SELECT substring(proname FROM 10) FROM pg_proc WHERE proname LIKE 'list\\_due\\_%'")
         assert {kind for (kind,) in cursor.fetchall()} == set(WORK)
     with acting(world.operator):
         assert set(waiting_work(*WORK)) == set(WORK)
