@@ -4,10 +4,11 @@ import re
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from django.apps import apps
-from django.db import connections, transaction
+from django.db import connections, models, transaction
 from django.db.migrations import CreateModel, Migration
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
@@ -115,7 +116,38 @@ def test_every_function_can_be_made_with_its_body_checked() -> None:
         transaction.set_rollback(True, using="owner")
 
 
-def test_tables_are_made_from_one_state_and_other_operations_one_by_one() -> None:
+class TwoTables(TableMigration):
+    operations: ClassVar = [
+        CreateModel("Shelf", fields=[("id", models.BigAutoField(primary_key=True))]),
+        CreateModel(
+            "Lamp",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True)),
+                ("shelf", models.ForeignKey("skills.Shelf", models.CASCADE)),
+            ],
+        ),
+    ]
+
+
+class TablesAndMore(TwoTables):
+    operations: ClassVar = [*TwoTables.operations, RoleSQL("COMMENT ON TABLE skills_lamp IS 'lit by @agent@'")]
+
+
+# Tables alone are made from one rendering of the models, and anything else besides one by one, as Django does it.
+@pytest.mark.parametrize("kind", [TwoTables, TablesAndMore])
+def test_a_migration_of_tables_makes_them_with_their_references(kind: type[TableMigration]) -> None:
+    state = ProjectState()
+    assert state.apps.get_models() == []
+    with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:
+        with connections["owner"].schema_editor(atomic=False) as editor:
+            after = kind("0009_lamps", "skills").apply(state, editor)
+        assert {model._meta.db_table for model in after.apps.get_models()} == {"skills_shelf", "skills_lamp"}
+        cursor.execute("SELECT count(*) FROM pg_constraint WHERE conrelid = 'skills_lamp'::regclass AND contype = 'f'")
+        assert cursor.fetchone() == (1,)
+        transaction.set_rollback(True, using="owner")
+
+
+def test_tables_of_ours_are_made_by_migrations_that_do_nothing_else() -> None:
     ours = [migration for migration in migrations() if issubclass(type(migration), TableMigration)]
     assert len(ours) > 10
     assert {type(step) for migration in ours for step in migration.operations} == {CreateModel}
