@@ -90,6 +90,8 @@ def test_a_function_is_replaced_by_its_present_text_with_its_rights(app: str, fu
         assert catalog_of(function) != before
         step = ReplaceFunction(app, function)
         assert source in step.sql
+        assert ReplaceFunction(*step.deconstruct()[1]).sql == step.sql
+        assert step.describe() == f"Replace the function {function} of {app}"
         with connections["owner"].schema_editor(atomic=False) as editor:
             step.database_forwards(app, editor, state, state)
         after = catalog_of(function)
