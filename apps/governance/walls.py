@@ -23,7 +23,6 @@ SELECT class.relname || ': row security ' || CASE WHEN NOT class.relrowsecurity 
        WHEN class.relforcerowsecurity THEN 'forced' ELSE 'on, not for the owner' END
        || CASE WHEN class.relowner = (SELECT relowner FROM pg_class WHERE oid = 'django_migrations'::regclass)
           THEN '' ELSE ', owned by ' || pg_get_userbyid(class.relowner) END
-       || coalesce(', with ' || array_to_string(class.reloptions, ', '), '')
   FROM pg_class AS class WHERE class.relkind IN ('r', 'p', 'v', 'm') AND class.relnamespace = 'public'::regnamespace
 """
 _POLICIES: Final = """
@@ -56,6 +55,11 @@ SELECT class.relname || ': column ' || attribute.attname || ' ' || format_type(a
        LEFT JOIN pg_attrdef AS preset ON preset.adrelid = attribute.attrelid AND preset.adnum = attribute.attnum
  WHERE class.relkind IN ('r', 'p', 'v', 'm') AND class.relnamespace = 'public'::regnamespace
    AND attribute.attnum > 0 AND NOT attribute.attisdropped
+"""
+_STORAGE: Final = """
+SELECT class.relname || ': storage ' || array_to_string(class.reloptions, ', ')
+  FROM pg_class AS class
+ WHERE class.reloptions IS NOT NULL AND class.relkind IN ('r', 'p', 'v', 'm') AND class.relnamespace = 'public'::regnamespace
 """
 # PostgreSQL 18 lists NOT NULL here too ('n'); the column's own line says that already.
 _CONSTRAINTS: Final = """
@@ -123,12 +127,11 @@ SELECT 'role ' || role.rolname || ': ' || concat_ws(', ',
   FROM pg_roles AS role WHERE role.rolname = ANY (%s)
 """
 
-
 _SECURITY: Final = (_TABLES, _CONSTRAINTS, _POLICIES, _TRIGGERS, _SCHEMA)
-_STRUCTURE: Final = (_COLUMNS, _INDEXES)
-# A line about structure: an index that somebody adds by hand opens nothing, and a process is ready in spite of it.
+_STRUCTURE: Final = (_COLUMNS, _STORAGE, _INDEXES)
+# Whoever adds an index or tunes a table by hand opens nothing to anybody, so a process serves in spite of such a line.
 _IS_STRUCTURE: Final = re.compile(
-    r"\w+: (column|INDEX|UNIQUE INDEX|constraint \w+ (UNIQUE|PRIMARY KEY|FOREIGN KEY \(\w+\))) ?"
+    r"\w+: (column|storage|INDEX|UNIQUE INDEX|constraint \w+ (UNIQUE|PRIMARY KEY|FOREIGN KEY \(\w+\))) ?"
 )
 
 # A list of texts as PostgreSQL tells it once a dump was restored. Means what the migrations wrote, and is told like it.

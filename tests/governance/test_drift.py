@@ -122,12 +122,18 @@ def test_a_wall_that_was_tampered_with_is_named(statement: str) -> None:
     # R006, R007
     tamper(statement)
     assert [line for line in walls_drift("owner") if TAMPERED_WALLS[statement] in line]
-    assert [line for line in security_drift("owner") if TAMPERED_WALLS[statement] in line] or statement in STRUCTURE
+    concerns_security = any(TAMPERED_WALLS[statement] in line for line in security_drift("owner"))
+    assert concerns_security is (statement not in STRUCTURE)
 
 
 @pytest.mark.usefixtures("as_owner")
 @pytest.mark.parametrize(
-    "statement", ["CREATE INDEX extra ON skills_skill (title)", "ALTER TABLE skills_skill ADD COLUMN extra text"]
+    "statement",
+    [
+        "CREATE INDEX extra ON skills_skill (title)",
+        "ALTER TABLE skills_skill ADD COLUMN extra text",
+        "ALTER TABLE skills_skill SET (autovacuum_vacuum_scale_factor = 0.01)",
+    ],
 )
 def test_what_somebody_adds_for_speed_is_named_and_keeps_no_process_from_serving(statement: str) -> None:
     tamper(statement)
