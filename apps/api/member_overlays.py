@@ -24,7 +24,7 @@ TEXT = f"At most {MEMBER_OVERLAY_CHARACTERS} characters; empty, there is none."
 
 
 class MemberOverlayRow(Shown[MemberOverlay]):
-    """What the member asked of an assistant; `pending_text` is what it would write instead, which they look at first."""
+    """What the member asked of an assistant; `pending_text` is the assistant's own version, which the member reads first."""
 
     agent_key = agent_key()
 

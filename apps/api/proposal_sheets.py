@@ -54,7 +54,7 @@ class ReviewSheet(serializers.Serializer[Sheet]):
     )
     reviewers = serializers.IntegerField(source="panel.reviewers", help_text="How many have to agree.")
     is_self_approval = serializers.BooleanField(
-        source="panel.is_self_approval", help_text="Whether whoever proposed or edited the words may be one of them."
+        source="panel.is_self_approval", help_text="True: a person who proposed or edited the text may be one of them."
     )
     is_author = serializers.BooleanField(help_text="Whether that is you.")
     approvals = ApprovalRow(many=True)

@@ -6,7 +6,7 @@ from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
 from django_fsm import transition
 
-from apps.desk.reports import models as report_models  # noqa: F401  # Django looks for models here
+from apps.desk.reports import models as report_models
 from apps.desk.rules import (
     ANSWER_CHARACTERS,
     CHANNEL,
@@ -23,6 +23,17 @@ from apps.governance.models import Governed
 from apps.governance.text import content_sha256, plain_text
 from apps.prompt.values import SendMode
 from apps.tenants.models import SEND_MODES
+
+# Django looks for an app's models here.
+__all__ = [
+    "Draft",
+    "DraftQuerySet",
+    "Escalation",
+    "EscalationQuerySet",
+    "SendRule",
+    "SendRuleQuerySet",
+    "report_models",
+]
 
 
 class DraftQuerySet(GovernedQuerySet["Draft"]):

@@ -1,4 +1,4 @@
-"""What each column of the schema holds about people, for erasure and export: one table, and a build that refuses a gap in it.
+"""The privacy class of each column: erasure and export read it, and the build fails where a column has none.
 
 To add a column: add its line to `column_privacy.csv`, sorted by name. Where two classes fit, choose the later one of the enum that
 applies to the content; `SECRET` comes before all others. The test of this module compares the table with the database.
@@ -25,18 +25,18 @@ SELECT class.relname || '.' || attribute.attname
 
 
 class Privacy(StrEnum):
-    """What a column says about a natural person."""
+    """How a column relates to a natural person."""
 
     NONE = "none"
     """Nothing: counts, states, configuration, row ids of this product."""
     IDENTIFIER = "identifier"
-    """Who somebody is: a customer key, a user id, a name, an address, or a hash that stands for one."""
+    """A customer key, a user id, a name, an address, or a hash of one of these."""
     DERIVED = "derived"
     """Computed from a person's words or identity: hashes, keywords, summaries by a model."""
     WORDS = "words"
-    """What a person or an agent wrote to or about a person."""
+    """Text that a person or an agent wrote to a person or about one."""
     SECRET = "secret"  # noqa: S105  # the class, not a secret
-    """What opens something: credentials, digests of tokens, sealed keys, salts."""
+    """Credentials, digests of tokens, sealed keys, salts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ColumnPrivacy:
 
 
 def parse_table(text: str) -> Mapping[str, ColumnPrivacy]:
-    """Every column of such a table by `table.column`. Raises ValueError for an unknown class or a column that is listed twice."""
+    """Read such a table, by `table.column`. Raises ValueError for an unknown class or a column that is listed twice."""
     rows = list(csv.DictReader(text.splitlines()))
     found = {row["column"]: ColumnPrivacy(Privacy(row["class"]), row["note"]) for row in rows}
     if len(found) < len(rows):

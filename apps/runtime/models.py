@@ -11,11 +11,23 @@ from django.db import models
 from django.db.models.functions import Now
 
 from apps.prompt.ledger import SlotCharge, charges_of
-from apps.runtime.alarm_models import PeriodicTask as PeriodicTask  # noqa: PLC0414  # Django looks for models here
-from apps.runtime.breaker_models import CircuitBreaker as CircuitBreaker  # noqa: PLC0414  # Django looks for models here
+from apps.runtime.alarm_models import PeriodicTask
+from apps.runtime.breaker_models import CircuitBreaker
 from apps.runtime.elsewhere_models import TakenElsewhere
-from apps.runtime.spend_models import Spend as Spend  # noqa: PLC0414  # Django looks for models here
+from apps.runtime.spend_models import Spend
 
+# Django looks for an app's models here.
+__all__ = [
+    "CircuitBreaker",
+    "ModelCall",
+    "PeriodicTask",
+    "Session",
+    "SessionPart",
+    "SnapshotPart",
+    "Spend",
+    "ToolStep",
+    "Turn",
+]
 _PINNED, _RUNNING = models.Q(learning_version_id__isnull=False), models.Q(status="running")
 # A turn is born without either; an entry of an index is written when there is something to find.
 _REPLIED, _IN_SESSION = models.Q(reply__isnull=False), models.Q(session__isnull=False)
