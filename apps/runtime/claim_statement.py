@@ -13,7 +13,9 @@ from apps.runtime.spend_statements import CLAIMED
 from apps.tenants.identity import SAID
 
 # A turn whose lease ran out goes on, if only to its end where a colleague answers by now; otherwise what waits and is due
-# begins one. Events are taken only while locked, so no turn can begin for events that another worker answers meanwhile.
+# begins one. Events are taken only while locked, so no turn can begin for events that another worker answers meanwhile. One that
+# another worker's claim looks at is waited for, never left out: that claim may come to nothing, and a later event would be
+# answered before an earlier one.
 _TAKE: Final = """
 WITH thread AS (
     SELECT thread.id, thread.tenant_id, thread.taken_over_at, thread.agent_id,
@@ -47,7 +49,7 @@ WITH thread AS (
 ), waiting AS (
     SELECT event.id, event.due_at FROM conversations_inboundevent AS event JOIN thread
         ON event.tenant_id = thread.tenant_id AND event.conversation_id = thread.id
-     WHERE event.turn_id IS NULL ORDER BY event.id FOR UPDATE OF event SKIP LOCKED
+     WHERE event.turn_id IS NULL ORDER BY event.id FOR UPDATE OF event
 ), begun AS (
     INSERT INTO runtime_turn (tenant_id, conversation_id, status, outcome, round, fence, attempts, crashes, tries, is_released,
                               lease_until, run_at, deadline_at, current_step, asked_at, started_at, failure_code, failure,

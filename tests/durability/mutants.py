@@ -35,6 +35,12 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         ONE_TURN,
     ),
     CodeMutant(
+        *("order", "a message that another claim looks at is passed over", "apps/runtime/claim_statement.py"),
+        "ORDER BY event.id FOR UPDATE OF event\n",
+        "ORDER BY event.id FOR UPDATE OF event SKIP LOCKED\n",
+        (f"{D}test_ten_threads.py::test_a_message_that_another_claim_looks_at_is_not_passed_over",),
+    ),
+    CodeMutant(
         *("lease", "the lease of a turn that thinks is not extended", "apps/runtime/engine.py"),
         "await asyncio.sleep(self.limits.lease_seconds / 3)",
         "await asyncio.sleep(self.limits.lease_seconds * 300)",

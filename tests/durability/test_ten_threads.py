@@ -34,6 +34,8 @@ WAITING = """
 SELECT count(*) FROM conversations_inboundevent AS event LEFT JOIN runtime_turn AS turn ON turn.id = event.turn_id
  WHERE turn.id IS NULL OR turn.status = 'running'
 """
+IS_BLOCKED = "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+LOOK_AT = "SELECT id FROM conversations_inboundevent WHERE id = %s FOR UPDATE"
 EXPIRE = "UPDATE runtime_turn SET lease_until = statement_timestamp() WHERE status = 'running' AND crashes < 3"
 
 
@@ -121,6 +123,35 @@ def test_ten_threads_run_one_turn_at_a_time(raw: psycopg.Connection[Any], standi
     assert crowd.model.most == 1
     assert sum(worker.result() for worker in workers) > 1
     assert broken(raw, effects=Effects(), bill=None) == []
+
+
+def test_a_message_that_another_claim_looks_at_is_not_passed_over(raw: psycopg.Connection[Any]) -> None:
+    # R126: that claim may come to nothing, where a turn ran until a moment ago.
+    world = make_world()
+    first, second = tell(world, "First"), tell(world, "Second")
+    raw.execute(LOOK_AT, [first.pk])
+    with ThreadPoolExecutor(1) as threads:
+        begun = threads.submit(in_a_thread, world, first.conversation_id)
+        assert wait_until(lambda: begun.done() or is_blocked(raw), PATIENCE_SECONDS, 0.01)
+        raw.commit()
+        turn_id = begun.result()
+    rows = raw.execute("SELECT id, turn_id FROM conversations_inboundevent ORDER BY id").fetchall()
+    assert rows == [(first.pk, turn_id), (second.pk, turn_id)]
+
+
+def in_a_thread(world: World, conversation_id: int) -> int | None:
+    """The turn that was begun, if one was."""
+    try:
+        turning = begin(world.tenant.pk, conversation_id)
+        return turning.turn.pk if turning else None
+    finally:
+        connections.close_all()
+
+
+def is_blocked(raw: psycopg.Connection[Any]) -> bool:
+    """Whether somebody waits for a lock."""
+    [(blocked,)] = raw.execute(IS_BLOCKED).fetchall()
+    return bool(blocked)
 
 
 def test_order_is_kept_while_leases_run_out_under_the_workers(raw: psycopg.Connection[Any], standin: StandIn) -> None:
