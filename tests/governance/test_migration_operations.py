@@ -12,7 +12,7 @@ from django.db import connections, models, transaction
 from django.db.migrations import CreateModel, Migration
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
-from django.db.migrations.state import ProjectState
+from django.db.migrations.state import ModelState, ProjectState
 
 from apps.governance.database import LoadSQL, ReplaceFunction, RoleSQL, TableMigration, role_name, with_roles
 from apps.governance.walls import standing_walls
@@ -135,7 +135,7 @@ class TablesAndMore(TwoTables):
     operations: ClassVar = [*TwoTables.operations, RoleSQL("COMMENT ON TABLE skills_lamp IS 'lit by @agent@'")]
 
 
-# Tables alone are made from one rendering of the models, and anything else besides one by one, as Django does it.
+# Of tables alone each model is rendered once; with anything else besides they are made one by one, as Django does it.
 @pytest.mark.parametrize("kind", [TwoTables, TablesAndMore])
 def test_a_migration_of_tables_makes_them_with_their_references(kind: type[TableMigration]) -> None:
     state = ProjectState()
@@ -147,6 +147,27 @@ def test_a_migration_of_tables_makes_them_with_their_references(kind: type[Table
         cursor.execute("SELECT count(*) FROM pg_constraint WHERE conrelid = 'skills_lamp'::regclass AND contype = 'f'")
         assert cursor.fetchone() == (1,)
         transaction.set_rollback(True, using="owner")
+
+
+def test_a_migration_of_tables_renders_no_model_that_stands_already() -> None:
+    state = ProjectState()
+    state.add_model(ModelState("tenants", "Room", [("id", models.BigAutoField(primary_key=True))]))
+    room = state.apps.get_model("tenants", "Room")
+    shelf = CreateModel(
+        "Shelf",
+        [("id", models.BigAutoField(primary_key=True)), ("room", models.ForeignKey("tenants.Room", models.CASCADE))],
+    )
+
+    class Shelves(TableMigration):
+        operations: ClassVar = [shelf]
+
+    with transaction.atomic(using="owner"):
+        with connections["owner"].schema_editor(atomic=False) as editor:
+            editor.create_model(room)
+            after = Shelves("0009_shelves", "skills").apply(state, editor)
+        transaction.set_rollback(True, using="owner")
+    assert after.apps.get_model("tenants", "Room") is room
+    assert after.apps.get_model("skills", "Shelf")._meta.get_field("room").related_model is room
 
 
 def test_tables_of_ours_are_made_by_migrations_that_do_nothing_else() -> None:
